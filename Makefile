@@ -17,7 +17,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test coverage test-all test-cluster test-oldest check audit sbom torture kills pictures lint format docs bench develop size publish clean clean-results
+.PHONY: help run env ui test coverage test-all test-cluster test-oldest check audit sbom torture kills pictures lint format docs bench develop publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -98,9 +98,6 @@ bench: .venv/test.done  ## measure speed and memory, as ratios; make bench QUICK
 
 develop: .venv/test.done  ## score the flagship by inner validation: make develop ARGS="--against before.json"
 	$(BIN)/python benchmarks/develop.py $(ARGS)
-
-size:  ## what the project weighs, against its budget
-	@$(PYTHON) benchmarks/size.py
 
 publish: .venv/workflow.done  ## keep what a full run measured: make publish EXPERIMENT=dank_uci
 	$(BIN)/adakern publish $(EXPERIMENT) $(OVERRIDES)

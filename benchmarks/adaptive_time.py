@@ -35,7 +35,9 @@ TEST = 2000
 def lightgbm(n, **options):
     from lightgbm import LGBMRegressor
 
-    return LGBMRegressor(**{"n_estimators": 1000, "n_jobs": 0, "verbosity": -1} | options)
+    return LGBMRegressor(
+        **{"n_estimators": 1000, "n_jobs": 0, "verbosity": -1} | options
+    )
 
 
 def whole(low, high):
@@ -119,7 +121,9 @@ def main():
                 continue
             row = pd.DataFrame([in_process(measured, method, n)])
             print(row.to_string(index=False), flush=True)
-            table = pd.concat([table, row]).drop_duplicates(["method", "rows"], keep="last")
+            table = pd.concat([table, row]).drop_duplicates(
+                ["method", "rows"], keep="last"
+            )
             table = table.sort_values(["method", "rows"])
             if arguments.save:
                 table.to_csv(arguments.save, index=False, float_format="%.4g")

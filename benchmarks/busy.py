@@ -28,7 +28,11 @@ from adakern import DANKClassifier, DANKRegressor, KNPLClassifier, LABRBFRegress
 FITS = {
     "LAB RBF": (4700, 19, lambda n: LABRBFRegressor("laplacian", max_support=n // 13)),
     "DANK": (700, 19, lambda n: DANKClassifier()),
-    "DANK whole": (5000, 19, lambda n: DANKClassifier(C=32, strategy="whole", random_state=0)),
+    "DANK whole": (
+        5000,
+        19,
+        lambda n: DANKClassifier(C=32, strategy="whole", random_state=0),
+    ),
     "DANK regression": (700, 19, lambda n: DANKRegressor()),
     "KNPL": (700, 19, lambda n: KNPLClassifier()),
     "Nyström": (2000, 19, lambda n: adakern.NystromKernelSelector(random_state=0)),

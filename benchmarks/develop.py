@@ -1,9 +1,9 @@
 """Score the flagship by inner validation alone, so that nobody needs a test part.
 
-    python benchmarks/develop.py --save before.json        # 94 sets: both suites and 19 others
-    python benchmarks/develop.py --against before.json     # after a change
-    python benchmarks/develop.py --sets yacht iris --option preset=fast
-    python benchmarks/develop.py --method catboost --save catboost.json
+    python benchmarks/develop.py --save before.json        # 94 sets: both suites and 19
+    others python benchmarks/develop.py --against before.json     # after a change
+    python benchmarks/develop.py --sets yacht iris --option preset=fast python
+    benchmarks/develop.py --method catboost --save catboost.json
 
 Of each set's training part (that of its first published split, where there is one)
 ``--rows`` rows are learned from and up to 500 others predicted, twice. The loss is the
@@ -42,17 +42,29 @@ def score(table, n_rows, method, options):
     rows, found, classify = np.arange(len(table.y)), [], table.task == "classification"
     if table.published_splits is not None:
         rows = np.flatnonzero(~np.asarray(table.published_splits[0]))
-    y = table.y if classify else (table.y - np.mean(table.y[rows])) / np.std(table.y[rows])
+    y = (
+        table.y
+        if classify
+        else (table.y - np.mean(table.y[rows])) / np.std(table.y[rows])
+    )
     recipe = method.classifier if classify else method.regressor
     for seed in range(2):
         drawn = np.random.default_rng(seed).permutation(rows)
         train, held_out = np.split(drawn, [min(n_rows, 2 * len(rows) // 3)])
-        model = make_pipeline(StandardScaler(), make_estimator(recipe.estimator, options, seed=0))
+        model = make_pipeline(
+            StandardScaler(), make_estimator(recipe.estimator, options, seed=0)
+        )
         started = time.process_time()
         model.fit(table.X[train], y[train])
-        seconds, X, true = time.process_time() - started, table.X[held_out[:500]], y[held_out[:500]]
+        seconds, X, true = (
+            time.process_time() - started,
+            table.X[held_out[:500]],
+            y[held_out[:500]],
+        )
         if classify:
-            p = np.sum(model.predict_proba(X) * (true[:, None] == model.classes_), axis=1)
+            p = np.sum(
+                model.predict_proba(X) * (true[:, None] == model.classes_), axis=1
+            )
             loss = -np.log(np.maximum(p, 1e-6)).mean()
         else:
             loss = np.sqrt(np.mean((np.ravel(model.predict(X)) - true) ** 2))
@@ -84,7 +96,9 @@ def main():
         ratios = np.array([after[name] for name in both]) / [before[n] for n in both]
         loss, seconds = np.exp(np.mean(np.log(ratios + 1e-9), axis=0))
         lower = np.sum(ratios[:, 0] < 1)
-        print(f"loss x {loss:.4f}, lower on {lower} of {len(both)}; time x {seconds:.2f}")
+        print(
+            f"loss x {loss:.4f}, lower on {lower} of {len(both)}; time x {seconds:.2f}"
+        )
 
 
 if __name__ == "__main__":

@@ -57,7 +57,9 @@ def run(library, dtype, device, X, y, T, t):
 
     options = {"eta": "svm", "tol": 1e-4, "max_iter": 200, "random_state": 0}
     fine = timed(solve_clusters, X, box, KERNEL, n_clusters=n_clusters, **options)
-    whole = timed(maximise_on_rows, X, box, fine.eta, fine.dual_coef, kernel=KERNEL, tol=1e-3)
+    whole = timed(
+        maximise_on_rows, X, box, fine.eta, fine.dual_coef, kernel=KERNEL, tol=1e-3
+    )
     values = timed(kernel_product, T, X, whole.dual_coef, **KERNEL)
     positive = np.asarray((values > 0).cpu() if library == "torch" else values > 0)
     return took, float((positive == (t > 0)).mean()), whole.converged
@@ -70,7 +72,8 @@ def beside(times, reference):
 
 
 def compare_flagship(device, X, y, T, t):
-    """Print the flagship's seconds in NumPy and in PyTorch, the ratio and the accuracy."""
+    """Print the flagship's seconds in NumPy and in PyTorch, the ratio and
+    the accuracy."""
     print(f"{'flagship':20} {'fit':>16} {'predict':>16} {'acc %':>6}")
     kernels, reference = ["laplacian-ard", "l2-laplacian-ard", "rbf-ard"], None
     for library, place in (("numpy", "cpu"), ("torch", device)):
@@ -109,7 +112,9 @@ def main():
             times = np.minimum(times, best[case][0]) if case in best else times
             best[case] = np.asarray(times), accuracy, converged
     reference = best[cases[0]][0]
-    print(f"{'arrays':20} {'decomposed':>16} {'whole':>16} {'predict':>16} {'acc %':>6}")
+    print(
+        f"{'arrays':20} {'decomposed':>16} {'whole':>16} {'predict':>16} {'acc %':>6}"
+    )
     for case in cases:
         times, accuracy, converged = best[case]
         columns = beside(times, reference)

@@ -90,7 +90,12 @@ def measure(jobs, group=1, arrays=False):
 
 def count_requests(cluster):
     """Remote calls that the controller has answered since it started."""
-    told = cluster.says("sdiag").partition("by message type")[2].strip().partition("\n\n")[0]
+    told = (
+        cluster.says("sdiag")
+        .partition("by message type")[2]
+        .strip()
+        .partition("\n\n")[0]
+    )
     return sum(map(int, re.findall(r"count:\s*(\d+)", told)))
 
 
@@ -103,7 +108,9 @@ def processor_seconds(cluster):
             continue
         days, _, clock = text.rpartition("-")
         parts = enumerate(reversed(clock.split(":")))
-        total += 86_400 * int(days or 0) + sum(60**power * float(part) for power, part in parts)
+        total += 86_400 * int(days or 0) + sum(
+            60**power * float(part) for power, part in parts
+        )
     return total
 
 

@@ -24,7 +24,14 @@ myst_heading_anchors = 3
 # Tables of results link to folders, which are no pages; docstrings that come from
 # scikit-learn refer to its own guide.
 suppress_warnings = ["myst.xref_missing", "config.cache", "ref.ref", "ref.term"]
-exclude_patterns = ["_build", "_ext", "examples", "results/*/*", "gallery/*.ipynb", "gallery/*.py"]
+exclude_patterns = [
+    "_build",
+    "_ext",
+    "examples",
+    "results/*/*",
+    "gallery/*.ipynb",
+    "gallery/*.py",
+]
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

@@ -1,4 +1,6 @@
-"""Rivals of today that do not speak scikit-learn's language, and one that lives elsewhere."""
+"""Rivals of today that do not speak scikit-learn's language, and one that lives
+elsewhere.
+"""
 
 import os
 import subprocess
@@ -10,7 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regr
 
 
 class _CatBoost(BaseEstimator):
-    """CatBoost with the defaults of its package, quiet, with scikit-learn's parameters."""
+    """CatBoost with the defaults of its package, quiet, with scikit-learn's
+    parameters."""
 
     def __init__(self, random_state=0, n_jobs=1):
         self.random_state = random_state
@@ -56,11 +59,15 @@ if what == "fit":
     problem, seconds, presets = sys.argv[3:]
     kind = None if problem == "None" else problem
     TabularPredictor("y", problem_type=kind, path=f"{folder}/model", verbosity=1).fit(
-        frame.assign(y=given["y"]), time_limit=float(seconds), presets=presets, num_cpus=1,
+        frame.assign(y=given["y"]),
+        time_limit=float(seconds),
+        presets=presets,
+        num_cpus=1,
         ag_args_ensemble={"fold_fitting_strategy": "sequential_local"})
 else:
     model = TabularPredictor.load(f"{folder}/model")
-    found = model.predict_proba(frame) if what == "predict_proba" else model.predict(frame)
+    predict = model.predict_proba if what == "predict_proba" else model.predict
+    found = predict(frame)
     np.save(f"{folder}/{what}.npy", found.to_numpy())
 """
 
@@ -88,7 +95,14 @@ class _AutoGluon(BaseEstimator):
     def _run(self, what, *arguments, **arrays):
         folder = Path(self.folder_.name)
         np.savez(folder / f"{what}.npz", **arrays)
-        command = [os.environ["ADAKERN_AUTOGLUON"], "-c", _JOB, what, folder, *arguments]
+        command = [
+            os.environ["ADAKERN_AUTOGLUON"],
+            "-c",
+            _JOB,
+            what,
+            folder,
+            *arguments,
+        ]
         subprocess.run([str(part) for part in command], check=True)
         return None if what == "fit" else np.load(folder / f"{what}.npy")
 

@@ -45,16 +45,23 @@ def main():
         sys.exit(_tell(_doors(), "doors", options.table))
     warnings.simplefilter("ignore")
     deadline = time.monotonic() + 60 * options.minutes
-    tasks = [(Estimator, *case) for Estimator in ESTIMATORS for case in cases(Estimator)]
+    tasks = [
+        (Estimator, *case) for Estimator in ESTIMATORS for case in cases(Estimator)
+    ]
     random.Random(0).shuffle(tasks)
 
     def judged(task):
-        """(category, what was not right or nothing) of one case; None after the deadline."""
+        """(category, what was not right or nothing) of one case; None after the
+        deadline.
+        """
         if time.monotonic() > deadline:
             return None
         Estimator, category, name, case = task
         verdict = judge(Estimator, case)
-        return category, "" if verdict.right else f"{Estimator.__name__} {name}: {verdict.outcome}"
+        return (
+            category,
+            "" if verdict.right else f"{Estimator.__name__} {name}: {verdict.outcome}",
+        )
 
     with ThreadPoolExecutor(options.jobs) as pool:
         verdicts = list(filter(None, pool.map(judged, tasks)))

@@ -1,4 +1,5 @@
-"""What is collected without the workflow or the extra ``table``; which tests are slow."""
+"""What is collected without the workflow or the extra ``table``; which
+tests are slow."""
 
 import re
 from importlib.util import find_spec
@@ -17,7 +18,9 @@ data_sets = [
     for name in ("entries", "fetch", "infer", "parsers", "suites", "table")
 ]
 tables = ["datasets/test_read_table.py", "test_model_file.py"]
-collect_ignore_glob = [] if find_spec("adakern_bench") else ["workflow/*", *tools, *data_sets]
+collect_ignore_glob = (
+    [] if find_spec("adakern_bench") else ["workflow/*", *tools, *data_sets]
+)
 collect_ignore_glob += [] if find_spec("pandas") else tables
 
 #: scikit-learn's checks of larger tables, on the estimators that fit many members.

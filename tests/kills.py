@@ -32,7 +32,9 @@ from project import TUNED, Project, without_measured
 VICTIMS = ("main process", "job", "worker", "tracker")
 #: Parts of the names of what no two runs share.
 MEASURED = ("second", "memory_bytes", "started_at")
-OVERRIDES = "method=[plain,tuned] tracking.enabled=true tracking.uri=sqlite:///mlflow.db"
+OVERRIDES = (
+    "method=[plain,tuned] tracking.enabled=true tracking.uri=sqlite:///mlflow.db"
+)
 
 
 def main():
@@ -121,7 +123,9 @@ def _kind(process):
         return None
     if _is_script(process.parent()):
         return "worker"
-    return "tracker" if any("mlflow.db" in f.path for f in process.open_files()) else "job"
+    return (
+        "tracker" if any("mlflow.db" in f.path for f in process.open_files()) else "job"
+    )
 
 
 def _kill_one(run, victim):
@@ -129,7 +133,11 @@ def _kill_one(run, victim):
     with suppress(psutil.Error, IndexError, AttributeError):  # it has just ended
         main = psutil.Process(run.process.pid)
         below = main.children(recursive=True)
-        found = [main] if victim == "main process" else (p for p in below if _kind(p) == victim)
+        found = (
+            [main]
+            if victim == "main process"
+            else (p for p in below if _kind(p) == victim)
+        )
         for process in found:
             process.kill()
             return True

@@ -6,7 +6,9 @@ import pytest
 
 MIRROR = Path(__file__).resolve().parents[2] / "shared" / "data"
 
-needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="no data mirror at ../shared/data")
+needs_mirror = pytest.mark.skipif(
+    not MIRROR.is_dir(), reason="no data mirror at ../shared/data"
+)
 
 
 def read_entry(path):

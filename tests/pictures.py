@@ -2,9 +2,9 @@
 
     make run docs pictures
 
-Writes docs/images: the report at 1400 and 800 pixels, in dark mode and on paper, MLflow's
-page of runs and its comparison of those on one data set, the first page and the guide.
-``tests/install_debian.sh`` brings Chromium.
+Writes docs/images: the report at 1400 and 800 pixels, in dark mode and on paper,
+MLflow's page of runs and its comparison of those on one data set, the first page and
+the guide. ``tests/install_debian.sh`` brings Chromium.
 """
 
 import json
@@ -36,7 +36,9 @@ def main():
     if lacking := [page for page, *_ in PAGES.values() if not Path(page).exists()]:
         sys.exit(f"There is no {lacking[0]} to take a picture of: make run docs first.")
     found = shutil.which("chromium") or shutil.which("google-chrome")
-    chromium = found or sys.exit("There is no Chromium; as root: tests/install_debian.sh")
+    chromium = found or sys.exit(
+        "There is no Chromium; as root: tests/install_debian.sh"
+    )
 
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

@@ -32,7 +32,11 @@ TUNED = "{estimator: {_target_: sklearn.svm.SVC}, grid: {C: [0.5, 2.0]}}"
 
 def without_measured(text):
     """The lines of a table that two runs share: none of times and memory."""
-    return [line for line in text.splitlines() if "second" not in line and "bytes" not in line]
+    return [
+        line
+        for line in text.splitlines()
+        if "second" not in line and "bytes" not in line
+    ]
 
 
 class Run:
@@ -118,16 +122,23 @@ class Project:
         self.add_classifier("plain", PLAIN)
         self.profile = ["--cores", "2"]
         paths = [str(self.root / part) for part in ("src", "workflow", ".")]
-        own = {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "HOME": str(root)}
+        own = {
+            "PYTHONPATH": os.pathsep.join(paths),
+            "OMP_NUM_THREADS": "1",
+            "HOME": str(root),
+        }
         self.environment = os.environ | own
         for name in ("ADAKERN_DATA_MIRROR", "PYTHONDONTWRITEBYTECODE"):
             self.environment.pop(name, None)
 
     def adakern(self, *arguments, status=0):
-        """Run the command ``adakern`` to its end, which is to be with this exit status."""
+        """Run the command ``adakern`` to its end, which is to be with this
+        exit status."""
         script = "import sys; from adakern.cli import main; sys.exit(main())"
         options = {"env": self.environment, "capture_output": True, "text": True}
-        run = subprocess.run([sys.executable, "-c", script, *arguments], cwd=self.root, **options)
+        run = subprocess.run(
+            [sys.executable, "-c", script, *arguments], cwd=self.root, **options
+        )
         assert run.returncode == status, run.stdout + run.stderr
         return run
 
@@ -144,7 +155,11 @@ class Project:
 
     def command(self, *arguments, overrides="", config=()):
         """The command line of one run of the experiment ``small``."""
-        settings = ["experiment=small", f"overrides=name={self.name} {overrides}", *config]
+        settings = [
+            "experiment=small",
+            f"overrides=name={self.name} {overrides}",
+            *config,
+        ]
         snakemake = [sys.executable, "-m", "snakemake", "--nocolor", *self.profile]
         return [*snakemake, *arguments, "--config", *settings]
 
@@ -168,4 +183,8 @@ class Project:
 
     def left_over(self):
         """Temporary files that a writer did not clean up."""
-        return [path for folder in ("results", "data") for path in (self.root / folder).rglob(".*")]
+        return [
+            path
+            for folder in ("results", "data")
+            for path in (self.root / folder).rglob(".*")
+        ]

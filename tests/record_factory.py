@@ -19,7 +19,11 @@ def make_record(dataset="heart", method="svm-cv", repeat=0, **changes):
     }
     record = {"experiment": "demo", "dataset": dataset, "method": method, "task": task}
     record |= {"repeat": repeat, "seed": 7 + repeat, "status": "ok", "reason": None}
-    record |= {"params": {"C": 2.0, "gamma": "scale"}, "best_params": {"C": 2.0}, "metrics": scores}
+    record |= {
+        "params": {"C": 2.0, "gamma": "scale"},
+        "best_params": {"C": 2.0},
+        "metrics": scores,
+    }
     record |= {
         "fit_seconds": float(rng.uniform(0.01, 0.5)),
         "predict_seconds": float(rng.uniform(0.001, 0.01)),
@@ -27,7 +31,12 @@ def make_record(dataset="heart", method="svm-cv", repeat=0, **changes):
         "rank": None,
         "n_support": int(rng.integers(10, 60)),
     }
-    record |= {"n_iter": None, "objective": None, "duality_gap": None, "converged": True}
+    record |= {
+        "n_iter": None,
+        "objective": None,
+        "duality_gap": None,
+        "converged": True,
+    }
     record |= {"n_train": 60, "n_test": 40, "n_features": 13, "warnings": []}
     record |= {
         "versions": {"numpy": "2.4.0", "scikit-learn": "1.9.1"},
@@ -41,7 +50,9 @@ def make_record(dataset="heart", method="svm-cv", repeat=0, **changes):
     return record | changes
 
 
-def failed(dataset, method, repeat, reason="ValueError: boom", status="failed", **changes):
+def failed(
+    dataset, method, repeat, reason="ValueError: boom", status="failed", **changes
+):
     """A record of a solve that gave no result."""
     nothing = {"metrics": None, "fit_seconds": None, "predict_seconds": None}
     nothing |= {"n_support": None, "converged": None, "peak_memory_bytes": None}
@@ -66,7 +77,9 @@ def write_records(results, records):
 def demo_records():
     """Two tasks, three data sets each, three methods, six repeats, some failures."""
     classes, numbers = ("heart", "sonar", "wine"), ("yacht", "mpg", "bodyfat")
-    tasks = dict.fromkeys(classes, "classification") | dict.fromkeys(numbers, "regression")
+    tasks = dict.fromkeys(classes, "classification") | dict.fromkeys(
+        numbers, "regression"
+    )
     records = [
         make_record(dataset, method, repeat, task=task)
         for dataset, task in tasks.items()

@@ -19,7 +19,11 @@ def run_script(rule, inputs, outputs, **params):
     for path in outputs.values():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     snakemake = SimpleNamespace(
-        rule=rule, log=[], input=Files(inputs), output=Files(outputs), params=Files(params)
+        rule=rule,
+        log=[],
+        input=Files(inputs),
+        output=Files(outputs),
+        params=Files(params),
     )
     runpy.run_path(str(SCRIPTS / f"{rule}.py"), {"snakemake": snakemake})
 
@@ -27,5 +31,9 @@ def run_script(rule, inputs, outputs, **params):
 def run_fits(rule, inputs, outputs, settings):
     """Run the script of a rule that fits, with a journal that nobody reads."""
     with tempfile.TemporaryDirectory() as folder:
-        limits = {"time_limit": 100, "attempt": 1, "journal": Path(folder, "journal.jsonl")}
+        limits = {
+            "time_limit": 100,
+            "attempt": 1,
+            "journal": Path(folder, "journal.jsonl"),
+        }
         run_script(rule, inputs, outputs, settings=settings, limits=limits)

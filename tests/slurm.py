@@ -21,7 +21,17 @@ import psutil
 
 COMMANDS = (
     *("slurmctld", "slurmd", "slurmdbd"),
-    *("sbatch", "srun", "scancel", "sacct", "sacctmgr", "scontrol", "sinfo", "squeue", "sdiag"),
+    *(
+        "sbatch",
+        "srun",
+        "scancel",
+        "sacct",
+        "sacctmgr",
+        "scontrol",
+        "sinfo",
+        "squeue",
+        "sdiag",
+    ),
 )
 TOOLS = (*COMMANDS, "munged", "mariadbd", "mariadb-install-db")
 #: Variable of every process of a cluster's jobs: its folder.
@@ -32,7 +42,10 @@ PATIENCE = 300
 PORTS = range(10_000, 32_768)
 
 #: What each node says it has is for SLURM to share out, whatever this machine has.
-NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=20000"
+NODE = (
+    "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 "
+    "RealMemory=20000"
+)
 
 
 def reason_to_skip():
@@ -126,7 +139,10 @@ class Cluster:
         folder = self.folder
         (folder / "munge.key").write_bytes(secrets.token_bytes(128))
         (folder / "munge.key").chmod(0o400)
-        files = [f"--{kind}-file={folder}/munge.{kind}" for kind in ("key", "pid", "log", "seed")]
+        files = [
+            f"--{kind}-file={folder}/munge.{kind}"
+            for kind in ("key", "pid", "log", "seed")
+        ]
         self._start_daemon(
             *("munge", "munged", "--foreground", "--force"),
             *(f"--socket={folder}/munge.socket", *files),
@@ -148,7 +164,9 @@ class Cluster:
             f"--socket={self.folder}/mariadb.socket",
             f"--pid-file={self.folder}/mariadb.pid",
         )
-        self._wait((self.folder / "mariadb.socket").is_socket, "the database does not start")
+        self._wait(
+            (self.folder / "mariadb.socket").is_socket, "the database does not start"
+        )
 
     def start_node(self, node):
         """Start one node's daemon."""
@@ -199,20 +217,28 @@ class Cluster:
     def says(self, *command):
         """What a command prints that is to succeed."""
         env = os.environ | self.environment
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(
+            command, env=env, capture_output=True, text=True, timeout=PATIENCE
+        )
         if done.returncode:
-            raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}\n{self.log()}")
+            raise RuntimeError(
+                f"{' '.join(command)}: {done.stdout}{done.stderr}\n{self.log()}"
+            )
         return done.stdout
 
     def _wait_for_nodes(self):
         self._wait(
-            lambda: self.says("sinfo", "-hN", "-o%T").split() == ["idle"] * len(self.nodes),
+            lambda: (
+                self.says("sinfo", "-hN", "-o%T").split() == ["idle"] * len(self.nodes)
+            ),
             "the nodes do not answer",
         )
 
     def jobs(self):
         """Job id -> fields, of every job since the start, from the accounting."""
-        names = "JobIDRaw,State,ReqMem,Timelimit,NodeList,ReqCPUS,ExitCode,Submit,Start,End"
+        names = (
+            "JobIDRaw,State,ReqMem,Timelimit,NodeList,ReqCPUS,ExitCode,Submit,Start,End"
+        )
         table = self.says("sacct", "-XnP", f"--format={names}")
         rows = [line.split("|") for line in table.splitlines()]
         return {row[0]: dict(zip(names.split(","), row, strict=True)) for row in rows}
@@ -266,7 +292,9 @@ class Cluster:
     def log(self):
         """The last lines of every daemon's log."""
         files = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.out")])
-        return "\n".join(f"== {f.name}\n{f.read_text(errors='replace')[-1500:]}" for f in files)
+        return "\n".join(
+            f"== {f.name}\n{f.read_text(errors='replace')[-1500:]}" for f in files
+        )
 
 
 def _kill(processes):

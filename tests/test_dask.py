@@ -23,12 +23,19 @@ def cluster():
 
 def adaptive():
     members = ["laplacian", "linear", "extra-trees"]
-    model = AdaptiveKernelRegressor(members=members, random_state=0).fit(X[:, :1], X[:, 1])
+    model = AdaptiveKernelRegressor(members=members, random_state=0).fit(
+        X[:, :1], X[:, 1]
+    )
     return model.predict(X[:, :1])
 
 
 def dank():
-    options = {"strategy": "decomposed", "n_clusters": 3, "random_state": 0, "n_jobs": -1}
+    options = {
+        "strategy": "decomposed",
+        "n_clusters": 3,
+        "random_state": 0,
+        "n_jobs": -1,
+    }
     return DANKClassifier(**options).fit(X, y).decision_function(X)
 
 
@@ -48,7 +55,8 @@ def test_dask_backend_of_joblib_gives_the_same(fit, cluster):
 
 
 def transitions(dask_scheduler):
-    """How often a task changed its state on the workers: more often, if there were any."""
+    """How often a task changed its state on the workers: more often, if
+    there were any."""
     return dask_scheduler.transition_counter
 
 
@@ -57,7 +65,11 @@ def test_blocks_are_summed_up_by_the_workers(cluster):
 
     rows, target = np.hstack([X, X**2]), X[:, 0] * X[:, 1]
     options = {"members": ["rbf"], "max_support": 20, "max_rows": 80, "random_state": 0}
-    model = AdaptiveKernelRegressor(**options).fit(da.from_array(rows, chunks=(70, 4)), target)
+    model = AdaptiveKernelRegressor(**options).fit(
+        da.from_array(rows, chunks=(70, 4)), target
+    )
     alone = AdaptiveKernelRegressor(**options).fit(rows, target)
     predicted = model.predict(da.from_array(rows, chunks=(100, 2)))
-    np.testing.assert_allclose(predicted.compute(), alone.predict(rows), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(
+        predicted.compute(), alone.predict(rows), rtol=0, atol=1e-8
+    )

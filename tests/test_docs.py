@@ -57,10 +57,16 @@ def test_every_published_run_has_a_page(pages):
     for name in published:
         assert f"{name}.html" in listed
         assert (pages / "published" / f"{name}.html").exists()
-    for name, said in (("uci121_small", True), ("uci_regression_tuned", True), ("dank_uci", False)):
+    for name, said in (
+        ("uci121_small", True),
+        ("uci_regression_tuned", True),
+        ("dank_uci", False),
+    ):
         page = (pages / "published" / f"{name}.html").read_text()
         assert ("chosen on this suite, test parts included" in page) == said
-    assert "../published/dank_uci.html" in (pages / "results" / "README.html").read_text()
+    assert (
+        "../published/dank_uci.html" in (pages / "results" / "README.html").read_text()
+    )
 
 
 def test_no_page_loads_anything_from_elsewhere(pages):

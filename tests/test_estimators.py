@@ -19,17 +19,25 @@ from discovery import all_estimators
 from torture import data
 
 #: Smaller forests, since each check fits them anew.
-QUICK = {name: {"n_estimators": 20} for name in ("SimpleBlendClassifier", "SimpleBlendRegressor")}
+QUICK = {
+    name: {"n_estimators": 20}
+    for name in ("SimpleBlendClassifier", "SimpleBlendRegressor")
+}
 #: Strategies that are not the default, and searches, which need an estimator.
 MORE = [
-    *(kind(strategy="decomposed", n_clusters=2) for kind in (DANKClassifier, DANKRegressor)),
+    *(
+        kind(strategy="decomposed", n_clusters=2)
+        for kind in (DANKClassifier, DANKRegressor)
+    ),
     *(kind(strategy="whole") for kind in (DANKClassifier, DANKRegressor)),
     KernelSearchCV(SVC(), {"C": [0.1, 10]}, cv=2),
     KernelSearchCV(KernelRidge(kernel="laplacian"), {"alpha": [0.1, 10]}, cv=2),
 ]
 
 
-@parametrize_with_checks([*(e(**QUICK.get(e.__name__, {})) for e in all_estimators()), *MORE])
+@parametrize_with_checks(
+    [*(e(**QUICK.get(e.__name__, {})) for e in all_estimators()), *MORE]
+)
 def test_estimator_follows_scikit_learn(estimator, check):
     """None fails, none is expected to."""
     check(estimator)
@@ -46,7 +54,9 @@ def everyones_generator():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("estimator", all_estimators(), ids=lambda e: e.__name__)
-def test_global_random_state_is_neither_used_nor_touched(estimator, everyones_generator):
+def test_global_random_state_is_neither_used_nor_touched(
+    estimator, everyones_generator
+):
     X, y = data(estimator())
     outputs = []
     for seed in (1, 2):

@@ -4,7 +4,13 @@ from sklearn.metrics import pairwise
 
 from adakern import kernels
 from adakern._utils.arrays import as_numpy
-from adakern.kernels import KERNELS, gram_matrix, kernel_product, kernel_products, resolve_gamma
+from adakern.kernels import (
+    KERNELS,
+    gram_matrix,
+    kernel_product,
+    kernel_products,
+    resolve_gamma,
+)
 from devices import put
 
 
@@ -21,7 +27,12 @@ def points(rng):
         ("l2-laplacian", lambda X, Y: np.exp(-0.7 * pairwise.pairwise_distances(X, Y))),
         ("poly", lambda X, Y: pairwise.polynomial_kernel(X, Y, gamma=0.7)),
         ("linear", lambda X, Y: pairwise.linear_kernel(X, Y)),
-        ("tl1", lambda X, Y: 0.7 * np.maximum(1 / 0.7 - pairwise.manhattan_distances(X, Y), 0)),
+        (
+            "tl1",
+            lambda X, Y: (
+                0.7 * np.maximum(1 / 0.7 - pairwise.manhattan_distances(X, Y), 0)
+            ),
+        ),
     ],
 )
 def test_gram_matrix_equals_scikit_learn(points, kernel, reference):
@@ -49,7 +60,9 @@ def test_float32_keeps_its_digits_far_from_the_origin(points):
     X, Y = points
     near = gram_matrix(X, Y, gamma=0.7)
     offset = np.float32(1e3)
-    far = gram_matrix(X.astype(np.float32) + offset, Y.astype(np.float32) + offset, gamma=0.7)
+    far = gram_matrix(
+        X.astype(np.float32) + offset, Y.astype(np.float32) + offset, gamma=0.7
+    )
     assert far.dtype == np.float32
     # Adding 1e3 rounds the data themselves to steps of 6e-5.
     np.testing.assert_allclose(far, near, atol=1e-3)
@@ -57,10 +70,14 @@ def test_float32_keeps_its_digits_far_from_the_origin(points):
 
 @pytest.mark.parametrize("dtype, far", [("float32", 1e6), ("float64", 1e9)])
 def test_a_far_row_takes_no_digits_of_the_others(xp, dtype, far):
-    X = np.vstack([np.random.default_rng(0).normal(size=(200, 3)), np.full(3, far)]).astype(dtype)
+    X = np.vstack(
+        [np.random.default_rng(0).normal(size=(200, 3)), np.full(3, far)]
+    ).astype(dtype)
     expected = pairwise.rbf_kernel(X.astype(np.float64), gamma=0.7)
     atol = 50 * np.finfo(dtype).eps
-    np.testing.assert_allclose(gram_matrix(xp.asarray(X), gamma=0.7), expected, atol=atol)
+    np.testing.assert_allclose(
+        gram_matrix(xp.asarray(X), gamma=0.7), expected, atol=atol
+    )
     np.testing.assert_array_equal(kernels.nearest_rows(X, X), np.arange(201))
     assert kernels.squared_distances(X, X[:0]).shape == (201, 0)
 
@@ -112,5 +129,9 @@ def test_nearest_rows_are_those_of_the_smallest_distance(points, offset):
     expected = pairwise.pairwise_distances_argmin(X, Y)
     np.testing.assert_array_equal(kernels.nearest_rows(X, Y), expected)
     many = np.tile(X, (40_000, 1))  # several blocks
-    np.testing.assert_array_equal(kernels.nearest_rows(many, Y), np.tile(expected, 40_000))
-    np.testing.assert_array_equal(kernels.nearest_rows(X, np.vstack([Y, Y])), expected)  # the first
+    np.testing.assert_array_equal(
+        kernels.nearest_rows(many, Y), np.tile(expected, 40_000)
+    )
+    np.testing.assert_array_equal(
+        kernels.nearest_rows(X, np.vstack([Y, Y])), expected
+    )  # the first

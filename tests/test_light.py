@@ -38,7 +38,12 @@ def test_the_wheel_in_an_empty_environment(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    for name in ("src", "pyproject.toml", "README.md", "LICENSE"):  # a build leaves files
+    for name in (
+        "src",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+    ):  # a build leaves files
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tmp_path / name)
     built = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tmp_path)

@@ -16,9 +16,15 @@ def test_projection_is_the_nearest_feasible_point(seed, C, total):
     v = rng.normal(scale=3, size=12)
     y = np.where(np.arange(12) < 5, 1.0, -1.0)
     a = cp.Variable(12)
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(a - v)), [a >= 0, a <= C, y @ a == total])
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13)
-    np.testing.assert_allclose(linalg.project_onto_feasible(v, y, C, total), a.value, atol=1e-6)
+    problem = cp.Problem(
+        cp.Minimize(cp.sum_squares(a - v)), [a >= 0, a <= C, y @ a == total]
+    )
+    problem.solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13
+    )
+    np.testing.assert_allclose(
+        linalg.project_onto_feasible(v, y, C, total), a.value, atol=1e-6
+    )
 
 
 @given(arrays(float, 7, elements=st.floats(-1e6, 1e6)), st.floats(1e-3, 1e3))

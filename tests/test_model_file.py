@@ -23,7 +23,14 @@ from sklearn.tree import export_graphviz
 from adakern import cli, model_file
 from adakern.baselines import EasyMKL
 from adakern.baselines.optional import require
-from adakern.model_file import ModelFileError, _unsafe, load_model, save_model, versions, written
+from adakern.model_file import (
+    ModelFileError,
+    _unsafe,
+    load_model,
+    save_model,
+    versions,
+    written,
+)
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +87,17 @@ def predictions(printed):
     return pd.read_csv(StringIO(printed.out))
 
 
-def test_a_regression_from_csv_to_intervals_and_after_a_move(run, rows, folder, tmp_path):
+def test_a_regression_from_csv_to_intervals_and_after_a_move(
+    run, rows, folder, tmp_path
+):
     settings = "--preset fast --group patient_id --minutes 5 --output a.skops"
     said = run(f"fit my.csv --target cost --drop outcome {settings}")
-    for words in ("On rows left out: R² 0.9", "member ", "Share of each column", "a.skops new.csv"):
+    for words in (
+        "On rows left out: R² 0.9",
+        "member ",
+        "Share of each column",
+        "a.skops new.csv",
+    ):
         assert words in said.out
     assert said.out.count("member ") == 1  # the table is printed once
     said = run("predict a.skops new.csv --interval 0.9")
@@ -110,10 +124,14 @@ def test_a_classification_with_probabilities_by_another_method(run):
 
 def test_a_method_is_written_as_in_python(run):
     """As `adakern compare` writes its winner: nested, with its parameters."""
-    model = Pipeline([("poly", PolynomialFeatures(2)), ("ridge", Ridge(alpha=np.float64(0.5)))])
+    model = Pipeline(
+        [("poly", PolynomialFeatures(2)), ("ridge", Ridge(alpha=np.float64(0.5)))]
+    )
     text = written(model)
     assert '["ridge", sklearn.linear_model.Ridge(alpha=0.5)]' in text
-    model = OneVsRestClassifier(LogisticRegression(class_weight={"a": 2, "b": 1}), n_jobs=2)
+    model = OneVsRestClassifier(
+        LogisticRegression(class_weight={"a": 2, "b": 1}), n_jobs=2
+    )
     for told in (text, written(model)):
         assert written(model_file.estimator_of(told)) == told
     option = "--method sklearn.linear_model.Ridge(alpha=0.5)"
@@ -133,7 +151,10 @@ def test_a_method_is_written_as_in_python(run):
         ("fit my.csv --target cost --method sklearn.svm.SVC", "no estimator for reg"),
         ("fit my.csv --target cost --method sklearn.svm.SVX", "no attribute 'SVX'"),
         ("fit my.csv --target cost --method svr", "Did you mean 'svr-cv'?"),
-        ("fit my.csv --target cost --method os.system('true')", "no class of estimators"),
+        (
+            "fit my.csv --target cost --method os.system('true')",
+            "no class of estimators",
+        ),
         ("fit my.csv --target cost --method sklearn.svm.SVR(2)", "positional"),
         ("fit none.csv --target cost", "none.csv"),
         ("fit my.csv --target cost --output .", "is a folder; name a file in it"),
@@ -179,7 +200,9 @@ def test_a_single_column_and_a_long_name(run, folder):
     frame = pd.DataFrame({"dose": np.arange(30) * 0.7, "cost": np.arange(30) * 1.4})
     frame.to_csv(folder / f"{name}.csv", index=False)
     frame[["dose"]].to_csv(folder / "dose.csv", index=False)
-    said = run(f"fit {name}.csv --target cost --method sklearn.linear_model.Ridge(alpha=1e-9)")
+    said = run(
+        f"fit {name}.csv --target cost --method sklearn.linear_model.Ridge(alpha=1e-9)"
+    )
     assert "30 rows, 1 feature, regression" in said.out
     found = predictions(run(f"predict {name[:100]}.skops dose.csv"))
     np.testing.assert_allclose(found["cost"], frame["cost"], atol=1e-6)
@@ -188,7 +211,9 @@ def test_a_single_column_and_a_long_name(run, folder):
 def test_a_model_of_few_different_rows_is_written(run, folder, rng):
     """Its predictions for rows that it has seen are kept by the rows."""
     cells = pd.DataFrame(rng.integers(0, 8, size=(600, 2)), columns=["a", "b"])
-    cells["y"] = rng.normal(size=64)[8 * cells["a"] + cells["b"]] + 0.05 * rng.normal(size=600)
+    cells["y"] = rng.normal(size=64)[8 * cells["a"] + cells["b"]] + 0.05 * rng.normal(
+        size=600
+    )
     cells.to_csv(folder / "cells.csv", index=False)
     run("fit cells.csv --target y --preset fast")
     model = load_model("cells.skops")[0]
@@ -204,7 +229,9 @@ def test_unknown_categories_are_told_and_predicted(ridge, run, rows, folder):
 
 
 def test_a_reader_who_has_seen_enough_is_no_error(ridge):  # as in `| head -1`
-    code = "from adakern.cli import main; exit(main(['predict', 'my.skops', 'new.csv']))"
+    code = (
+        "from adakern.cli import main; exit(main(['predict', 'my.skops', 'new.csv']))"
+    )
     with Popen([sys.executable, "-c", code], stdout=PIPE, stderr=PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
@@ -214,18 +241,28 @@ def test_a_reader_who_has_seen_enough_is_no_error(ridge):  # as in `| head -1`
 def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
     model, card = load_model(ridge)
     bank = EasyMKL().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
-    save_model(make_pipeline(bank), tmp_path / "bank.skops", card)  # which holds a method
+    save_model(
+        make_pipeline(bank), tmp_path / "bank.skops", card
+    )  # which holds a method
     assert load_model(tmp_path / "bank.skops")[0].predict([[3.0]]) == [1]
     unkept = make_pipeline(FunctionTransformer(memoryview(b"rows")))
-    with pytest.raises(ModelFileError, match="FunctionTransformer cannot be kept in a file"):
+    with pytest.raises(
+        ModelFileError, match="FunctionTransformer cannot be kept in a file"
+    ):
         save_model(unkept, tmp_path / "unkept.skops", card)
     # Of these two functions of known rooms one writes files and one imports modules.
     for call in (os.system, export_graphviz, partial(require, "evil")):
-        save_model(make_pipeline(FunctionTransformer(call)), tmp_path / "unsafe.skops", card)
-        with pytest.raises(ModelFileError, match=r"--trust \S+\.(system|export_graphviz|require)"):
+        save_model(
+            make_pipeline(FunctionTransformer(call)), tmp_path / "unsafe.skops", card
+        )
+        with pytest.raises(
+            ModelFileError, match=r"--trust \S+\.(system|export_graphviz|require)"
+        ):
             load_model(tmp_path / "unsafe.skops")
     foreign = {"adakern.dank.classifier.np", "adakern.dank.nothing.X"}
-    assert all(map(_unsafe, foreign)) and not _unsafe("adakern.dank.classifier.DANKClassifier")
+    assert all(map(_unsafe, foreign)) and not _unsafe(
+        "adakern.dank.classifier.DANKClassifier"
+    )
     other = {"versions": versions() | {"adakern": "9.0"}}
     save_model(model, tmp_path / "other.skops", card | other)
     with pytest.raises(ModelFileError, match=r"written by adakern 9\.0"):

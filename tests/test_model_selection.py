@@ -6,7 +6,13 @@ import warnings
 import numpy as np
 import pytest
 from sklearn import datasets
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+)
 from sklearn.exceptions import FitFailedWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
@@ -43,7 +49,9 @@ def assert_same(shared, plain, atol):
     assert shared.best_score_ == pytest.approx(plain.best_score_, abs=atol)
 
 
-@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+@pytest.mark.parametrize(
+    "load", [load_iris, load_wine, load_breast_cancer, load_digits]
+)
 def test_same_choice_as_grid_search_classification(load):
     X, y = scaled(load)
     shared, plain = both(SVC(), GRID, X, y, cv=StratifiedKFold(3))
@@ -70,14 +78,20 @@ def test_kernel_ridge(kernel):
 
 
 @pytest.mark.parametrize("estimator", [KernelSVC(), KernelSVR()])
-@pytest.mark.parametrize(("kernel", "metric"), [("laplacian", "l1"), ("l2-laplacian", "l2")])
-def test_laplacian_models_are_the_models_on_their_gram_matrix(estimator, kernel, metric):
+@pytest.mark.parametrize(
+    ("kernel", "metric"), [("laplacian", "l1"), ("l2-laplacian", "l2")]
+)
+def test_laplacian_models_are_the_models_on_their_gram_matrix(
+    estimator, kernel, metric
+):
     X, y = scaled(load_wine)
     estimator.set_params(kernel=kernel, gamma=0.2, C=3.0)
     K = np.exp(-0.2 * pairwise_distances(X, metric=metric))
     reference = {KernelSVC: SVC, KernelSVR: SVR}[type(estimator)]
     model = reference(kernel="precomputed", C=3.0).fit(K, y)
-    np.testing.assert_allclose(estimator.fit(X, y).predict(X), model.predict(K), atol=1e-3)
+    np.testing.assert_allclose(
+        estimator.fit(X, y).predict(X), model.predict(K), atol=1e-3
+    )
     shared, plain = both(estimator, GRID | {"kernel": [kernel, "rbf"]}, X, y, cv=3)
     assert_same(shared, plain, atol=5e-3)
 
@@ -85,8 +99,12 @@ def test_laplacian_models_are_the_models_on_their_gram_matrix(estimator, kernel,
 def test_splits_may_be_masks():
     X, y = load_iris(return_X_y=True)
     numbers = list(StratifiedKFold(3).split(X, y))
-    masks = [(np.isin(np.arange(150), a), np.isin(np.arange(150), b)) for a, b in numbers]
-    one, other = (KernelSearchCV(SVC(), GRID, cv=cv).fit(X, y) for cv in (numbers, masks))
+    masks = [
+        (np.isin(np.arange(150), a), np.isin(np.arange(150), b)) for a, b in numbers
+    ]
+    one, other = (
+        KernelSearchCV(SVC(), GRID, cv=cv).fit(X, y) for cv in (numbers, masks)
+    )
     assert one.shared_ and other.shared_
     for key in ("mean_test_score", "std_test_score"):
         np.testing.assert_array_equal(one.cv_results_[key], other.cv_results_[key])
@@ -97,7 +115,11 @@ def test_falls_back_to_grid_search():
     for estimator, grid, kwargs in (
         (SVC(kernel="poly"), {"C": [1, 10]}, {}),
         (SVC(), {"kernel": ["rbf", "linear"]}, {}),
-        (SVC(), {"C": [1, 10]}, {"scoring": ["accuracy", "f1_macro"], "refit": "accuracy"}),
+        (
+            SVC(),
+            {"C": [1, 10]},
+            {"scoring": ["accuracy", "f1_macro"], "refit": "accuracy"},
+        ),
         (Ridge(), {"alpha": [1, 10]}, {}),
         (SVC(), {"C": [1, 10]}, {"return_train_score": True}),
     ):
@@ -117,11 +139,17 @@ def test_failed_points_are_told_as_grid_search_tells_them():
         KernelSearchCV(SVC(), {"C": [-1.0, -2.0]}).fit(X, y)
     with pytest.raises(ValueError, match="'C' parameter"):
         KernelSearchCV(SVC(), {"C": [-1.0]}, error_score="raise").fit(X, y)
-    with pytest.warns(FitFailedWarning, match="5 fits failed"), warnings.catch_warnings():
+    with (
+        pytest.warns(FitFailedWarning, match="5 fits failed"),
+        warnings.catch_warnings(),
+    ):
         warnings.filterwarnings("ignore", message=".*non-finite")
         search = KernelSearchCV(SVC(), {"C": ["large", 1.0]}).fit(X, y)
     assert search.best_params_ == {"C": 1.0}
-    for scoring in ("roc_auc", "neg_log_loss"):  # of probabilities, which SVC has none of
+    for scoring in (
+        "roc_auc",
+        "neg_log_loss",
+    ):  # of probabilities, which SVC has none of
         with pytest.warns(UserWarning, match=r"Scoring failed|non-finite"):
             search = KernelSearchCV(SVC(), {"C": [1.0, 2.0]}, scoring=scoring).fit(X, y)
         assert np.isnan(search.cv_results_["mean_test_score"]).all()

@@ -18,7 +18,11 @@ CHOSEN = {
     "memory order": ["Fortran"],
 }
 #: Of those whose one fit takes seconds.
-FEWER = {"scale of X": ["1e+200"], "new rows": ["1e+300"], "parameters": ["learning_rate=1e+70"]}
+FEWER = {
+    "scale of X": ["1e+200"],
+    "new rows": ["1e+300"],
+    "parameters": ["learning_rate=1e+70"],
+}
 SLOW = {"ResNetRegressor", "SimpleBlendClassifier", "SimpleBlendRegressor"}
 #: Made of many fits each; their members are here themselves.
 MADE_OF_OTHERS = {"AdaptiveKernelClassifier", "AdaptiveKernelRegressor"}
@@ -31,6 +35,7 @@ def test_extremes_end_in_a_finite_answer_or_a_clear_refusal(Estimator):
     wrong = {
         (category, name): verdict.outcome
         for category, name, case in cases(Estimator)
-        if name in chosen.get(category, ()) and not (verdict := judge(Estimator, case)).right
+        if name in chosen.get(category, ())
+        and not (verdict := judge(Estimator, case)).right
     }
     assert not wrong

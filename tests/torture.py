@@ -52,11 +52,19 @@ def cases(Estimator):
     yield "memory order", "Fortran", partial(_fortran, X=X, y=y)
     for name in _numbers(Estimator):
         for extreme in EXTREMES:
-            yield "parameters", f"{name}={extreme:g}", partial(answer, X=X, y=y, **{name: extreme})
+            yield (
+                "parameters",
+                f"{name}={extreme:g}",
+                partial(answer, X=X, y=y, **{name: extreme}),
+            )
     allowed = Estimator._parameter_constraints.get("kernel", [])
     if any("precomputed" in str(one) for one in allowed):
         for name, K in _kernels().items():
-            yield "kernel matrices", name, partial(answer, X=K, y=y, kernel="precomputed")
+            yield (
+                "kernel matrices",
+                name,
+                partial(answer, X=K, y=y, kernel="precomputed"),
+            )
     yield "memory", "40,000 rows in 3 GB", _crowded
 
 
@@ -158,7 +166,9 @@ def judge(Estimator, case, seconds=PATIENCE):
         process.join()
         name = signal.Signals(-process.exitcode).name
         late = name in ("SIGXCPU", "SIGKILL")
-        return Verdict(False, f"no end within {seconds} s" if late else f"crash: {name}")
+        return Verdict(
+            False, f"no end within {seconds} s" if late else f"crash: {name}"
+        )
     finally:
         process.kill()
         process.join()
@@ -182,11 +192,15 @@ def _try(sender, Estimator, case, seconds):
     except BaseException as error:
         told = f"{type(error).__name__}: {error}"
         refused = isinstance(error, ValueError | MemoryError)
-        foreign = isinstance(error, LinAlgError) or any(words in told for words in FOREIGN_WORDS)
+        foreign = isinstance(error, LinAlgError) or any(
+            words in told for words in FOREIGN_WORDS
+        )
         if refused:
             verdict = Verdict(not foreign, f"refused: {told.splitlines()[0][:160]}")
         else:
             place = traceback.extract_tb(error.__traceback__)[-1]
-            verdict = Verdict(False, f"{told[:160]} ({Path(place.filename).name}:{place.lineno})")
+            verdict = Verdict(
+                False, f"{told[:160]} ({Path(place.filename).name}:{place.lineno})"
+            )
     sender.send(verdict)
     sender.close()

@@ -12,7 +12,14 @@ import pandas as pd
 import yaml
 
 from adakern_bench.report import tables
-from adakern_bench.report.tables import MARK, RULE, comparison, display, display_table, heading
+from adakern_bench.report.tables import (
+    MARK,
+    RULE,
+    comparison,
+    display,
+    display_table,
+    heading,
+)
 from adakern_bench.report.wording import caption, count, duration
 
 MOST_ROWS = 40
@@ -43,7 +50,8 @@ def write_pages(docs):
     lists = [_contents(title, listed) for title, listed in parts.items() if listed]
     (out / "index.md").write_text(
         "# Published reports\n\nWhat full runs measured, a page an experiment; "
-        "[what of it reproduced](../results/README.md) is explained there.\n\n" + "\n".join(lists),
+        "[what of it reproduced](../results/README.md) is explained there.\n\n"
+        + "\n".join(lists),
         encoding="utf-8",
     )
 
@@ -63,10 +71,12 @@ def _page(folder):
     config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
     yield f"# {folder.name}: {config.get('title') or config['name']}"
     yield str(config.get("description") or "").strip()
-    if (config.get("suite") or {}).get("name") in DEVELOPED_ON and "adaptive" in config["method"]:
+    if (config.get("suite") or {}).get("name") in DEVELOPED_ON and "adaptive" in config[
+        "method"
+    ]:
         yield (
-            "**The defaults of the flagship `adaptive` were chosen on this suite, test parts "
-            "included**: of it these are development results, no confirmation."
+            "**The defaults of the flagship `adaptive` were chosen on this suite, test "
+            "parts included**: of it these are development results, no confirmation."
         )
     yield _origin(json.loads((folder / "provenance.json").read_text(encoding="utf-8")))
     if (folder / "summary.csv").exists():
@@ -113,11 +123,15 @@ def _comparison(tables):
         f"of its column; {MARK} significantly worse than it ({RULE})."
     )
     if tables["ttest"].filter(like="pvalue").isna().all(axis=None):
-        yield "On single data sets nothing was tested: there are fewer than five repeats."
+        yield (
+            "On single data sets nothing was tested: there are fewer than five repeats."
+        )
     if len(published := tables["published"]):
         yield "## Beside the published numbers"
         numbers = ["mean_published", "mean_measured", "difference"]
-        shown = published[["dataset", "method", "split", "metric", *numbers]].astype(object)
+        shown = published[["dataset", "method", "split", "metric", *numbers]].astype(
+            object
+        )
         for name in numbers:
             shown[name] = published["metric"].combine(published[name], display)
         shown["metric"] = shown["metric"].map(heading)

@@ -3,7 +3,8 @@ What the model relies on: importances and partial dependence
 ============================================================
 
 The model takes the original columns, categories included, and so do explanations of it:
-the importance of each column, the mean prediction as one column varies, and SHAP values.
+the importance of each column, the mean prediction as one column varies, and SHAP
+values.
 """
 
 import matplotlib.pyplot as plt
@@ -27,35 +28,40 @@ rent = 9 * flats["area"] ** 0.9 + 250 * in_centre + rng.normal(0, 40, 300)
 model = AdaptiveKernelRegressor(preset="fast", random_state=0).fit(flats, rent)
 
 # %%
-# Importance: each column in turn is permuted among up to 500 rows, which are predicted by
-# the models that did not learn from them. The rise of the loss (squared error, or log loss
-# of a classifier), divided by the sum over the columns, is the column's importance. Beside
-# it, the weights of the members.
+# Importance: each column in turn is permuted among up to 500 rows, which are predicted
+# by the models that did not learn from them. The rise of the loss (squared error, or
+# log loss of a classifier), divided by the sum over the columns, is the column's
+# importance. Beside it, the weights of the members.
 plot_adaptive(model)
 
 # %%
-# Partial dependence, with scikit-learn: the mean prediction if all rows had the same value
-# in one column.
+# Partial dependence, with scikit-learn: the mean prediction if all rows had the same
+# value in one column.
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
-columns = {"features": ["area", "floor", "district"], "categorical_features": ["district"]}
-PartialDependenceDisplay.from_estimator(model, flats, **columns, grid_resolution=20, ax=axes)
+columns = {
+    "features": ["area", "floor", "district"],
+    "categorical_features": ["district"],
+}
+PartialDependenceDisplay.from_estimator(
+    model, flats, **columns, grid_resolution=20, ax=axes
+)
 
 # %%
 # SHAP values say what each column adds to one prediction. They come from the package
-# `shap`, which adakern does not need and this page does not run; it asks for predictions of
-# arrays, which get their names and types back first. Run with shap 0.51:
+# `shap`, which adakern does not need and this page does not run; it asks for
+# predictions of arrays, which get their names and types back first. Run with shap 0.51:
 #
 # .. code-block:: python
 #
 #    import shap
 #
 #    def predict(rows):
-#        return model.predict(pd.DataFrame(rows, columns=flats.columns).astype(flats.dtypes))
+# return model.predict(pd.DataFrame(rows, columns=flats.columns).astype(flats.dtypes))
 #
 #    shap.KernelExplainer(predict, flats[:50]).shap_values(flats[:5]).round()
 #    # [[  61.   -0.  -90.]
 #    #  [-137.   -5.  -83.]
 #    #  ...
 #
-# Beside the mean prediction of the fifty flats, the area of the first one adds 61 to its rent,
-# and its district takes off 90.
+# Beside the mean prediction of the fifty flats, the area of the first one adds 61 to
+# its rent, and its district takes off 90.

@@ -20,7 +20,9 @@ sizes = [10, 20, 40, 80]
 for selection in ("uniform", "column-norm", "rpcholesky"):
     errors = []
     for size in sizes:
-        map_ = CriterionNystroem(gamma=0.05, n_components=size, selection=selection, random_state=0)
+        map_ = CriterionNystroem(
+            gamma=0.05, n_components=size, selection=selection, random_state=0
+        )
         features = map_.fit_transform(X)
         errors.append(np.linalg.norm(K - features @ features.T) / np.linalg.norm(K))
     plt.semilogy(sizes, errors, "o-", label=selection)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from adakern.lab import LABRBFRegressor as LABRBFRegressor
     from adakern.nystrom import CriterionNystroem as CriterionNystroem
     from adakern.nystrom import NystromKernelSelector as NystromKernelSelector
-    from adakern.nystrom import SelectedKernelRidgeClassifier as SelectedKernelRidgeClassifier
+    from adakern.nystrom import (
+        SelectedKernelRidgeClassifier as SelectedKernelRidgeClassifier,
+    )
 
 _FAMILIES = {
     "AdaptiveKernelClassifier": "adaptive",

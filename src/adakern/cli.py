@@ -39,8 +39,13 @@ def main(argv=None):
             warnings.showwarning = _note
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
-        extra = 'pandas and skops come with pip install "adakern[table]", adakern_bench '
-        extra += "(--method of one word) with `make env` in the repository, and the packages "
+        extra = (
+            'pandas and skops come with pip install "adakern[table]", adakern_bench '
+        )
+        extra += (
+            "(--method of one word) with `make env` in the repository, and the "
+            "packages "
+        )
         extra += "of its baselines with `.venv/bin/pip install -e .[rivals]` there"
         sys.exit(f"adakern {argv[0]}: there is no package {error.name}; {extra}")
     except (ValueError, OSError) as error:
@@ -49,7 +54,8 @@ def main(argv=None):
 
 
 def parsed(parser, commands, argv):
-    """The arguments; of an option that no command knows, the error says what was meant."""
+    """The arguments; of an option that no command knows, the error says
+    what was meant."""
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         command = commands.get(argv[0], parser)
@@ -66,7 +72,9 @@ def add_commands(commands):
     option("--output", type=Path, help="the model; by default my.skops for my.csv")
     preset = "fast: fewer members, in about half of the time"
     option("--preset", choices=("best", "fast"), default="best", help=preset)
-    other = "another estimator, such as 'sklearn.svm.SVC(C=10)', or a name of conf/method"
+    other = (
+        "another estimator, such as 'sklearn.svm.SVC(C=10)', or a name of conf/method"
+    )
     option("--method", metavar="CLASS", help=other)
     fit.set_defaults(handle=_fit)
     predict = commands.add_parser("predict", help="predict the rows of another table")
@@ -85,12 +93,19 @@ def add_commands(commands):
 def add_table_arguments(command):
     """The table, its target and how to read both, for ``fit`` and ``compare``."""
     option = command.add_argument
-    option("file", type=Path, help="a table: .csv, .tsv, .txt, .parquet, .xlsx, packed or not")
+    option(
+        "file",
+        type=Path,
+        help="a table: .csv, .tsv, .txt, .parquet, .xlsx, packed or not",
+    )
     option("--target", required=True, help="the column to predict")
     task = "what to predict, where the column alone does not tell"
     option("--task", choices=("classification", "regression"), help=task)
     option("--drop", default="", help="columns to leave out, separated by commas")
-    shared = "column of what rows share, such as patient (default: a repeated identifier); none: "
+    shared = (
+        "column of what rows share, such as patient (default: a repeated identifier); "
+        "none: "
+    )
     shared += "rows are independent"
     option("--group", metavar="COLUMN", help=shared)
     later = "column of dates or numbers: tested on later rows than it learns from"
@@ -100,7 +115,9 @@ def add_table_arguments(command):
 
 
 def below(high, said):
-    """What reads a number between 0 and ``high`` for argparse; another one is not as ``said``."""
+    """What reads a number between 0 and ``high`` for argparse; another one is not as
+    ``said``.
+    """
 
     def number(text):
         if not 0 < float(text) < high:
@@ -121,7 +138,9 @@ def _fit(arguments):
     from adakern.model_file import make_card, save_model, table_pipeline
 
     started = time.perf_counter()
-    output = arguments.output or Path(f"{arguments.file.name.partition('.')[0][:100]}.skops")
+    output = arguments.output or Path(
+        f"{arguments.file.name.partition('.')[0][:100]}.skops"
+    )
     if output.is_dir():
         raise ValueError(f"--output {output} is a folder; name a file in it")
     table = read_table(
@@ -140,7 +159,11 @@ def _fit(arguments):
         # With --time a first model is fitted to be judged.
         pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
-    groups = {"model__groups": table.groups} if is_flagship and table.groups is not None else {}
+    groups = (
+        {"model__groups": table.groups}
+        if is_flagship and table.groups is not None
+        else {}
+    )
     pipeline.fit(table.X, table.y, **groups)
     score = _score(table, *_held_out(pipeline, table))
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
@@ -174,7 +197,9 @@ def _estimator(arguments, task):
     if is_classifier(estimator) != classifies:
         raise ValueError(f"--method {arguments.method} is no estimator for {task}")
     params = estimator.get_params().items()
-    unseeded = [name for name, v in params if name.endswith("random_state") and v is None]
+    unseeded = [
+        name for name, v in params if name.endswith("random_state") and v is None
+    ]
     return estimator.set_params(**dict.fromkeys(unseeded, 0))
 
 
@@ -205,7 +230,9 @@ def _held_out(pipeline, table):
 def _score(table, rows, predicted):
     from adakern.evaluation import score
 
-    of = "rows left out" if len(rows) == len(table.y) else f"the {len(rows)} latest rows"
+    of = (
+        "rows left out" if len(rows) == len(table.y) else f"the {len(rows)} latest rows"
+    )
     y = table.y.iloc[rows]
     found = {"of": of, **score(table.task, y, predicted)}
     if table.task == "classification":
@@ -215,7 +242,9 @@ def _score(table, rows, predicted):
 
 def _print_result(model, kinds, score):
     if "accuracy" in score:
-        found = "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
+        found = (
+            "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
+        )
         found += ", balanced accuracy {balanced_accuracy:.1%}"
     else:
         found = "R² {r2:.4g} (always the mean: 0), root mean squared error {rmse:.4g}"
@@ -240,7 +269,9 @@ def _predict(arguments):
     for method in (f"predict_{name}" for name in asked if asked[name]):
         if not hasattr(model, method):
             raise ValueError(f"{card['estimator']} has no {method}")
-    rows = read_rows(arguments.file, card["kinds"], card["date_formats"], card.get("decimal"))
+    rows = read_rows(
+        arguments.file, card["kinds"], card["date_formats"], card.get("decimal")
+    )
     for note in new_categories(rows, card):
         _note(note)
     name = card["target"]
@@ -253,7 +284,9 @@ def _predict(arguments):
     try:
         out.to_csv(sys.stdout, index=False)
         sys.stdout.flush()
-    except BrokenPipeError:  # `| head` has seen enough; nothing may be flushed to it at the end
+    except (
+        BrokenPipeError
+    ):  # `| head` has seen enough; nothing may be flushed to it at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0

@@ -1,11 +1,18 @@
-"""Gram matrices of the kernels that adakern adapts, for any library of the array API."""
+"""Gram matrices of the kernels that adakern adapts, for any library of the
+array API."""
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import StrOptions
 
-from adakern._utils.blocks import BLOCK_BYTES, CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
+from adakern._utils.blocks import (
+    BLOCK_BYTES,
+    CACHE_BYTES,
+    TILE_BYTES,
+    by_row_blocks,
+    row_blocks,
+)
 from adakern._utils.constraints import GAMMA
 from adakern._utils.memory import require_memory
 
@@ -16,7 +23,8 @@ KERNELS = ("rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear")
 def centre_of(X):
     """The mean row, or the medians of the columns where a far row pulls the mean away.
 
-    Products lose all digits of rows far from the centre; some 100 rows are enough for a median.
+    Products lose all digits of rows far from the centre; some 100 rows are enough for a
+    median.
     """
     xp, rows = array_namespace(X), X[:: 1 + X.shape[0] // 100, :]
     if not X.shape[0]:
@@ -27,9 +35,11 @@ def centre_of(X):
 
 
 def squared_distances(X, Y=None):
-    """Squared Euclidean distances between the rows of X and of Y, by one matrix product.
+    """Squared Euclidean distances between the rows of X and of Y, by one matrix
+    product.
 
-    Centred first, since ``|x|^2 - 2 x'y + |y|^2`` loses all digits of float32 far from the origin.
+    Centred first, since ``|x|^2 - 2 x'y + |y|^2`` loses all digits of float32 far from
+    the origin.
     """
     xp = array_namespace(X) if Y is None else array_namespace(X, Y)
     centre = centre_of(X if Y is None else Y)
@@ -48,8 +58,13 @@ def squared_distances(X, Y=None):
 
 
 def clamp_at_zero(D, xp):
-    """D with zero for what is negative, in the memory of D where the array library can."""
-    return np.maximum(D, 0, out=D) if is_numpy_array(D) else xp.where(D > 0, D, xp.zeros_like(D))
+    """D with zero for what is negative, in the memory of D where the array
+    library can."""
+    return (
+        np.maximum(D, 0, out=D)
+        if is_numpy_array(D)
+        else xp.where(D > 0, D, xp.zeros_like(D))
+    )
 
 
 def _euclidean_distances(X, Y):
@@ -82,11 +97,12 @@ DECAYING_KERNELS = {
 def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     """Kernel values between the rows of X, of shape (n, d), and of Y; X itself if None.
 
-    The kernels are ``exp(-gamma |x-y|_2^2)`` ("rbf", gamma = 1/(2 sigma^2) in the papers' terms),
-    ``exp(-gamma |x-y|_1)`` ("laplacian", scikit-learn's), ``exp(-gamma |x-y|_2)`` ("l2-laplacian"),
-    ``max(1 - gamma |x-y|_1, 0)`` ("tl1", the truncated L1 kernel with rho = 1/gamma, scaled to 1 at
-    zero distance; not positive semidefinite in general), ``(gamma x'y + coef0)^degree`` ("poly")
-    and ``x'y`` ("linear"). The result is of the floating type, array library and device of X.
+    The kernels are ``exp(-gamma |x-y|_2^2)`` ("rbf", gamma = 1/(2 sigma^2) in the
+    papers' terms), ``exp(-gamma |x-y|_1)`` ("laplacian", scikit-learn's), ``exp(-gamma
+    |x-y|_2)`` ("l2-laplacian"), ``max(1 - gamma |x-y|_1, 0)`` ("tl1", the truncated L1
+    kernel with rho = 1/gamma, scaled to 1 at zero distance; not positive semidefinite
+    in general), ``(gamma x'y + coef0)^degree`` ("poly") and ``x'y`` ("linear"). The
+    result is of the floating type, array library and device of X.
     """
     require_gram_memory(X.shape[0], (X if Y is None else Y).shape[0])
     if kernel in ("rbf", "l2-laplacian") and is_numpy_array(X):
@@ -103,7 +119,9 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
 
 
 def _gram_by_products(X, Y, kernel, gamma):
-    """Gram matrices of D = |x - y|^2 or |x - y| in NumPy, by products, in a third of the time."""
+    """Gram matrices of D = |x - y|^2 or |x - y| in NumPy, by products, in a third of
+    the time.
+    """
     centre = centre_of(X if Y is None else Y)
     scale = gamma**0.5 if kernel == "rbf" else gamma
     A = (X - centre) * scale
@@ -162,12 +180,16 @@ def kernel_products(X, Y, V, U, **kernel):
 
 
 def _by_tiles(X, Y, products, factors, kernel):
-    """The products of the Gram matrix, from top to bottom, by tiles that stay in the cache."""
+    """The products of the Gram matrix, from top to bottom, by tiles that stay in the
+    cache.
+    """
     xp = array_namespace(X)
     if 0 in (X.shape[0], Y.shape[0]):
         like = {"dtype": X.dtype, "device": getattr(X, "device", None)}
         return [xp.zeros((X.shape[0], *V.shape[1:]), **like) for V in factors]
-    blocks = row_blocks(X.shape[0], Y.shape[0] * xp.finfo(X.dtype).bits // 8, TILE_BYTES)
+    blocks = row_blocks(
+        X.shape[0], Y.shape[0] * xp.finfo(X.dtype).bits // 8, TILE_BYTES
+    )
     parts = [products(gram_matrix(X[rows, :], Y, **kernel)) for rows in blocks]
     return [xp.concat(part) for part in zip(*parts, strict=True)]
 
@@ -208,7 +230,8 @@ def resolve_gamma(gamma, X):
 
 
 class TrainingRows:
-    """What new rows are compared with: training rows X, or columns of a given kernel."""
+    """What new rows are compared with: training rows X, or columns of a
+    given kernel."""
 
     def __init__(self, X, K, params):
         precomputed = params["kernel"] == "precomputed"
@@ -230,7 +253,8 @@ class TrainingRows:
     def distances(self, X, columns=slice(None)):
         """Squared distances; of a given kernel in feature space, up to k(x, x).
 
-        That value is unknown for new rows: it is taken as constant, as in kernels of the distance.
+        That value is unknown for new rows: it is taken as constant, as in kernels of
+        the distance.
         """
         if self._X is None:
             return self._diagonal[columns] - 2 * X[:, columns]
@@ -238,9 +262,14 @@ class TrainingRows:
 
 
 class KernelMixin:
-    """Parameters ``kernel, gamma`` and, if any, ``degree, coef0``, and what follows from them."""
+    """Parameters ``kernel, gamma`` and, if any, ``degree, coef0``, and what follows
+    from them.
+    """
 
-    _kernel_constraints = {"kernel": [StrOptions({*KERNELS, "precomputed"})], "gamma": GAMMA}
+    _kernel_constraints = {
+        "kernel": [StrOptions({*KERNELS, "precomputed"})],
+        "gamma": GAMMA,
+    }
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -249,7 +278,9 @@ class KernelMixin:
 
     def _resolve_kernel(self, X):
         """Fix gamma from the training data, as ``gamma_``."""
-        self.gamma_ = 1.0 if self.kernel == "precomputed" else resolve_gamma(self.gamma, X)
+        self.gamma_ = (
+            1.0 if self.kernel == "precomputed" else resolve_gamma(self.gamma, X)
+        )
 
     @property
     def _kernel_params(self):
@@ -262,4 +293,8 @@ class KernelMixin:
 
     def _gram(self, X, Y=None):
         """Gram matrix of X against Y; X itself when the kernel is precomputed."""
-        return X if self.kernel == "precomputed" else gram_matrix(X, Y, **self._kernel_params)
+        return (
+            X
+            if self.kernel == "precomputed"
+            else gram_matrix(X, Y, **self._kernel_params)
+        )

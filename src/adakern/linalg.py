@@ -30,7 +30,9 @@ def ranked_eigh(D, rank=None):
 
 
 def inverse_square_root(D, rank=None):
-    """A matrix B with ``B B' = D_k^+``, so that ``C B`` factors the Nyström ``C D_k^+ C'``."""
+    """A matrix B with ``B B' = D_k^+``, so that ``C B`` factors the Nyström ``C D_k^+
+    C'``.
+    """
     values, vectors, start = ranked_eigh(D, rank)
     return vectors[:, start:] / np.sqrt(values[start:])
 
@@ -38,8 +40,9 @@ def inverse_square_root(D, rank=None):
 def project_onto_feasible(v, y, C, total=0.0):
     """Euclidean projection onto ``{0 <= a <= C, y'a = total}``, exactly.
 
-    It is ``clip(v - t y, 0, C)`` for the scalar t at which the equality holds, found on the sorted
-    breakpoints of the piecewise linear ``y'clip(v - t y, 0, C)`` in O(n log n).
+    It is ``clip(v - t y, 0, C)`` for the scalar t at which the equality holds, found on
+    the sorted breakpoints of the piecewise linear ``y'clip(v - t y, 0, C)`` in O(n log
+    n).
     """
     # With u = y a the bounds are [0, C] for y = +1, [-C, 0] for y = -1,
     # and the projection is clip(y v - t).
@@ -54,7 +57,9 @@ def project_onto_feasible(v, y, C, total=0.0):
     def excess(t):
         return np.clip(u - t, lower, upper).sum() - total
 
-    right = bisect_left(breakpoints, 0.0, 1, len(breakpoints) - 1, key=lambda t: -excess(t))
+    right = bisect_left(
+        breakpoints, 0.0, 1, len(breakpoints) - 1, key=lambda t: -excess(t)
+    )
     a, b = breakpoints[right - 1], breakpoints[right]
     excess_a, excess_b = excess(a), excess(b)
     t = a if excess_a == excess_b else a + (b - a) * excess_a / (excess_a - excess_b)
@@ -67,7 +72,8 @@ def project_onto_simplex(v):
 
 
 def is_positive_semidefinite(K, tol=1e-10):
-    """Whether no eigenvalue of the symmetric K is below ``-tol`` times their mean size."""
+    """Whether no eigenvalue of the symmetric K is below ``-tol`` times
+    their mean size."""
     size = max(np.abs(np.diag(K)).mean(), np.abs(K).mean())
     shifted = K + (tol * size + np.finfo(K.dtype).tiny) * np.eye(len(K))
     try:
@@ -100,7 +106,8 @@ def symmetric_product(K, X):
 
 
 def numerical_rank(A, n_rows):
-    """Rank of a positive semidefinite matrix, by pivots above ``n_rows eps trace(A)``."""
+    """Rank of a positive semidefinite matrix, by pivots above ``n_rows eps
+    trace(A)``."""
     threshold = n_rows * np.finfo(float).eps * np.trace(A)
     _, _, rank, _ = dpstrf(A, tol=threshold, lower=True)
     return int(rank)
@@ -113,7 +120,9 @@ def principal_submatrix(A, rows):
 
 
 def add_to_diagonal(A, values):
-    """The square matrix A with values (n,) added to its diagonal, in place where possible."""
+    """The square matrix A with values (n,) added to its diagonal, in place where
+    possible.
+    """
     xp = array_namespace(A)
     flat = xp.reshape(A, (-1,))
     flat[:: A.shape[0] + 1] += values
@@ -123,7 +132,8 @@ def add_to_diagonal(A, values):
 def factorised(A):
     """A function ``b -> A^-1 b`` for a symmetric positive definite A, factorised once.
 
-    Where rounding made A indefinite it gets the smallest ridge that serves, in powers of 100.
+    Where rounding made A indefinite it gets the smallest ridge that serves, in powers
+    of 100.
     """
     xp = array_namespace(A)
     if not (is_numpy_array(A) or is_torch_array(A)):
@@ -167,9 +177,9 @@ def _cholesky_solver(A):
 def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     """Eigenpairs of a symmetric matrix whose eigenvalue exceeds ``threshold``.
 
-    Block Lanczos with restarts: the Ritz vectors and two products of A with their residuals span
-    the next basis. Where many eigenvalues lie above the threshold the dense decomposition takes
-    over.
+    Block Lanczos with restarts: the Ritz vectors and two products of A with their
+    residuals span the next basis. Where many eigenvalues lie above the threshold the
+    dense decomposition takes over.
     """
     n, rng = A.shape[0], np.random.default_rng(0)
     if start is None:  # 1 is the leading eigenvector of 11' + Gamma, nearly
@@ -187,7 +197,9 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
 
 
 def _block_lanczos(A, X, threshold, tol, max_rounds=20):
-    """Eigenvalues above the threshold (None if not all were found) and their Ritz vectors."""
+    """Eigenvalues above the threshold (None if not all were found) and their Ritz
+    vectors.
+    """
     width, eps = X.shape[1], np.finfo(float).eps
     basis = _orthonormal(X)
     image = A @ basis
@@ -229,17 +241,20 @@ def left_out_residuals(dual, inverse_diagonal):
     """Residuals of ridge regression at rows left out of it, ``(R Y)_i / R_ii``.
 
     Here ``R = (K + ridge I)^-1`` (Allen, Technometrics 16, 1974; Rifkin and Lippert,
-    MIT-CSAIL-TR-2007-025). `inverse_diagonal` is that of R, or one for each column of Y.
+    MIT-CSAIL-TR-2007-025). `inverse_diagonal` is that of R, or one for each column of
+    Y.
     """
-    return dual / (inverse_diagonal[:, None] if inverse_diagonal.ndim == 1 else inverse_diagonal)
+    return dual / (
+        inverse_diagonal[:, None] if inverse_diagonal.ndim == 1 else inverse_diagonal
+    )
 
 
 def leave_one_out(K, Y, ridge, weights=None):
     """What kernel ridge regression predicts for each row without that row.
 
-    Y has one regression a column; ``weights`` are of the rows. One ridge costs a Cholesky
-    factorisation; r of them cost one eigendecomposition and give (r, n, k). K may be indefinite by
-    rounding, as in :func:`ridge_solution`.
+    Y has one regression a column; ``weights`` are of the rows. One ridge costs a
+    Cholesky factorisation; r of them cost one eigendecomposition and give (r, n, k). K
+    may be indefinite by rounding, as in :func:`ridge_solution`.
     """
     root = np.ones((len(K), 1)) if weights is None else np.sqrt(weights)[:, None]
     K, target = root * K * root.T, root * Y
@@ -259,8 +274,8 @@ def leave_one_out(K, Y, ridge, weights=None):
 def leave_one_out_low_rank(V, Y, ridges, weights=None):
     """:func:`leave_one_out` for ``K = V V'`` and each ridge in turn, with coefficients.
 
-    In O(n m^2) for V of shape (n, m). Yields the predictions, (n, k), and the coefficients of V's
-    columns of the fit to all rows, (m, k).
+    In O(n m^2) for V of shape (n, m). Yields the predictions, (n, k), and the
+    coefficients of V's columns of the fit to all rows, (m, k).
     """
     root = np.ones((len(V), 1)) if weights is None else np.sqrt(weights)[:, None]
     U, s, Wt = np.linalg.svd(root * V, full_matrices=False)
@@ -269,13 +284,18 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
     for ridge in ridges:
         shrink = s**2 / (s**2 + ridge)
         # ridge R = I - U diag(shrink) U', so that the ridge cancels in the quotient.
-        dual, diagonal = (target - U @ (shrink[:, None] * rotated), 1 - leverages @ shrink)
+        dual, diagonal = (
+            target - U @ (shrink[:, None] * rotated),
+            1 - leverages @ shrink,
+        )
         coef = Wt.T @ ((s / (s**2 + ridge))[:, None] * rotated)
         yield Y - left_out_residuals(dual, diagonal) / root, coef
 
 
 def invert_definite(A):
-    """The inverse of A in its memory; LinAlgError, and A as it was, if it is not definite."""
+    """The inverse of A in its memory; LinAlgError, and A as it was, if it is not
+    definite.
+    """
     if not is_numpy_array(A):
         xp = array_namespace(A)
         try:
@@ -305,7 +325,9 @@ def _copy_upper_triangle(A):
 
 
 def definite_shift(A):
-    """Twice the most negative eigenvalue, which makes A definite if added to its diagonal."""
+    """Twice the most negative eigenvalue, which makes A definite if added to its
+    diagonal.
+    """
     rounding, xp = _rounding(A), array_namespace(A)
     return 2 * max(-float(xp.min(xp.linalg.eigvalsh(A))), rounding)
 
@@ -329,9 +351,11 @@ def ridge_inverse(K, ridge):
 
 
 def ridge_solution(K, Y, ridge=0.0):
-    """``(K + ridge I)^-1 Y`` and the ridge, raised by :func:`definite_shift` if K is indefinite.
+    """``(K + ridge I)^-1 Y`` and the ridge, raised by :func:`definite_shift` if K is
+    indefinite.
 
-    Rounding makes it so for rows that differ in features of next to no scale. K is overwritten.
+    Rounding makes it so for rows that differ in features of next to no scale. K is
+    overwritten.
     """
     xp = array_namespace(K)
     before, ones = float(K[0, 0]), xp.ones_like(K[0, :])

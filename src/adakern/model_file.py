@@ -1,6 +1,7 @@
 """A fitted pipeline in one file, and the pipeline from a table with named columns.
 
-The file is skops', since unpickling runs whatever a file says; ``card.json`` describes the model.
+The file is skops', since unpickling runs whatever a file says; ``card.json`` describes
+the model.
 """
 
 import ast
@@ -30,9 +31,10 @@ from adakern.datasets.encoding import make_encoder, takes_raw_columns
 
 CARD = "card.json"
 
-#: What a model may be made of, beside the types that skops trusts: the functions that models
-#: hold, and classes of these rooms of adakern and scikit-learn, none of which touches files,
-#: processes or a network. Their other functions may: a foreign model would call them.
+#: What a model may be made of, beside the types that skops trusts: the functions that
+#: models hold, and classes of these rooms of adakern and scikit-learn, none of which
+#: touches files, processes or a network. Their other functions may: a foreign model
+#: would call them.
 PLAIN = {"functools.partial", "numpy.dtype", "adakern.kernels.gram_matrix"}
 PLAIN |= {f"adakern.model_file.{name}" for name in ("as_columns", "TableModel")}
 PLAIN |= {
@@ -86,7 +88,8 @@ class TableModel(Pipeline):
 
 
 def estimator_of(text):
-    """The unfitted estimator that is written as in Python, with dotted names of classes.
+    """The unfitted estimator that is written as in Python, with dotted names of
+    classes.
 
     >>> from adakern.model_file import estimator_of
     >>> estimator_of("sklearn.svm.SVC(C=10)")
@@ -106,22 +109,29 @@ def _built(node):
         try:
             return ast.literal_eval(node)
         except ValueError:
-            raise ValueError(f"{ast.unparse(node)} is no value; text has quotes") from None
+            raise ValueError(
+                f"{ast.unparse(node)} is no value; text has quotes"
+            ) from None
     found = resolve(ast.unparse(node.func))
     if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
         raise ValueError(f"{ast.unparse(node.func)} is no class of estimators")
     args = map(_built, node.args)
-    return found(*args, **{keyword.arg: _built(keyword.value) for keyword in node.keywords})
+    return found(
+        *args, **{keyword.arg: _built(keyword.value) for keyword in node.keywords}
+    )
 
 
 def written(value):
-    """What :func:`estimator_of` reads: a class and its parameters that are no defaults."""
+    """What :func:`estimator_of` reads: a class and its parameters that are
+    no defaults."""
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(written, value))}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{written(k)}: {written(v)}' for k, v in value.items())}}}"
+        return (
+            f"{{{', '.join(f'{written(k)}: {written(v)}' for k, v in value.items())}}}"
+        )
     if not isinstance(value, BaseEstimator):
         return repr(value.item() if hasattr(value, "item") else value)
     kind = type(value)
@@ -140,15 +150,17 @@ def written(value):
 def table_pipeline(estimator, table):
     """A pipeline from a table to the estimator, its step "model".
 
-    Unless the estimator takes categories and missing values itself they are encoded, and all
-    columns and the target of a regression are standardised.
+    Unless the estimator takes categories and missing values itself they are encoded,
+    and all columns and the target of a regression are standardised.
     """
     known = {"kinds": table.kinds, "date_formats": table.date_formats}
     steps = [("columns", FunctionTransformer(as_columns, kw_args=known))]
     if not takes_raw_columns(estimator):
         steps += [("encoding", make_encoder(table.kinds)), ("scale", StandardScaler())]
         if table.task == "regression":
-            estimator = TransformedTargetRegressor(estimator, transformer=StandardScaler())
+            estimator = TransformedTargetRegressor(
+                estimator, transformer=StandardScaler()
+            )
     return TableModel([*steps, ("model", estimator)])
 
 
@@ -193,7 +205,10 @@ def _unsafe(name):
         found = resolve(name) if KNOWN.fullmatch(name) else None
     except (ImportError, AttributeError):
         return True
-    return not (isinstance(found, type) and found.__module__.startswith(("adakern.", "sklearn.")))
+    return not (
+        isinstance(found, type)
+        and found.__module__.startswith(("adakern.", "sklearn."))
+    )
 
 
 def versions():
@@ -210,7 +225,9 @@ def save_model(pipeline, path, card):
             skops.io.dump(pipeline, temporary, compression=zipfile.ZIP_DEFLATED)
         except Exception as error:  # such as of PyTorch's tensors
             model = type(pipeline[-1]).__name__
-            raise ModelFileError(f"{model} cannot be kept in a file: {error}") from error
+            raise ModelFileError(
+                f"{model} cannot be kept in a file: {error}"
+            ) from error
         with zipfile.ZipFile(temporary, "a") as archive:
             archive.writestr(CARD, json.dumps(card, indent=1, default=str))
 
@@ -218,8 +235,8 @@ def save_model(pipeline, path, card):
 def load_model(path, trust=()):
     """The pipeline and the card of a file that `adakern fit` wrote.
 
-    Nothing in the file is run. One that holds a type that is neither part of adakern's or
-    scikit-learn's estimators nor named in ``trust`` is refused.
+    Nothing in the file is run. One that holds a type that is neither part of adakern's
+    or scikit-learn's estimators nor named in ``trust`` is refused.
 
     Parameters
     ----------
@@ -250,10 +267,19 @@ def load_model(path, trust=()):
             card = json.loads(archive.read(CARD))
             broken = archive.testzip()
         types = skops.io.get_untrusted_types(file=path)
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, EOFError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        ValueError,
+        TypeError,
+        EOFError,
+    ) as error:
         broken, card = error, {}
     if broken or "versions" not in card:
-        raise ModelFileError(f"{path} is no model that `adakern fit` wrote, or not all of it")
+        raise ModelFileError(
+            f"{path} is no model that `adakern fit` wrote, or not all of it"
+        )
     if unsafe := sorted(name for name in types if name not in trust and _unsafe(name)):
         raise ModelFileError(
             f"{path} holds types that adakern does not load unasked; if you know who "

@@ -16,13 +16,21 @@ from sklearn.base import clone, is_classifier
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
-from sklearn.model_selection._validation import _score, _warn_or_raise_about_fit_failures
+from sklearn.model_selection._validation import (
+    _score,
+    _warn_or_raise_about_fit_failures,
+)
 from sklearn.svm import SVC, SVR
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_X_y
 
 from adakern._utils.memory import require_memory
-from adakern.kernels import DECAYING_KERNELS, exponential_decay, kernel_distances, resolve_gamma
+from adakern.kernels import (
+    DECAYING_KERNELS,
+    exponential_decay,
+    kernel_distances,
+    resolve_gamma,
+)
 from adakern.linalg import principal_submatrix
 from adakern.svm.libsvm import predict_from_gram
 
@@ -36,10 +44,11 @@ SHARING = {SVC: ("rbf",), SVR: ("rbf",), KernelRidge: ("rbf", "laplacian")}
 class KernelSearchCV(GridSearchCV):
     """Grid search with shared Gram matrices, for kernel machines.
 
-    A drop-in for scikit-learn's :class:`~sklearn.model_selection.GridSearchCV`, with the same
-    scores up to the solver's tolerance. Where the estimator is a support vector machine (``SVC``,
-    ``SVR``, :class:`~adakern.baselines.KernelSVC`, :class:`~adakern.baselines.KernelSVR`) or
-    ``KernelRidge`` with a kernel ``exp(-gamma D)``, it computes
+    A drop-in for scikit-learn's :class:`~sklearn.model_selection.GridSearchCV`, with
+    the same scores up to the solver's tolerance. Where the estimator is a support
+    vector machine (``SVC``, ``SVR``, :class:`~adakern.baselines.KernelSVC`,
+    :class:`~adakern.baselines.KernelSVR`) or ``KernelRidge`` with a kernel ``exp(-gamma
+    D)``, it computes
 
     - one matrix of distances D for all folds and all gamma,
     - one Gram matrix for each fold and gamma, for all values of everything else,
@@ -53,15 +62,16 @@ class KernelSearchCV(GridSearchCV):
     estimator : estimator
     param_grid : dict or list of dict
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
-        As of ``GridSearchCV``; ``n_jobs`` counts threads. Where Gram matrices are shared,
-        ``verbose`` and ``pre_dispatch`` are ignored.
+        As of ``GridSearchCV``; ``n_jobs`` counts threads. Where Gram matrices are
+        shared, ``verbose`` and ``pre_dispatch`` are ignored.
 
     Attributes
     ----------
     shared_ : bool
         Whether Gram matrices were shared.
     cv_results_, best_index_, best_params_, best_score_, best_estimator_, ... :
-        As of ``GridSearchCV``. The time of a Gram matrix counts for the first point that needs it.
+        As of ``GridSearchCV``. The time of a Gram matrix counts for the first point
+        that needs it.
 
     Examples
     --------
@@ -97,9 +107,13 @@ class KernelSearchCV(GridSearchCV):
         splits = list(cv.split(X_fit, y_fit))
         groups = _by_gram_matrix(self.estimator, candidates)
         kernels = {kernel for kernel, _ in groups}
-        distances = {kernel: kernel_distances(X_fit, kernel=kernel) for kernel in kernels}
+        distances = {
+            kernel: kernel_distances(X_fit, kernel=kernel) for kernel in kernels
+        }
         outcomes = Parallel(self.n_jobs, prefer="threads")(
-            delayed(self._score_group)(X_fit, y_fit, distances[kernel], gamma, group, split, scorer)
+            delayed(self._score_group)(
+                X_fit, y_fit, distances[kernel], gamma, group, split, scorer
+            )
             for (kernel, gamma), group in groups.items()
             for split in splits
         )
@@ -125,7 +139,9 @@ class KernelSearchCV(GridSearchCV):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = get_tags(self.estimator).target_tags.multi_output
+        tags.target_tags.multi_output = get_tags(
+            self.estimator
+        ).target_tags.multi_output
         return tags
 
     def _can_share(self, X, candidates):
@@ -137,22 +153,31 @@ class KernelSearchCV(GridSearchCV):
             and len(shape) == 2
             and shape[0]
             and (kind in SHARING or getattr(kind, "_takes_shared_gram_matrix", False))
-            and all(_is_understood(self.estimator.get_params() | c, kind) for c in candidates)
+            and all(
+                _is_understood(self.estimator.get_params() | c, kind)
+                for c in candidates
+            )
         ):
             return False
         try:
             n_matrices = 1 + 3 * effective_n_jobs(self.n_jobs)
-            require_memory(8 * n_matrices * shape[0] ** 2, "the shared Gram matrices", "")
+            require_memory(
+                8 * n_matrices * shape[0] ** 2, "the shared Gram matrices", ""
+            )
         except MemoryError:
             return False
         return True
 
     def _score_group(self, X, y, distances, gamma, points, split, scorer):
-        """The results of all points of one kernel and gamma on one fold, as GridSearchCV's."""
+        """The results of all points of one kernel and gamma on one fold, as
+        GridSearchCV's.
+        """
         start, results = time.perf_counter(), []
         # Row numbers, where the splitter gives masks too.
         train, test = (np.arange(len(y))[part] for part in split)
-        if not isinstance(gamma, Real):  # SVC has two rules, KernelRidge takes 1 / d for None
+        if not isinstance(
+            gamma, Real
+        ):  # SVC has two rules, KernelRidge takes 1 / d for None
             gamma = resolve_gamma(gamma or "auto", X[train])
         K = exponential_decay(principal_submatrix(distances, train), gamma)
         K_test = exponential_decay(distances[np.ix_(test, train)], gamma)
@@ -169,8 +194,13 @@ class KernelSearchCV(GridSearchCV):
                 fitted = time.perf_counter()
                 if error is None:
                     _predict_by_products(model)
-                    score = _score(model, K_test, y[test], scorer, None, self.error_score)
-            times = {"fit_time": fitted - start, "score_time": time.perf_counter() - fitted}
+                    score = _score(
+                        model, K_test, y[test], scorer, None, self.error_score
+                    )
+            times = {
+                "fit_time": fitted - start,
+                "score_time": time.perf_counter() - fitted,
+            }
             results.append({**times, "test_scores": score, "fit_error": error})
             start = time.perf_counter()
         return results
@@ -183,7 +213,9 @@ def _is_understood(point, kind):
         known = 0 < gamma < np.inf
     else:
         known = gamma is None if kind is KernelRidge else gamma in ("scale", "auto")
-    numbers = isinstance(point.get("C", 1.0), Real) and np.ndim(point.get("alpha", 1.0)) == 0
+    numbers = (
+        isinstance(point.get("C", 1.0), Real) and np.ndim(point.get("alpha", 1.0)) == 0
+    )
     return known and numbers and point["kernel"] in SHARING.get(kind, DECAYING_KERNELS)
 
 

@@ -8,7 +8,13 @@ from array_api_compat import array_namespace
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import is_classifier
 
-from adakern._utils.arrays import as_index, as_numpy, asarray_like, output_like, validate_arrays
+from adakern._utils.arrays import (
+    as_index,
+    as_numpy,
+    asarray_like,
+    output_like,
+    validate_arrays,
+)
 from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.lab import LABRBFRegressor
 from devices import put

@@ -53,7 +53,9 @@ def test_a_killed_writer_leaves_the_old_file(tmp_path):
     writer.stdout.close()
     assert read_json(target) == "old"
     # What it left has a hidden name that no rule asks for.
-    assert all(name.startswith(".") for name in os.listdir(tmp_path) if name != target.name)
+    assert all(
+        name.startswith(".") for name in os.listdir(tmp_path) if name != target.name
+    )
 
 
 def test_permissions_follow_the_umask(tmp_path):

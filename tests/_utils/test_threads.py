@@ -9,7 +9,12 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from adakern._utils import threads as limits
-from adakern._utils.threads import SMALL_SYSTEM, map_in_threads, one_blas_thread, one_thread
+from adakern._utils.threads import (
+    SMALL_SYSTEM,
+    map_in_threads,
+    one_blas_thread,
+    one_thread,
+)
 from adakern.dank import DANKClassifier, exact, working_set
 
 
@@ -62,7 +67,9 @@ def test_items_are_shared_out_among_the_threads_of_linear_algebra():
     known = ContextVar("known")
     known.set("by the caller")  # such as the device that arrays are on
     assert limits.blas_threads() == 2
-    items, inside, workers, context = zip(*map_in_threads(work, list(range(6))), strict=True)
+    items, inside, workers, context = zip(
+        *map_in_threads(work, list(range(6))), strict=True
+    )
     assert items == tuple(range(6))
     assert set(context) == {"by the caller"}
     assert all(found == {"numpy": 1, "scipy": 1} for found in inside)
@@ -94,7 +101,9 @@ def test_errors_in_threads_are_raised_and_leave_the_threads_as_they_were():
     ("strategy", "module", "name"),
     [("exact", exact, "make_objective"), ("whole", working_set, "maximise_quartic")],
 )
-def test_small_fits_hold_linear_algebra_to_one_thread(monkeypatch, strategy, module, name):
+def test_small_fits_hold_linear_algebra_to_one_thread(
+    monkeypatch, strategy, module, name
+):
     """In all that goes back and forth between NumPy and SciPy."""
     seen, step = [], getattr(module, name)
 

@@ -1,4 +1,6 @@
-"""A method that is cut off says how far it came, and names the line that called adakern."""
+"""A method that is cut off says how far it came, and names the line that called
+adakern.
+"""
 
 import pytest
 from sklearn.datasets import make_moons
@@ -17,7 +19,10 @@ ASCENT = {"C": 100.0, "eta": 0.01, "method": "nesterov", "max_iter": 2}
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (baselines.BayesianMKLClassifier(gammas=[1.0], max_iter=2, tol=1e-12), "still changed by"),
+        (
+            baselines.BayesianMKLClassifier(gammas=[1.0], max_iter=2, tol=1e-12),
+            "still changed by",
+        ),
         (baselines.DeepMKL(C=5.0, max_iter=1, tol=1e-12), "still fell by"),
         (
             baselines.LogDetKernel(max_iter=1, tol=1e-9, slack=10, random_state=0),
@@ -27,7 +32,10 @@ ASCENT = {"C": 100.0, "eta": 0.01, "method": "nesterov", "max_iter": 2}
         (baselines.FalkonRegressor(max_iter=1), "residual of .* raise max_iter or tol"),
         (KNPLClassifier(C=10.0, reg=1e-2, max_iter=1), "saddle gap of"),
         (KNPLClassifier(C=10.0, reg=1e-2, solver="admm"), "saddle gap of"),
-        (DANKClassifier(strategy="decomposed", n_clusters=2, **SHORT), "duality gap .* objective"),
+        (
+            DANKClassifier(strategy="decomposed", n_clusters=2, **SHORT),
+            "duality gap .* objective",
+        ),
         (DANKClassifier(strategy="whole", **SHORT), "duality gap .* objective"),
         (DANKClassifier(**ASCENT), "duality gap .* objective"),
         (DANKRegressor(**ASCENT), "duality gap .* objective"),
@@ -39,5 +47,7 @@ def test_non_convergence_is_told_at_the_line_of_the_caller(estimator, message, p
     model = make_pipeline(StandardScaler(), estimator) if piped else estimator
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         model.fit(X, y)
-    assert [w.filename for w in caught if w.category is ConvergenceWarning] == [__file__]
+    assert [w.filename for w in caught if w.category is ConvergenceWarning] == [
+        __file__
+    ]
     assert not getattr(estimator, "converged_", False)

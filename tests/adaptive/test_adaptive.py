@@ -31,7 +31,9 @@ def mixed_table(n=90, seed=0):
     colour = rng.choice(["red", "green", "blue"], n)
     size = rng.lognormal(size=n)
     signal = np.log(size) + 2 * (colour == "red")
-    frame = pd.DataFrame({"colour": colour, "size": size, "one": 1.0, "again": size, "late": None})
+    frame = pd.DataFrame(
+        {"colour": colour, "size": size, "one": 1.0, "again": size, "late": None}
+    )
     frame.loc[rng.choice(n, 10, replace=False), "colour"] = None
     frame.loc[rng.choice(n, 10, replace=False), ["size", "again"]] = np.nan
     return frame, signal
@@ -42,7 +44,9 @@ def mixed_table(n=90, seed=0):
     [(e, name) for e in BOTH for name in MEMBERS if (e, name) != (BOTH[0], "svm")],
 )
 def test_each_member_alone_learns(estimator, name):
-    rows, target = (X[:, :3], X[:, 3]) if estimator is AdaptiveKernelRegressor else (X, y)
+    rows, target = (
+        (X[:, :3], X[:, 3]) if estimator is AdaptiveKernelRegressor else (X, y)
+    )
     train, test = train_test_split(np.arange(150), random_state=0, stratify=target > 1)
     model = estimator(members=[name], random_state=0).fit(rows[train], target[train])
     assert model.weights_ == {name: 1.0}
@@ -53,7 +57,9 @@ def test_each_member_alone_learns(estimator, name):
 def test_a_table_of_words_gaps_and_copies():
     frame, y = mixed_table()
     array = frame.to_numpy(dtype=object)
-    model, of_array = (fast(AdaptiveKernelRegressor).fit(rows, y) for rows in (frame, array))
+    model, of_array = (
+        fast(AdaptiveKernelRegressor).fit(rows, y) for rows in (frame, array)
+    )
     np.testing.assert_array_equal(of_array.predict(array), model.predict(frame))
     assert model.oof_score_ > 0.5
     importances = dict(zip(frame.columns, model.feature_importances_, strict=True))
@@ -75,7 +81,9 @@ def test_the_order_of_rows_does_not_matter(estimator):
     shuffled = np.random.default_rng(1).permutation(len(y))
     model = fast(estimator).fit(frame, y)
     again = fast(estimator).fit(frame.iloc[shuffled], y[shuffled])
-    np.testing.assert_array_equal(model.oof_prediction_[shuffled], again.oof_prediction_)
+    np.testing.assert_array_equal(
+        model.oof_prediction_[shuffled], again.oof_prediction_
+    )
 
 
 def test_repeated_rows_do_not_flatter():
@@ -110,7 +118,11 @@ def test_many_rows_are_predicted_in_threads_as_in_one():
     """Blocks of rows are the same whatever predicts them, so every digit is."""
     X, y = make_friedman1(300, random_state=0)
     model, again = (
-        fast(AdaptiveKernelRegressor, members=["laplacian", "forest", "extra-trees"], n_folds=2)
+        fast(
+            AdaptiveKernelRegressor,
+            members=["laplacian", "forest", "extra-trees"],
+            n_folds=2,
+        )
         for _ in range(2)
     )
     with ThreadpoolController().limit(limits=2):
@@ -125,7 +137,8 @@ def test_many_rows_are_predicted_in_threads_as_in_one():
 
 @pytest.mark.parametrize("estimator", BOTH)
 @pytest.mark.parametrize(
-    "options", [pytest.param({"n_jobs": 2}, marks=pytest.mark.slow), {"time_limit": 1e6}]
+    "options",
+    [pytest.param({"n_jobs": 2}, marks=pytest.mark.slow), {"time_limit": 1e6}],
 )
 def test_processes_and_time_enough_change_nothing(estimator, options):
     model = fast(estimator).fit(X, y)
@@ -143,7 +156,9 @@ def test_silent_on_a_plain_table_and_pickled_small_and_the_same():
         model.predict(X)
     stored = pickle.dumps(model)
     assert len(stored) < 5e6
-    np.testing.assert_array_equal(pickle.loads(stored).predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(
+        pickle.loads(stored).predict_proba(X), model.predict_proba(X)
+    )
 
 
 def test_progress_and_members_are_printed(capsys):
@@ -188,7 +203,9 @@ def test_on_many_rows_members_are_screened(estimator, capsys):
 
 @pytest.mark.parametrize("estimator", BOTH)
 def test_on_few_rows_kernels_are_judged_in_closed_form(estimator):
-    """Not those of groups, of which others know, nor where time may end before their folds."""
+    """Not those of groups, of which others know, nor where time may end before their
+    folds.
+    """
     X, y = make_friedman1(600, n_features=5, random_state=0)
     y = y if estimator is AdaptiveKernelRegressor else (y > 14).astype(int)
     learned = estimator(random_state=0).learn(X[:300], y[:300])
@@ -210,7 +227,9 @@ def test_members_that_the_user_named_are_not_screened_nor_without_time(capsys):
     few = {"max_support": 100, "verbose": 1, "random_state": 0}
     AdaptiveKernelRegressor(members=["linear", "rbf"], **few).fit(X, y)
     hasty = AdaptiveKernelRegressor(time_limit=1e-6, **few)
-    with pytest.warns(UserWarning, match="=1e-06 s was too short for the members forest, .*linear"):
+    with pytest.warns(
+        UserWarning, match="=1e-06 s was too short for the members forest, .*linear"
+    ):
         hasty.fit(X, y)
     assert list(hasty.weights_) == ["linear"]
     assert "screening" not in capsys.readouterr().out
@@ -280,10 +299,14 @@ def test_a_column_that_changes_its_type(estimator):
 
 def test_many_rows_stand_on_centres_and_say_so():
     X, y = make_friedman1(700, n_features=5, random_state=0)
-    model = fast(AdaptiveKernelRegressor, members=["laplacian-ard", "linear"], max_support=150)
+    model = fast(
+        AdaptiveKernelRegressor, members=["laplacian-ard", "linear"], max_support=150
+    )
     with pytest.warns(UserWarning, match="500 different rows: .* max_support=150"):
         model.fit(X[:500], y[:500])
-    fits = {member.name: member.fits for member in model.ensemble_.members}["laplacian-ard"]
+    fits = {member.name: member.fits for member in model.ensemble_.members}[
+        "laplacian-ard"
+    ]
     assert all(len(m.support_) == 150 for m in [*fits.models, fits.whole])
     assert model.score(X[500:], y[500:]) > 0.8
     low, high = model.predict_interval(X[500:]).T

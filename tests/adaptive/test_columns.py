@@ -82,8 +82,12 @@ def test_new_categories_are_missing():
 
 def view(X, new=None, categories=None):
     X = np.asarray(X, dtype=float)
-    categories = np.zeros(X.shape[1], dtype=bool) if categories is None else np.array(categories)
-    return KernelView(categories).fit(X).transform(X if new is None else np.asarray(new))
+    categories = (
+        np.zeros(X.shape[1], dtype=bool) if categories is None else np.array(categories)
+    )
+    return (
+        KernelView(categories).fit(X).transform(X if new is None else np.asarray(new))
+    )
 
 
 def test_normal_numbers_are_standardised_and_nothing_else():

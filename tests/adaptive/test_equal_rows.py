@@ -67,7 +67,9 @@ def test_rows_with_missing_values_and_negative_zeros_are_equal():
     assert equal.adjust(new, np.zeros((2, 1)))[:, 0] == pytest.approx([5, 0], abs=0.1)
 
 
-@pytest.mark.parametrize("estimator", [AdaptiveKernelRegressor, AdaptiveKernelClassifier])
+@pytest.mark.parametrize(
+    "estimator", [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
+)
 def test_one_case_entered_twice_is_known_the_third_time(estimator):
     rng = np.random.default_rng(0)
     X = np.repeat(rng.standard_normal((60, 3)), 2, axis=0)

@@ -14,7 +14,12 @@ from adakern import linalg
 from adakern._utils.arrays import device_context
 from adakern.adaptive import leave_one_out as search
 from adakern.adaptive.kernel_members import FEWEST_CENTRES, KernelRidgeMember
-from adakern.adaptive.leave_one_out import LEAST_GAIN, LeaveOneOutError, Search, tune_scales
+from adakern.adaptive.leave_one_out import (
+    LEAST_GAIN,
+    LeaveOneOutError,
+    Search,
+    tune_scales,
+)
 from adakern.kernels import gram_matrix
 from adakern.linalg import invert_definite, leave_one_out, ridge_solution
 from devices import put
@@ -46,7 +51,9 @@ def test_closed_forms_are_leaving_each_row_out(kernel, weighted):
         expected[k, i] = K[i, rest] @ np.linalg.solve(A, Y[rest])
     given = weights if weighted else None
     for alpha, of_one in zip(ridges, expected, strict=True):
-        np.testing.assert_allclose(leave_one_out(K, Y, alpha, given), of_one, atol=1e-10)
+        np.testing.assert_allclose(
+            leave_one_out(K, Y, alpha, given), of_one, atol=1e-10
+        )
     left_out = leave_one_out(K, Y, ridges, given)
     np.testing.assert_allclose(left_out, expected, atol=1e-10)
     values, vectors = np.linalg.eigh(K)
@@ -70,7 +77,9 @@ def test_a_matrix_that_rounding_made_indefinite_gets_a_larger_ridge():
     dual, ridge = ridge_solution(K.copy(), Y, 1e-8)
     assert 1e-6 < ridge < 1e-5
     np.testing.assert_allclose(K @ dual + ridge * dual, Y, atol=1e-6)
-    R = np.linalg.inv(K + (1e-8 + linalg.definite_shift(K + 1e-8 * np.eye(30))) * np.eye(30))
+    R = np.linalg.inv(
+        K + (1e-8 + linalg.definite_shift(K + 1e-8 * np.eye(30))) * np.eye(30)
+    )
     residuals = Y - leave_one_out(K, Y, 1e-8)
     np.testing.assert_allclose(residuals, R @ Y / np.diag(R)[:, None], rtol=1e-6)
     with pytest.raises(ValueError, match="not finite"):
@@ -92,14 +101,18 @@ def test_single_precision_tells_the_log_error_to_the_least_gain(kernel, size):
 
 @settings(max_examples=20)
 @given(st.sampled_from(KERNELS), st.integers(0, 10**6), st.floats(-3, 2))
-def test_the_error_is_the_closed_form_and_its_gradient_that_of_differences(kernel, seed, log_alpha):
+def test_the_error_is_the_closed_form_and_its_gradient_that_of_differences(
+    kernel, seed, log_alpha
+):
     X, Y, weights = problem(n=15, seed=seed)
     error = LeaveOneOutError(X, Y, weights, kernel)
     at = np.append(np.random.default_rng(seed).uniform(-1, 0.5, X.shape[1]), log_alpha)
     value, by_scale, by_alpha = error(np.exp(at[:-1]), np.exp(at[-1]))
     K = gram_matrix(X * np.exp(at[:-1]), kernel=kernel, gamma=1.0)
     residuals = Y - leave_one_out(K, Y, np.exp(at[-1]), weights)
-    assert value == pytest.approx(np.sum(weights[:, None] * residuals**2) / weights.sum())
+    assert value == pytest.approx(
+        np.sum(weights[:, None] * residuals**2) / weights.sum()
+    )
     numeric = approx_derivative(lambda p: error(np.exp(p[:-1]), np.exp(p[-1]))[0], at)
     assert np.append(by_scale, by_alpha) == pytest.approx(numeric, rel=1e-4, abs=1e-6)
 
@@ -136,7 +149,11 @@ def test_the_search_is_as_good_as_a_grid_on_all_rows(seed):
     # The best of few rows may be a ridge so small that no step can leave it.
     rng = np.random.RandomState(seed)
     X = rng.standard_normal((600, 8))
-    Y = np.sin(2 * X[:, :1]) + X[:, 1:2] * X[:, 2:3] + 0.3 * rng.standard_normal((600, 1))
+    Y = (
+        np.sin(2 * X[:, :1])
+        + X[:, 1:2] * X[:, 2:3]
+        + 0.3 * rng.standard_normal((600, 1))
+    )
     Y -= Y.mean()
 
     def error(scales, alpha):
@@ -148,7 +165,12 @@ def test_the_search_is_as_good_as_a_grid_on_all_rows(seed):
     assert error(*found) < 1.03 * min(error(*point) for point in grid)
 
 
-@given(st.integers(1, 10**5), st.integers(1, 5000), st.integers(500, 4000), st.integers(1, 4000))
+@given(
+    st.integers(1, 10**5),
+    st.integers(1, 5000),
+    st.integers(500, 4000),
+    st.integers(1, 4000),
+)
 def test_no_round_of_a_search_repeats_the_rows_before(n, n_kept, most, fewest):
     rows = search.rows_of_search(n, n_kept, Search("", 10, most, fewest))
     assert rows[-1] <= min(n, most)
@@ -214,7 +236,9 @@ def test_a_smooth_function_of_many_rows_needs_few_centres():
         ("rbf", (np.ones(1), 0.1), FEWEST_CENTRES),
         ("laplacian", (np.full(1, 1e4), 1e-4), 600),
     ):
-        model = KernelRidgeMember(kernel, max_support=600, start=start, search=KEPT, random_state=0)
+        model = KernelRidgeMember(
+            kernel, max_support=600, start=start, search=KEPT, random_state=0
+        )
         assert len(model.fit(X, Y, np.ones(1900)).support_) == n_centres
 
 

@@ -39,7 +39,11 @@ def test_a_local_model_is_ridge_regression_in_its_cell():
 
 def test_noise_has_no_share():
     rng = np.random.default_rng(0)
-    X, R, ones = rng.standard_normal((1500, 2)), rng.standard_normal((1500, 1)), np.ones(1500)
+    X, R, ones = (
+        rng.standard_normal((1500, 2)),
+        rng.standard_normal((1500, 1)),
+        np.ones(1500),
+    )
     local = LocalModels("rbf", Cells(X), X, R, ones, 0.1)
     assert local.share < 0.05
 
@@ -49,7 +53,9 @@ def test_what_few_centres_cannot_tell_cells_can():
     X = rng.uniform(size=(2500, 2))
     Y = np.sin(20 * X[:, :1]) * np.sin(20 * X[:, 1:])
     search = Search(most_rows=500)
-    member = KernelRidgeMember("laplacian", search=search, max_support=50, random_state=0)
+    member = KernelRidgeMember(
+        "laplacian", search=search, max_support=50, random_state=0
+    )
     fold = np.arange(2000) % 3
     *folds, whole = member.fit_nystrom_folds(X[:2000], Y[:2000], np.ones(2000), fold)
     for model in (*folds, whole):

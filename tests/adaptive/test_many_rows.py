@@ -12,7 +12,11 @@ from adakern.adaptive import many_rows
 from adakern.kernels import gram_matrix
 
 BOTH = [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
-OPTIONS = {"members": ["rbf", "linear", "extra-trees"], "max_support": 60, "random_state": 0}
+OPTIONS = {
+    "members": ["rbf", "linear", "extra-trees"],
+    "max_support": 60,
+    "random_state": 0,
+}
 #: More rows than max_rows, and fewer blocks than one for each.
 X, y = make_friedman1(2500, n_features=5, noise=0.5, random_state=0)
 
@@ -20,7 +24,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*different rows. kernel members
 
 
 def fitted(estimator=BOTH[0], X=X, y=y, fit_params=(), **options):
-    return estimator(**OPTIONS | {"max_rows": 600} | options).fit(X, y, **dict(fit_params))
+    return estimator(**OPTIONS | {"max_rows": 600} | options).fit(
+        X, y, **dict(fit_params)
+    )
 
 
 def labels():
@@ -40,7 +46,10 @@ def test_coefficients_are_those_of_all_rows(small_blocks):
     whole, unit = member.fits.whole, model.ensemble_.blend.unit
     whole.local_ = None
     Z, centres = member.view.transform(X) * whole.scales_, whole.support_
-    K, G = gram_matrix(Z, centres, kernel="laplacian"), gram_matrix(centres, kernel="laplacian")
+    K, G = (
+        gram_matrix(Z, centres, kernel="laplacian"),
+        gram_matrix(centres, kernel="laplacian"),
+    )
     w = weight / weight.mean()
     right = K.T @ (w * (y / unit - whole.intercept_))
     coef = np.linalg.solve((K.T * w) @ K + whole.alpha_ * G, right)
@@ -56,14 +65,25 @@ def test_dask_collections_give_the_same(estimator, kind, small_blocks):
     da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
     pd = pytest.importorskip("pandas")
     rows, target = X, labels() if estimator is BOTH[1] else y
-    lazy, lazy_target = da.from_array(X, chunks=(700, 2)), da.from_array(target, chunks=900)
+    lazy, lazy_target = (
+        da.from_array(X, chunks=(700, 2)),
+        da.from_array(target, chunks=900),
+    )
     if kind == "frame":
-        rows = pd.DataFrame(X, columns=list("abcde")).assign(f=np.where(X[:, 0] > 0.5, "x", "z"))
+        rows = pd.DataFrame(X, columns=list("abcde")).assign(
+            f=np.where(X[:, 0] > 0.5, "x", "z")
+        )
         lazy, lazy_target = dd.from_pandas(rows, npartitions=4), pd.Series(target)
         lazy = dd.concat([lazy, lazy.loc[:-1], lazy.loc[9999:]])  # two empty partitions
     expected = fitted(estimator, rows, target)
     model = fitted(estimator, lazy, lazy_target)
-    asked = {"predict", "predict_set", "predict_proba", "predict_interval", "predict_quantiles"}
+    asked = {
+        "predict",
+        "predict_set",
+        "predict_proba",
+        "predict_interval",
+        "predict_quantiles",
+    }
     for name in asked & {*dir(model)}:
         answer = getattr(model, name)(lazy)
         assert isinstance(answer, da.Array)
@@ -77,7 +97,9 @@ def test_dask_collections_give_the_same(estimator, kind, small_blocks):
 def test_dask_rows_that_fit_into_the_sample_are_a_table_in_memory():
     da = pytest.importorskip("dask.array")
     model = fitted(X=da.from_array(X[:500], chunks=100), y=y[:500])
-    np.testing.assert_array_equal(model.predict(X), fitted(X=X[:500], y=y[:500]).predict(X))
+    np.testing.assert_array_equal(
+        model.predict(X), fitted(X=X[:500], y=y[:500]).predict(X)
+    )
     assert np.isfinite(model.oof_prediction_).all()
 
 
@@ -117,7 +139,11 @@ def test_without_time_for_all_rows_those_of_the_sample_decide(monkeypatch):
 
 @pytest.mark.parametrize(
     ("place", "value", "message"),
-    [("y", np.nan, "y contains NaN"), ("X", np.inf, "infinity"), ("sample_weight", -1, "egative")],
+    [
+        ("y", np.nan, "y contains NaN"),
+        ("X", np.inf, "infinity"),
+        ("sample_weight", -1, "egative"),
+    ],
 )
 def test_a_wrong_value_is_found_wherever_it_is(place, value, message):
     given = {"X": X.copy(), "y": y.copy(), "sample_weight": np.ones(len(y))}
@@ -136,8 +162,12 @@ def test_groups_and_rows_held_out(small_blocks):
     groups = np.arange(len(y)) // 5
     model = fitted(fit_params={"groups": groups})
     assert np.isfinite(model.oof_prediction_).sum() == 600
-    model = fitted(X=X[:2000], y=y[:2000], fit_params={"X_val": X[2000:], "y_val": y[2000:]})
+    model = fitted(
+        X=X[:2000], y=y[:2000], fit_params={"X_val": X[2000:], "y_val": y[2000:]}
+    )
     assert model.oof_prediction_.shape == (500,)
     assert model.oof_score_ > 0.9
     of_sample = model.ensemble_.members[0].fits.models[0]
-    assert (model.ensemble_.members[0].fits.whole.dual_coef_ != of_sample.dual_coef_).all()
+    assert (
+        model.ensemble_.members[0].fits.whole.dual_coef_ != of_sample.dual_coef_
+    ).all()

@@ -34,7 +34,9 @@ def test_every_table_has_members_and_the_fast_ones_are_fewer(n, d, classify):
     assert len(fast) <= 5
     assert any(name.split("-")[-1] in ("laplacian", "rbf", "ard") for name in fast)
     assert ("svm" in best) == (classify and n <= 4000)
-    assert ("svm" in default_members(n, d, classify, pair=9000)) == (classify and n <= 4000)
+    assert ("svm" in default_members(n, d, classify, pair=9000)) == (
+        classify and n <= 4000
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,14 +95,18 @@ def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
 
 @pytest.mark.parametrize(("n", "rows"), [(300, 250), (2000, 500), (4000, 1000)])
 def test_the_fast_preset_searches_on_a_quarter_of_the_rows(n, rows):
-    settings = Settings(False, True, np.zeros(10, dtype=bool), 3000, dict.fromkeys(MEMBERS, 0))
+    settings = Settings(
+        False, True, np.zeros(10, dtype=bool), 3000, dict.fromkeys(MEMBERS, 0)
+    )
     member = make_member("rbf-ard", settings, n, 10, {})
     assert (member.search.max_iter, member.search.most_rows) == (15, rows)
     assert member.fold_search.most_rows <= rows
 
 
 def test_machines_of_pairs_are_those_of_one_gram_matrix():
-    """LIBSVM's one-vs-one on all rows is the reference; one class of a pair may be rare."""
+    """LIBSVM's one-vs-one on all rows is the reference; one class of a pair may be
+    rare.
+    """
     rng = np.random.default_rng(0)
     X, codes = (
         rng.standard_normal((120, 3)),
@@ -112,7 +118,9 @@ def test_machines_of_pairs_are_those_of_one_gram_matrix():
     svc.fit(K, codes, sample_weight=weights)
     pairs = _Pairs(X, codes, weights, "rbf", 3)
     np.testing.assert_array_equal(pairs.classes_, svc.classes_)
-    np.testing.assert_allclose(pairs.decision_function(X), svc.decision_function(K), atol=1e-9)
+    np.testing.assert_allclose(
+        pairs.decision_function(X), svc.decision_function(K), atol=1e-9
+    )
 
 
 def test_odds_of_pairs_are_coupled_as_by_price():
@@ -140,9 +148,15 @@ def test_machines_of_many_rows_start_at_scales_that_the_screening_found(monkeypa
     models = {member.name: member.model for member in learned.members}
     kernel, scales, _ = models["svm"].chosen
     assert isinstance(models["svm"].model_, _Pairs)
-    assert np.ptp(scales) and np.corrcoef(scales, models[f"{kernel}-ard"].scales_)[0, 1] > 0.9
+    assert (
+        np.ptp(scales)
+        and np.corrcoef(scales, models[f"{kernel}-ard"].scales_)[0, 1] > 0.9
+    )
     (svm,) = (member for member in learned.members if member.name == "svm")
-    assert np.mean(svm.fits.predicted.argmax(1) == learned.table.left_out.Y.argmax(1)) > 0.9
+    assert (
+        np.mean(svm.fits.predicted.argmax(1) == learned.table.left_out.Y.argmax(1))
+        > 0.9
+    )
 
 
 def test_scores_of_two_classes_differ_by_twice_the_decision_value():
@@ -160,7 +174,9 @@ def test_scores_of_two_classes_differ_by_twice_the_decision_value():
 
 @pytest.mark.parametrize("classify", [True, False])
 def test_trees_of_a_screening_are_fewer_in_regression(classify):
-    settings = Settings(classify, False, np.zeros(1, dtype=bool), 3000, dict.fromkeys(MEMBERS, 0))
+    settings = Settings(
+        classify, False, np.zeros(1, dtype=bool), 3000, dict.fromkeys(MEMBERS, 0)
+    )
     X = np.random.default_rng(0).uniform(size=(2500, 1))
     Y, counts = np.hstack([X > 0.5, X <= 0.5]).astype(float)[:, : 1 + classify], []
     for name in ("forest", "boosting"):

@@ -16,7 +16,13 @@ from adakern.adaptive.folds import FULL_CELL, assign_folds, make_table
 from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
 from adakern.adaptive.regressor import WeightedMean
-from adakern.adaptive.screening import JUDGES, LEARNERS, RISE, candidates_kept, subsample
+from adakern.adaptive.screening import (
+    JUDGES,
+    LEARNERS,
+    RISE,
+    candidates_kept,
+    subsample,
+)
 
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 
@@ -76,7 +82,9 @@ def test_rows_count_by_what_they_are_worth():
     assert sizes(X, ones) == sizes(X, 1e300 * ones) == (30, 30)
     np.testing.assert_allclose(sizes(X, np.append(ones[:-1], 1e12)), 1, rtol=1e-6)
     np.testing.assert_allclose(sizes(np.zeros_like(X), ones), 30)
-    np.testing.assert_allclose(sizes(np.repeat(np.arange(15.0), 2)[:, None], ones), (15, 30))
+    np.testing.assert_allclose(
+        sizes(np.repeat(np.arange(15.0), 2)[:, None], ones), (15, 30)
+    )
 
 
 @settings(max_examples=25)
@@ -125,14 +133,18 @@ def test_mixture_weights_are_the_most_likely():
     def loss(b):
         return -np.mean(np.log(b @ likelihoods))
 
-    found = blending.mixture_weights(likelihoods, np.ones(60), prior=0.0, max_iter=20_000)
+    found = blending.mixture_weights(
+        likelihoods, np.ones(60), prior=0.0, max_iter=20_000
+    )
     assert loss(found) == pytest.approx(on_the_simplex(loss, 3), rel=1e-5)
 
 
 def test_a_strong_prior_gives_the_weights_of_single_members():
     F = np.random.default_rng(0).uniform(0.1, 1, (3, 20))
     ones = np.ones(20)
-    np.testing.assert_allclose(blending.mixture_weights(F, ones, prior=1e9), 1 / 3, atol=1e-3)
+    np.testing.assert_allclose(
+        blending.mixture_weights(F, ones, prior=1e9), 1 / 3, atol=1e-3
+    )
     expected = np.mean((F - 1) ** 2, axis=1) ** -2.0
     found = blending.squared_error_weights(F, ones, ones, prior=1e9)
     np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-3)
@@ -146,7 +158,9 @@ def test_a_row_that_all_members_miss_decides_nothing():
 
     def weights(*errors):
         errors = np.array(errors)
-        return blending.squared_error_weights(errors, y, blending.capped_rows(errors, np.ones(101)))
+        return blending.squared_error_weights(
+            errors, y, blending.capped_rows(errors, np.ones(101))
+        )
 
     assert weights(good, bad)[0] > 0.7
     good[1:], bad[1:] = bad[1:], good[1:].copy()
@@ -163,13 +177,17 @@ def test_no_blend_is_worse_than_its_best_member(m, seed):
     def loss_of(b):
         return np.sum((b @ errors) ** 2)
 
-    optimum = blending.squared_error_weights(errors, np.zeros(30), np.ones(30), prior=0.0)
+    optimum = blending.squared_error_weights(
+        errors, np.zeros(30), np.ones(30), prior=0.0
+    )
     start = rng.dirichlet(np.ones(m))
     found = blending.no_worse_than_best(start, optimum, loss_of)
     assert found.sum() == pytest.approx(1)
     assert loss_of(found) <= min(map(loss_of, np.eye(m))) * (1 + 1e-9)
     best = np.eye(m)[np.argmin([loss_of(b) for b in np.eye(m)])]
-    np.testing.assert_array_equal(blending.no_worse_than_best(best, start, loss_of), best)
+    np.testing.assert_array_equal(
+        blending.no_worse_than_best(best, start, loss_of), best
+    )
 
 
 def test_perfect_members_share_the_weight():
@@ -186,7 +204,9 @@ def test_calibration_undoes_a_temperature():
     codes = (rng.uniform(size=(4000, 1)) > proba.cumsum(axis=1)).sum(axis=1)
     found = Calibration().fit(scores, codes, np.ones(4000))
     assert found.slope_ == pytest.approx(2, abs=0.15)
-    np.testing.assert_allclose(found.shift_ - found.shift_.mean(), [0.5, 0, -0.5], atol=0.15)
+    np.testing.assert_allclose(
+        found.shift_ - found.shift_.mean(), [0.5, 0, -0.5], atol=0.15
+    )
     after = log_loss(found.log_probabilities(scores), codes, np.ones(4000))
     assert after <= log_loss(np.log(proba), codes, np.ones(4000)) + 1e-4
 
@@ -249,15 +269,24 @@ def test_candidates_kept_do_nearly_as_well_as_all(m, seed):
     trees = rng.integers(0, 2, m).astype(bool)
     reach = 2 * loss_of(np.arange(m))  # 16 times the rows, to the power of a quarter
     may = trees & np.array([loss_of([i]) <= reach for i in range(m)])
-    np.testing.assert_array_equal(screening.trees_on_trial(loss_of, trees, 16 * LEARNERS), may)
+    np.testing.assert_array_equal(
+        screening.trees_on_trial(loss_of, trees, 16 * LEARNERS), may
+    )
 
 
 def test_a_member_on_trial_has_to_improve_the_first_fold():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 2))
-    table, _ = make_table(X, X.sum(axis=1)[:, None], np.ones(300), 3, np.random.RandomState(0))
-    fitted = [SimpleNamespace(fits=SimpleNamespace(predicted=table.X[:, :1]), slope=1.0)]
+    table, _ = make_table(
+        X, X.sum(axis=1)[:, None], np.ones(300), 3, np.random.RandomState(0)
+    )
+    fitted = [
+        SimpleNamespace(fits=SimpleNamespace(predicted=table.X[:, :1]), slope=1.0)
+    ]
     job = _Job(table, None, {}, WeightedMean())
     first = table.X[table.fold == 0]
-    for values, better in ((first.sum(axis=1), True), (rng.standard_normal(len(first)), False)):
+    for values, better in (
+        (first.sum(axis=1), True),
+        (rng.standard_normal(len(first)), False),
+    ):
         assert job.improves(fitted, (None, values[:, None])) == better

@@ -110,7 +110,8 @@ def test_intervals_obey_weights():
         for w in (np.where(noisy, 1, 1e-3), np.where(noisy, 1e-3, 1))
     ]
     assert widths[0] > 10 * widths[1]
-    # Every tree of the error's forest draws the heaviest rows: none is left to judge them.
+    # Every tree of the error's forest draws the heaviest rows: none is left to judge
+    # them.
     noise, weights = rng.standard_normal(400), np.exp(1.5 * rng.standard_normal(400))
     model = regressor(members=["linear"]).fit(X, X[:, 0] + noise, weights)
     assert np.median(np.ptp(model.predict_interval(X, 0.9), axis=1)) < 1.3 * 2 * 1.645
@@ -189,7 +190,9 @@ def test_intervals_widen_where_the_noise_is_larger():
     assert abs(inside.mean() - 0.9) < 0.04
     levels = model.predict_quantiles(X[500:], [0.1, 0.5, 0.9])
     assert (np.diff(levels, axis=1) > 0).all()
-    np.testing.assert_allclose((y[500:, None] <= levels).mean(axis=0), [0.1, 0.5, 0.9], atol=0.06)
+    np.testing.assert_allclose(
+        (y[500:, None] <= levels).mean(axis=0), [0.1, 0.5, 0.9], atol=0.06
+    )
     with pytest.raises(ValueError, match="coverage"):
         model.predict_interval(X, coverage=1.0)
     with pytest.raises(ValueError, match="quantiles"):
@@ -227,9 +230,13 @@ def test_rows_of_validation_decide_the_weights(make):
     assert len(model.oof_prediction_) == len(val)
     assert model.oof_score_ > 0.8
     predicted = getattr(model, "predict_proba", model.predict)(X[val])
-    np.testing.assert_allclose(predicted.mean(0), model.oof_prediction_.mean(0), atol=0.05)
+    np.testing.assert_allclose(
+        predicted.mean(0), model.oof_prediction_.mean(0), atol=0.05
+    )
     other = make().fit(X[train], y[train], X_val=X[val[::5]], y_val=y[val[::5]])
-    for ours, others in zip(model.ensemble_.members, other.ensemble_.members, strict=False):
+    for ours, others in zip(
+        model.ensemble_.members, other.ensemble_.members, strict=False
+    ):
         if ours.name == others.name:  # members never see these rows
             np.testing.assert_allclose(ours.predict(X), others.predict(X))
 
@@ -305,26 +312,48 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
         (classifier, {}, {"y": objects("a", 1)}, "labels of the types int, str"),
         (regressor, {}, {"y": ["a", "b"] * 10}, "y holds no numbers"),
         (regressor, {}, {"X": [[10**400]] * 20}, "column 0 holds .* 1.8e308"),
-        (regressor, {}, {"y": [1, 2, 10**400, *range(17)]}, "y holds .* beyond 1.8e308"),
+        (
+            regressor,
+            {},
+            {"y": [1, 2, 10**400, *range(17)]},
+            "y holds .* beyond 1.8e308",
+        ),
         (regressor, {}, {"X": CELLS}, "column 2 holds a list"),
         (regressor, {}, {"X": INFINITE}, "infinity"),
         (regressor, {}, {"groups": GAPS}, "Input groups contains NaN"),
-        (regressor, {}, {"groups": objects("a", None)}, "groups holds None or values of sev"),
+        (
+            regressor,
+            {},
+            {"groups": objects("a", None)},
+            "groups holds None or values of sev",
+        ),
         (regressor, {}, {"X_val": CODED, "y_val": ROWS * np.nan}, "y contains NaN"),
         (regressor, {}, {"X_val": CODED, "y_val": ["a"] * 20}, "holds no numbers"),
         (regressor, {}, {"X_val": CODED}, "go together"),
         (regressor, {}, {"y_val": ROWS}, "go together"),
         (regressor, {}, {"X": CODED * np.longdouble("1e400")}, "infinity"),
         (classifier, {}, {"y": ["a", np.nan] * 10}, r"y\[1\] is nan"),
-        (classifier, {"class_weight": {0: np.inf}}, {"y": ROWS % 2}, "infinite weights"),
-        (classifier, {}, {"X_val": CODED, "y_val": ROWS, "groups": ROWS}, "groups or X_val"),
+        (
+            classifier,
+            {"class_weight": {0: np.inf}},
+            {"y": ROWS % 2},
+            "infinite weights",
+        ),
+        (
+            classifier,
+            {},
+            {"X_val": CODED, "y_val": ROWS, "groups": ROWS},
+            "groups or X_val",
+        ),
         (regressor, {"members": ["svm"]}, {}, "'svm'.*or some of linear"),
         (regressor, {"members": ["rfb"]}, {}, "'rfb'.*or some of linear"),
         (regressor, {"categorical_features": ["code"]}, {}, "holds 'code'.* 0 to 1"),
         (regressor, {"categorical_features": [[0]]}, {}, r"holds \[0\].* 0 to 1"),
     ],
 )
-def test_what_cannot_be_learned_from_is_refused_and_named(make, settings, data, message):
+def test_what_cannot_be_learned_from_is_refused_and_named(
+    make, settings, data, message
+):
     with pytest.raises((ValueError, TypeError), match=message):
         make(**settings).fit(**{"X": CODED, "y": ROWS} | data)
 
@@ -344,10 +373,14 @@ def test_rows_of_one_group_are_rows():
 def test_a_table_of_arrow():
     pytest.importorskip("pandas")
     days = ROWS.astype("M8[D]").astype("M8[us]")
-    table = pytest.importorskip("pyarrow").table({"a": ROWS / 3, "b": ROWS % 5, "day": days})
+    table = pytest.importorskip("pyarrow").table(
+        {"a": ROWS / 3, "b": ROWS % 5, "day": days}
+    )
     model = regressor(members=["linear"]).fit(table, ROWS)
     np.testing.assert_allclose(model.predict(table), ROWS, atol=0.1)
-    assert (model.predict(table.select(["day", "b", "a"])) == model.predict(table)).all()
+    assert (
+        model.predict(table.select(["day", "b", "a"])) == model.predict(table)
+    ).all()
 
 
 @pytest.mark.parametrize("unit", ["us", "ns"])

@@ -41,9 +41,13 @@ def test_alignments_are_the_double_sum_over_labels(rng):
 
 def test_uniform_weights_give_the_gaussian_kernel():
     X, y = make_moons(30, random_state=0)
-    model = RandomFeatureAlignment(gamma=0.7, rho=0.0, n_candidates=50_000, random_state=0)
+    model = RandomFeatureAlignment(
+        gamma=0.7, rho=0.0, n_candidates=50_000, random_state=0
+    )
     features = model.fit(X, y)._features(X)
-    np.testing.assert_allclose(features @ features.T, rbf_kernel(X, gamma=0.7), atol=0.03)
+    np.testing.assert_allclose(
+        features @ features.T, rbf_kernel(X, gamma=0.7), atol=0.03
+    )
 
 
 def test_learned_weights_align_better_and_leave_fewer_features():

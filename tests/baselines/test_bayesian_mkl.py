@@ -6,7 +6,12 @@ from scipy.stats import truncnorm
 from sklearn.datasets import load_diabetes, make_moons
 
 from adakern.baselines import BayesianMKLRegressor, KernelBank, bayesian_mkl
-from adakern.baselines.bayesian_mkl import FixedPrecision, GammaFactor, GaussianTarget, MeanField
+from adakern.baselines.bayesian_mkl import (
+    FixedPrecision,
+    GammaFactor,
+    GaussianTarget,
+    MeanField,
+)
 
 BANK = KernelBank((0.3, 2.0, 20.0), (2,))
 
@@ -47,7 +52,9 @@ def test_every_update_raises_the_lower_bound_to_its_maximum_over_a_factor(make, 
 def test_weights_have_the_covariance_of_their_definition():
     field = classification_field()
     field.update_weights()
-    covariance = np.linalg.inv(np.diag(field.sample.mean) + field.upsilon.mean[0] * field.KK)
+    covariance = np.linalg.inv(
+        np.diag(field.sample.mean) + field.upsilon.mean[0] * field.KK
+    )
     np.testing.assert_allclose(field.a_variances, np.diag(covariance), rtol=1e-6)
     assert field.a_trace == pytest.approx(np.trace(field.KK @ covariance), rel=1e-6)
     assert field.a_logdet == pytest.approx(np.linalg.slogdet(covariance)[1], rel=1e-6)

@@ -37,7 +37,9 @@ def test_copies_draw_from_the_random_state_of_the_whole():
     y = X[:, 1] > 0
     seeds = []
     for seed in (0, 0, 1):
-        model = ClusterwiseClassifier(LogDetKernel(), n_clusters=2, random_state=seed).fit(X, y)
+        model = ClusterwiseClassifier(
+            LogDetKernel(), n_clusters=2, random_state=seed
+        ).fit(X, y)
         seeds.append([copy.random_state for copy in model.estimators_])
     assert seeds[0] == seeds[1]
     assert len({*seeds[0], *seeds[2]}) == 4

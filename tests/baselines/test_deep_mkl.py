@@ -5,7 +5,13 @@ from scipy.optimize._numdiff import approx_derivative
 from sklearn.datasets import make_moons
 
 from adakern.baselines import DeepMKL, KernelBank
-from adakern.baselines.deep_mkl import ETA, SpanObjective, deepen, l2_svm_dual, span_bound
+from adakern.baselines.deep_mkl import (
+    ETA,
+    SpanObjective,
+    deepen,
+    l2_svm_dual,
+    span_bound,
+)
 
 BANK = KernelBank((0.7, 3.0), (1, 2))
 
@@ -85,7 +91,9 @@ def test_a_layer_is_the_bank_in_the_feature_space_below():
 def test_fit_lowers_the_bound_and_keeps_unit_diagonals():
     X, y = moons(n=80)
     model = DeepMKL(C=5.0, gammas=[0.3, 3.0], degrees=[1]).fit(X, y)
-    start = SpanObjective(np.full((3, 3), 1 / 3), model.bank_, model.bank_.stack(X), y, 5.0)
+    start = SpanObjective(
+        np.full((3, 3), 1 / 3), model.bank_, model.bank_.stack(X), y, 5.0
+    )
     assert model.objective_ < start.value
     np.testing.assert_allclose(model.kernel_weights_.sum(axis=1), 1)
     assert model.kernel_weights_.min() >= 0

@@ -37,7 +37,9 @@ def squared_distances(K, pairs):
 def primal_value(K, K_0, pairs, similar, targets, slack):
     """The objective at K with the best slacks that its distances allow."""
     distances = squared_distances(K, pairs)
-    xi = np.where(similar, np.maximum(distances, targets), np.minimum(distances, targets))
+    xi = np.where(
+        similar, np.maximum(distances, targets), np.minimum(distances, targets)
+    )
     return objective(K, xi, K_0, targets, slack)
 
 
@@ -56,13 +58,17 @@ def test_projections_reach_the_bound_of_the_dual(slack, seed):
     K_0, pairs, similar, targets = ten_points(seed)
     i, j = pairs.T
     EKE = K_0[np.ix_(i, i)] - K_0[np.ix_(i, j)] - K_0[np.ix_(j, i)] + K_0[np.ix_(j, j)]
-    multipliers, _, change = project_cyclically(EKE, targets, similar, slack, 20_000, 1e-12)
+    multipliers, _, change = project_cyclically(
+        EKE, targets, similar, slack, 20_000, 1e-12
+    )
     assert change <= 1e-12
     learned = learned_kernel(K_0, pairs, multipliers)
     assert np.linalg.eigvalsh(learned)[0] > 0
     assert np.all(np.where(similar, multipliers, -multipliers) >= 0)
     reached = primal_value(learned, K_0, pairs, similar, targets, slack)
-    assert reached == pytest.approx(dual_value(multipliers, K_0, pairs, targets, slack), rel=1e-10)
+    assert reached == pytest.approx(
+        dual_value(multipliers, K_0, pairs, targets, slack), rel=1e-10
+    )
 
 
 def test_draw_pairs():
@@ -75,21 +81,26 @@ def test_draw_pairs():
 
 
 def test_kernel_is_that_of_the_multipliers():
-    """The learned matrix K with K^-1 = K_0^-1 + sum of multiplier (ei - ej)(ei - ej)'."""
+    """The learned matrix K with K^-1 = K_0^-1 + sum of multiplier (ei -
+    ej)(ei - ej)'."""
     X, y = make_moons(60, noise=0.2, random_state=0)
     model = LogDetKernel(C=1.0, gamma=2.0, random_state=0).fit(X, y).models_[0]
     K_0, (i, j) = gram_matrix(X, gamma=2.0), model.pairs.T
     E = np.eye(60)[:, i] - np.eye(60)[:, j]
     K = np.linalg.solve(np.eye(60) + K_0 @ (E * model.multipliers) @ E.T, K_0)
     svc = SVC(C=1.0, kernel="precomputed", tol=1e-5).fit(K, y)
-    np.testing.assert_allclose(model.decision_function(X), svc.decision_function(K), atol=1e-3)
+    np.testing.assert_allclose(
+        model.decision_function(X), svc.decision_function(K), atol=1e-3
+    )
 
 
 def test_tiny_slack_leaves_the_svm():
     X, y = make_moons(60, noise=0.2, random_state=0)
     model = LogDetKernel(C=3.0, gamma=2.0, slack=1e-9, random_state=0).fit(X, y)
     svc = SVC(C=3.0, gamma=2.0, tol=1e-5).fit(X, y)
-    np.testing.assert_allclose(model.decision_function(X), svc.decision_function(X), atol=1e-3)
+    np.testing.assert_allclose(
+        model.decision_function(X), svc.decision_function(X), atol=1e-3
+    )
 
 
 def test_a_fitted_model_fits_into_a_model_file():

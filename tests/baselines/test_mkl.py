@@ -7,7 +7,12 @@ from sklearn.datasets import load_wine, make_moons
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC, SVR
 
-from adakern.baselines import EasyMKL, KernelBank, SimpleMKLRegressor, UniformMKLClassifier
+from adakern.baselines import (
+    EasyMKL,
+    KernelBank,
+    SimpleMKLRegressor,
+    UniformMKLClassifier,
+)
 
 BANK = {"gammas": [0.1, 1.0, 10.0], "degrees": [1, 3]}
 
@@ -63,7 +68,9 @@ def test_one_kernel_is_the_plain_model():
     X, y = moons()
     model = UniformMKLClassifier(2.0, gammas=[1.5]).fit(X, y)
     plain = SVC(C=2.0, gamma=1.5).fit(X, y)
-    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=5e-3)
+    np.testing.assert_allclose(
+        model.decision_function(X), plain.decision_function(X), atol=5e-3
+    )
     X, y = waves()
     model = SimpleMKLRegressor(C=2.0, epsilon=0.05, gammas=[1.5]).fit(X, y)
     plain = SVR(C=2.0, epsilon=0.05, gamma=1.5).fit(X, y)
@@ -82,9 +89,14 @@ def optimum(grams, coefficients, linear, feasible):
 def test_simple_mkl_reaches_the_optimum_of_the_quadratic_program(C):
     options = {"C": C, "tol": 1e-4, "max_iter": 300, **BANK}
     X, y = waves()
-    model, d = SimpleMKLRegressor(epsilon=0.05, **options).fit(X, y), cp.Variable(len(y))
+    model, d = (
+        SimpleMKLRegressor(epsilon=0.05, **options).fit(X, y),
+        cp.Variable(len(y)),
+    )
     linear = y @ d - 0.05 * cp.norm1(d)
-    expected = optimum(model.bank_.stack(X), d, linear, [cp.abs(d) <= C, cp.sum(d) == 0])
+    expected = optimum(
+        model.bank_.stack(X), d, linear, [cp.abs(d) <= C, cp.sum(d) == 0]
+    )
     assert model.objective_ == pytest.approx(expected, rel=3e-4)
     assert model.duality_gap_ <= 1e-4 * model.objective_
     assert model.kernel_weights_.min() >= 0
@@ -96,7 +108,9 @@ def hull_points_by_cvxpy(K, y, reg):
     Q = (1 - reg) * np.outer(y, y) * K + reg * np.eye(len(y))
     g = cp.Variable(len(y), nonneg=True)
     sums = [cp.sum(g[y > 0]) == 1, cp.sum(g[y < 0]) == 1]
-    cp.Problem(cp.Minimize(cp.quad_form(g, cp.psd_wrap(Q))), sums).solve(solver=cp.CLARABEL)
+    cp.Problem(cp.Minimize(cp.quad_form(g, cp.psd_wrap(Q))), sums).solve(
+        solver=cp.CLARABEL
+    )
     return g.value
 
 
@@ -112,6 +126,8 @@ def test_easymkl_follows_the_two_quadratic_programs_of_the_paper(reg):
     K = np.tensordot(weights, grams, axes=1)
     points = hull_points_by_cvxpy(K, y, reg)
     f = K @ (y * points)
-    np.testing.assert_allclose(model.decision_function(X), f - (f @ points) / 2, atol=1e-4)
+    np.testing.assert_allclose(
+        model.decision_function(X), f - (f @ points) / 2, atol=1e-4
+    )
     Q = (1 - reg) * np.outer(y, y) * K + reg * np.eye(len(y))
     assert model.objective_ == pytest.approx(points @ Q @ points, rel=1e-4)

@@ -38,7 +38,10 @@ def test_bandwidth_has_the_least_leave_one_out_error():
     model = MetricNadarayaWatson().fit(X, y)
     best = min(model.loo_errors_, key=model.loo_errors_.get)
     assert model.bandwidth_ == best
-    left_out = [by_hand(model, X[i], np.delete(X, i, axis=0), np.delete(y, i)) for i in range(40)]
+    left_out = [
+        by_hand(model, X[i], np.delete(X, i, axis=0), np.delete(y, i))
+        for i in range(40)
+    ]
     assert model.loo_errors_[best] == pytest.approx(np.mean((y - left_out) ** 2))
 
 
@@ -46,4 +49,6 @@ def test_constant_feature_and_constant_target():
     X, y = gaussian_sample(n=50, d=3)
     X[:, 1] = 7.0
     assert np.isfinite(MetricNadarayaWatson().fit(X, y).predict(X)).all()
-    np.testing.assert_allclose(MetricNadarayaWatson().fit(X, np.full(50, 3.0)).predict(X), 3.0)
+    np.testing.assert_allclose(
+        MetricNadarayaWatson().fit(X, np.full(50, 3.0)).predict(X), 3.0
+    )

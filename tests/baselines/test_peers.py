@@ -21,7 +21,9 @@ def data():
 def test_falkon_solves_the_nystrom_normal_equations(data):
     X, y = data
     alpha, n = 1e-4, len(X)
-    model = FalkonRegressor(gamma=1.0, alpha=alpha, n_centers=40, tol=1e-8, random_state=0)
+    model = FalkonRegressor(
+        gamma=1.0, alpha=alpha, n_centers=40, tol=1e-8, random_state=0
+    )
     model.fit(X, y)
     centres = X[model.support_]
     K_nm, K_mm = rbf_kernel(X, centres, 1.0), rbf_kernel(centres, gamma=1.0)
@@ -30,7 +32,9 @@ def test_falkon_solves_the_nystrom_normal_equations(data):
     b = np.concatenate([(y - y.mean()) / np.sqrt(n), np.zeros(40)])
     coef = np.linalg.lstsq(A, b, rcond=None)[0]
     T = X[:50] * 0.9
-    assert_allclose(model.predict(T), rbf_kernel(T, centres, 1.0) @ coef + y.mean(), atol=1e-5)
+    assert_allclose(
+        model.predict(T), rbf_kernel(T, centres, 1.0) @ coef + y.mean(), atol=1e-5
+    )
     assert model.n_iter_ < 60  # the preconditioner: plain CG needs hundreds here
 
 
@@ -79,7 +83,9 @@ def torch():
 def test_networks_and_feature_machines_learn_and_repeat(data, torch, name):
     X, y = data
     state = torch.random.get_rng_state()
-    model, again = (getattr(baselines, name)(random_state=0).fit(X[:150], y[:150]) for _ in "12")
+    model, again = (
+        getattr(baselines, name)(random_state=0).fit(X[:150], y[:150]) for _ in "12"
+    )
     assert torch.equal(torch.random.get_rng_state(), state)
     assert model.score(X[150:], y[150:]) > 0.9
     assert_array_equal(again.predict(X[150:]), model.predict(X[150:]))

@@ -9,7 +9,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import log_loss
 from sklearn.model_selection import LeaveOneOut, cross_val_predict, train_test_split
 
-from adakern.baselines import LOOKernelRidgeRegressor, SimpleBlendClassifier, SimpleBlendRegressor
+from adakern.baselines import (
+    LOOKernelRidgeRegressor,
+    SimpleBlendClassifier,
+    SimpleBlendRegressor,
+)
 from adakern.baselines.simple_blend import greedy_weights
 from adakern.kernels import gram_matrix
 

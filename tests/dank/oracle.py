@@ -1,4 +1,5 @@
-"""Small problems, and DANK as one semidefinite program, after Lanckriet et al. (2004)."""
+"""Small problems, and DANK as one semidefinite program, after Lanckriet et
+al. (2004)."""
 
 import cvxpy as cp
 import numpy as np

@@ -31,7 +31,9 @@ def exact(X, dual, eta, kernel=KERNEL, tol=1e-10):
 def solve(X, y, n_clusters=10, eta="svm", tol=1e-4, **options):
     ends = {"tol": tol, "max_iter": 200, "random_state": 0}
     dual = classification_dual(y, 2.0, False)
-    return solve_clusters(X, dual, KERNEL, eta=eta, n_clusters=n_clusters, **ends, **options)
+    return solve_clusters(
+        X, dual, KERNEL, eta=eta, n_clusters=n_clusters, **ends, **options
+    )
 
 
 def decide(T, X, solution):
@@ -43,7 +45,9 @@ def decide(T, X, solution):
     [("rbf", 6000), ("laplacian", 6000), ("poly", 6000), ("linear", 6000), ("rbf", 40)],
 )
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_working_sets_reach_the_optimum_over_all_rows(kernel, task, max_working, monkeypatch):
+def test_working_sets_reach_the_optimum_over_all_rows(
+    kernel, task, max_working, monkeypatch
+):
     monkeypatch.setattr("adakern.dank.working_set.FEWEST_NEW", 8)
     X, y = rings(150)
     dual = classification_dual(y, 2.0, False)
@@ -52,7 +56,9 @@ def test_working_sets_reach_the_optimum_over_all_rows(kernel, task, max_working,
     params = {"kernel": kernel, "gamma": 0.5, "degree": 2, "coef0": 1.0}
     expected = exact(X, dual, 40.0, params)
     tol = 1e-7 if max_working == 6000 else 1e-6
-    solution = maximise_on_rows(X, dual, 40.0, kernel=params, tol=tol, max_working=max_working)
+    solution = maximise_on_rows(
+        X, dual, 40.0, kernel=params, tol=tol, max_working=max_working
+    )
     assert solution.converged
     assert solution.n_iter > 1
     assert solution.objective == pytest.approx(expected.value, rel=2 * tol)
@@ -62,7 +68,10 @@ def test_working_sets_reach_the_optimum_over_all_rows(kernel, task, max_working,
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
 def test_screened_rows_are_no_support_vectors(gamma, tol):
     X, y = rings(150)
-    for dual in (classification_dual(y, 2.0, False), regression_dual(X[:, 0], 2.0, 0.3, False)):
+    for dual in (
+        classification_dual(y, 2.0, False),
+        regression_dual(X[:, 0], 2.0, 0.3, False),
+    ):
         best = exact(X, dual, 40.0, {"gamma": gamma}).d
         rough = exact(X, dual, 40.0, {"gamma": gamma}, tol=tol)
         never = never_support(rough, np.ones(150), rough.gap)
@@ -91,7 +100,9 @@ def test_every_cluster_solves_its_own_problem():
         assert solution.objective == pytest.approx(alone.value, rel=1e-7)
         np.testing.assert_allclose(result.dual_coef[rows], alone.d, atol=1e-4)
         if len(set(y[rows])) == 2:
-            svm = SVC(C=2.0, gamma=2.0, tol=SVM_TOL, shrinking=False).fit(X[rows], y[rows])
+            svm = SVC(C=2.0, gamma=2.0, tol=SVM_TOL, shrinking=False).fit(
+                X[rows], y[rows]
+            )
             eta += (svm.dual_coef_**2).sum()
     assert result.eta == pytest.approx(eta, rel=1e-12)
     labels = result.partition.labels
@@ -127,7 +138,10 @@ def test_all_clusters_of_one_class_fall_back_to_models_without_a_bias():
     y = np.repeat([1.0, -1.0], 30)
     result = solve(X, y, n_clusters=2)
     assert len(result.partition.rows) == 2
-    duals = [(X[rows], classification_dual(y[rows], 2.0, False)) for rows in result.partition.rows]
+    duals = [
+        (X[rows], classification_dual(y[rows], 2.0, False))
+        for rows in result.partition.rows
+    ]
     expected = sum((exact(*part, np.inf).d ** 2).sum() for part in duals)
     assert result.eta == pytest.approx(expected, rel=0.05)
 

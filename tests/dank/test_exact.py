@@ -54,7 +54,9 @@ def test_gap_is_below_the_tolerance(task, method, tau):
     # The regulariser of F is not negative: the gap's own scale is the smaller one.
     assert fitted.duality_gap_ <= 1e-5 * fitted.objective_
     lengths = {name: len(column) for name, column in fitted.history_.items()}
-    assert lengths == dict.fromkeys(("objective", "gap", "step", "seconds"), fitted.n_iter_ + 1)
+    assert lengths == dict.fromkeys(
+        ("objective", "gap", "step", "seconds"), fitted.n_iter_ + 1
+    )
     assert fitted.history_["objective"][-1] == fitted.objective_
 
 
@@ -71,7 +73,9 @@ def test_hessian_is_finite_differences(task, tau, monkeypatch):
     if tau:  # the eigenvalues below the threshold are taken as zero
         hessian, error = thresholded_hessian(h, point), 0.05 * np.abs(expected).max()
         assert_allclose(E.T @ hessian @ E, expected, atol=error)
-        monkeypatch.setattr(newton, "row_blocks", lambda n, *_: [slice(0, 3), slice(3, n)])
+        monkeypatch.setattr(
+            newton, "row_blocks", lambda n, *_: [slice(0, 3), slice(3, n)]
+        )
         assert_allclose(thresholded_hessian(h, point), hessian, atol=1e-10)
         return
     here = h.at(point.d)
@@ -94,7 +98,9 @@ def test_value_and_scores_are_the_dense_ones(task, n, kept):
     u = np.clip(u, 0.0, 2.0)
     F = objective.best_factor(u, K, dual, eta, tau)
     point = objective.make_objective(K, dual, eta, tau)(u)
-    assert_allclose(point.value, objective.saddle_value(u, F, K, dual, eta, tau), rtol=1e-12)
+    assert_allclose(
+        point.value, objective.saddle_value(u, F, K, dual, eta, tau), rtol=1e-12
+    )
     assert_allclose(point.gradient, objective.saddle_gradient(u, F, K, dual), rtol=1e-9)
     assert_allclose(point.gap, objective.duality_gap(u, F, K, dual), rtol=1e-8)
     # By the tolerance of rounding, n eps of the largest eigenvalue, which is 400 here.
@@ -115,24 +121,35 @@ def test_large_eta_gives_the_support_vector_machine(task, tau):
 @pytest.mark.parametrize("offset", [0.0, 1e8])
 @pytest.mark.parametrize("strategy", ["exact", "decomposed", "whole"])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_eta_is_visible_and_does_not_hang_on_the_digits_of_libsvm(task, strategy, offset):
+def test_eta_is_visible_and_does_not_hang_on_the_digits_of_libsvm(
+    task, strategy, offset
+):
     X, y = problem(60, 15, task)
     kind = SVR if task == "regression" else SVC
     svm = kind(C=2.0, gamma=0.5, tol=1e-10).fit(X, y)
     eta = float((svm.dual_coef_**2).sum())
     options = {"C": 2.0, "strategy": strategy, "n_clusters": 1}
-    assert_allclose(model(task, tol=1e-4, **options).fit(X + offset, y).eta_, eta, rtol=1e-4)
+    assert_allclose(
+        model(task, tol=1e-4, **options).fit(X + offset, y).eta_, eta, rtol=1e-4
+    )
     assert model(task, tol=1e-4, eta=3.0, **options).fit(X, y).eta_ == 3.0
 
 
 @pytest.mark.parametrize("strategy", ["decomposed", "whole"])
 @pytest.mark.filterwarnings("error")
 def test_eta_is_exact_where_libsvm_ends_early(strategy):
-    X, y = 100 * np.random.default_rng(0).normal(size=(40, 2)), np.repeat([1.0, -1.0], 20)
+    X, y = (
+        100 * np.random.default_rng(0).normal(size=(40, 2)),
+        np.repeat([1.0, -1.0], 20),
+    )
     dual = cp.Variable(40)
     value = cp.sum(dual) - cp.sum_squares(X.T @ cp.multiply(y, dual)) / 2
-    cp.Problem(cp.Maximize(value), [dual >= 0, dual <= 10, y @ dual == 0]).solve("CLARABEL")
-    fitted = model("classification", kernel="linear", C=10.0, strategy=strategy).fit(X, y)
+    cp.Problem(cp.Maximize(value), [dual >= 0, dual <= 10, y @ dual == 0]).solve(
+        "CLARABEL"
+    )
+    fitted = model("classification", kernel="linear", C=10.0, strategy=strategy).fit(
+        X, y
+    )
     assert_allclose(fitted.eta_, (dual.value**2).sum(), rtol=1e-4)
 
 
@@ -150,7 +167,8 @@ def test_methods_of_the_papers_rise_to_the_same_optimum(method):
 
 
 @pytest.mark.parametrize(
-    "task, kernel, tau", [("classification", "rbf", 1.0), ("regression", "linear", 0.01)]
+    "task, kernel, tau",
+    [("classification", "rbf", 1.0), ("regression", "linear", 0.01)],
 )
 def test_eigenpairs_are_good_enough_for_a_large_bound(task, kernel, tau):
     # The gap sums C times the error of each row.

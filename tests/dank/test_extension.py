@@ -29,7 +29,9 @@ def coefficients(fitted):
 
 def dense_decision(fitted, F, rows=X_NEW):
     """f(x) = sum_i F(x, x_i) k(x, x_i) d_i + b with the matrix F written out."""
-    return (F * rbf_kernel(rows, X, gamma=0.5)) @ coefficients(fitted) + fitted.intercept_[0]
+    return (F * rbf_kernel(rows, X, gamma=0.5)) @ coefficients(
+        fitted
+    ) + fitted.intercept_[0]
 
 
 def learned_F(fitted):
@@ -110,7 +112,9 @@ def test_precomputed_kernel_agrees_with_features(rule):
     fitted = fit(rule)
     given = fit(rule).set_params(kernel="precomputed").fit(rbf_kernel(X, gamma=0.5), Y)
     expected = fitted.decision_function(X_NEW)
-    assert_allclose(given.decision_function(rbf_kernel(X_NEW, X, gamma=0.5)), expected, atol=1e-6)
+    assert_allclose(
+        given.decision_function(rbf_kernel(X_NEW, X, gamma=0.5)), expected, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("rule", RULES)

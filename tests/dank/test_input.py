@@ -30,9 +30,21 @@ def with_entries(upper, lower):
         (GIVEN, with_entries(3.0, 3.0), r"not positive semidefinite.*is -2"),
         (GIVEN, with_entries(0.5, 0.0), "not symmetric"),
         (GIVEN, np.ones((20, 3)), "square"),
-        (GIVEN | {"strategy": "decomposed"}, np.eye(20), r'kernel="precomputed" does not go with'),
-        (GIVEN | {"strategy": "whole"}, np.eye(20), r'kernel="precomputed" does not go with'),
-        ({"kernel": "tl1", "gamma": 1.0}, SQUARE, "kernel='tl1' is not positive semidefinite"),
+        (
+            GIVEN | {"strategy": "decomposed"},
+            np.eye(20),
+            r'kernel="precomputed" does not go with',
+        ),
+        (
+            GIVEN | {"strategy": "whole"},
+            np.eye(20),
+            r'kernel="precomputed" does not go with',
+        ),
+        (
+            {"kernel": "tl1", "gamma": 1.0},
+            SQUARE,
+            "kernel='tl1' is not positive semidefinite",
+        ),
     ],
 )
 def test_mistakes_are_named(kind, options, rows, message):
@@ -43,12 +55,17 @@ def test_mistakes_are_named(kind, options, rows, message):
 def test_tl1_is_accepted_where_it_is_positive_semidefinite():
     line = np.linspace(0, 1, 20)[:, None]
     labels = np.where(line[:, 0] > 0.4, 1, -1)
-    assert DANKClassifier(kernel="tl1", gamma=2.0).fit(line, labels).score(line, labels) > 0.9
+    assert (
+        DANKClassifier(kernel="tl1", gamma=2.0).fit(line, labels).score(line, labels)
+        > 0.9
+    )
 
 
 def test_duplicate_rows_with_opposite_labels():
     doubled, labels = np.vstack([X, X]), np.concatenate([Y, -Y])
-    fitted = DANKClassifier(C=1.0, gamma=1.0, tol=1e-6, extension="none").fit(doubled, labels)
+    fitted = DANKClassifier(C=1.0, gamma=1.0, tol=1e-6, extension="none").fit(
+        doubled, labels
+    )
     # Every label is contradicted: all dual variables sit at C, and with the support
     # vector machine's kernel the decision is the same everywhere.
     assert_allclose(np.abs(fitted.dual_coef_), 1.0)
@@ -71,7 +88,16 @@ def test_threshold_above_every_eigenvalue_gives_F_zero():
 @pytest.mark.parametrize("n_rows", [10**6, 10**8, 10**10])
 def test_not_enough_memory_names_the_way_out_before_any_work(n_rows):
     with pytest.raises(MemoryError, match='strategy="decomposed"'):
-        fit_exact(range(n_rows), None, {}, eta=None, tau=None, method=None, tol=None, max_iter=None)
+        fit_exact(
+            range(n_rows),
+            None,
+            {},
+            eta=None,
+            tau=None,
+            method=None,
+            tol=None,
+            max_iter=None,
+        )
 
 
 def test_input_is_left_untouched():

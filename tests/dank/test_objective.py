@@ -33,14 +33,18 @@ def test_value_is_that_of_problem_4():
             value -= alpha[i] * y[i] * F[i, j] * K[i, j] * y[j] * alpha[j] / 2
             value += ETA * (F[i, j] - 1) ** 2
     value += tau * ETA * np.linalg.svd(F)[1].sum()
-    found = objective.saddle_value(alpha, F, K, dual_of("classification", y, C), ETA, tau)
+    found = objective.saddle_value(
+        alpha, F, K, dual_of("classification", y, C), ETA, tau
+    )
     assert_allclose(found, value)
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.05])
 def test_gradients_are_finite_differences(dual, u, tau):
     F = objective.best_factor(u, K, dual, ETA, tau)
-    at_F = approx_derivative(lambda v: objective.saddle_value(v, F, K, dual, ETA, tau), u)
+    at_F = approx_derivative(
+        lambda v: objective.saddle_value(v, F, K, dual, ETA, tau), u
+    )
     of_h = approx_derivative(lambda v: objective.concave_value(v, K, dual, ETA, tau), u)
     gradient = objective.saddle_gradient(u, F, K, dual)
     assert_allclose(at_F, gradient, rtol=1e-6, atol=1e-7)

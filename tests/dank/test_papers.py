@@ -34,14 +34,17 @@ def test_gradient_changes_no_faster_than_the_theorems_say(kernel, task, tau, eta
             v = h.dual.project(u + size * rng.normal(size=len(u)))
             change = np.linalg.norm(h(u).gradient - h(v).gradient)
             assert change <= L * np.linalg.norm(u - v)
-    if task == "classification":  # the direction in which a constant without kappa is too small
+    if (
+        task == "classification"
+    ):  # the direction in which a constant without kappa is too small
         v = 1e-3 * np.abs(np.linalg.eigh(h.K)[1][:, -1])
         change = np.linalg.norm(h(0 * v).gradient - h(v).gradient)
         assert change <= L * np.linalg.norm(v)
 
 
 def solve(K, y, eta=ETA):
-    """Exact solution of problem 17 on K: the point, F, and the saddle function there."""
+    """Exact solution of problem 17 on K: the point, F, and the saddle
+    function there."""
     dual = dual_of("classification", y, C, False)
     h = make_objective(K, dual, eta, 0.0)
     ascent = Ascent(1e-8, h(np.zeros(len(y))))
@@ -78,7 +81,9 @@ def test_bounds_of_the_partition(partitioned, eta):
         return
     assert ((best.u - part.u) ** 2).sum() <= bounds["coefficients"]
     assert np.linalg.norm(F - F_bar) <= bounds["factor"]
-    assert not best.u[papers.screened_rows(part.gradient, K, C, smallest, largest)].any()
+    assert not best.u[
+        papers.screened_rows(part.gradient, K, C, smallest, largest)
+    ].any()
     # Not even for the most negative gradient that is possible at all.
     lowest = 1 - largest * C * np.abs(K).sum(axis=0)
     assert not papers.screened_rows(lowest, K, C, smallest, largest).any()

@@ -15,7 +15,9 @@ from dank import oracle
 sizes = st.floats(1e-3, 1e3)
 
 
-def make(task, n, gamma, C, eta, *, epsilon=0.1, seed=0, fit_intercept=False, **options):
+def make(
+    task, n, gamma, C, eta, *, epsilon=0.1, seed=0, fit_intercept=False, **options
+):
     X, y = oracle.problem(n, seed, task)
     dual = oracle.dual_of(task, y, C, fit_intercept, epsilon)
     return Quartic(gram_matrix(X, gamma=gamma), dual, eta, **options)
@@ -49,11 +51,17 @@ def conic_optimum(problem):
 
 @pytest.mark.parametrize("gamma", [0.01, 1.0, 30.0, 100.0])
 @pytest.mark.parametrize("C", [0.1, 30.0])
-@pytest.mark.parametrize(("weight", "fit_intercept"), [(0.0, False), (0.5, False), (0.0, True)])
+@pytest.mark.parametrize(
+    ("weight", "fit_intercept"), [(0.0, False), (0.5, False), (0.0, True)]
+)
 @pytest.mark.parametrize("share", [0.1, 10, np.inf])
 def test_optimum_of_the_conic_program(gamma, C, weight, fit_intercept, share):
     options = {"weight": weight, "fit_intercept": fit_intercept}
-    for task, epsilon in (("classification", 0.0), ("regression", 0.1), ("regression", 0.0)):
+    for task, epsilon in (
+        ("classification", 0.0),
+        ("regression", 0.1),
+        ("regression", 0.0),
+    ):
         problem = make(task, 40, gamma, C, share * C**2, epsilon=epsilon, **options)
         expected, dual = conic_optimum(problem), problem.dual
         points = [

@@ -35,7 +35,9 @@ def test_whole_equals_exact_without_the_nuclear_norm(fit_intercept, eta):
             assert whole.intercept_ == [0.0]
 
 
-def test_clusters_change_neither_the_whole_problem_nor_much_of_what_is_predicted(monkeypatch):
+def test_clusters_change_neither_the_whole_problem_nor_much_of_what_is_predicted(
+    monkeypatch,
+):
     X, y = tumours(500)
     options = {"C": 5.0, "gamma": 1.0, "random_state": 0}
     tight = options | {"eta": 30.0, "tol": 1e-8}
@@ -45,7 +47,9 @@ def test_clusters_change_neither_the_whole_problem_nor_much_of_what_is_predicted
             strategy="whole", n_clusters=n_clusters, fit_intercept=False, **tight
         ).fit(X, y)
         assert one.objective_ == pytest.approx(whole.objective_, rel=1e-7)
-        np.testing.assert_allclose(one.decision_function(X), whole.decision_function(X), atol=1e-3)
+        np.testing.assert_allclose(
+            one.decision_function(X), whole.decision_function(X), atol=1e-3
+        )
     monkeypatch.setattr("adakern.dank.base.clusters_for", lambda n: n // 100)
     exact = DANKClassifier(**options).fit(X[:300], y[:300])
     fast = DANKClassifier(strategy="decomposed", **options).fit(X[:300], y[:300])
@@ -56,7 +60,9 @@ def test_clusters_change_neither_the_whole_problem_nor_much_of_what_is_predicted
 @pytest.mark.parametrize(("gamma", "full"), [(0.1, True), (1e-4, False)])
 def test_rank_is_that_of_the_formed_blocks(gamma, full):
     X, y = tumours()
-    model = DANKClassifier(C=5.0, gamma=gamma, strategy="decomposed", n_clusters=3, random_state=0)
+    model = DANKClassifier(
+        C=5.0, gamma=gamma, strategy="decomposed", n_clusters=3, random_state=0
+    )
     pair = model.fit(X, y).models_[0]
     ranks = []
     for rows in pair.partition.rows:
@@ -71,7 +77,9 @@ def test_rank_is_that_of_the_formed_blocks(gamma, full):
 @pytest.mark.parametrize("strategy", ["decomposed", "whole"])
 def test_float32_predicts_as_float64_far_from_the_origin(strategy):
     X, y = tumours()
-    model = DANKClassifier(C=5.0, gamma=1.0, strategy=strategy, n_clusters=2, random_state=0)
+    model = DANKClassifier(
+        C=5.0, gamma=1.0, strategy=strategy, n_clusters=2, random_state=0
+    )
     exact = model.fit(X, y).predict(X)
     far = X.astype(np.float32) + np.float32(1e3)
     model.fit(far, y)

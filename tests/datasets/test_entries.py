@@ -17,7 +17,9 @@ PATHS = sorted((ROOT / "conf" / "dataset").glob("*.yaml"))
 ENTRIES = {path.stem: read_entry(path) for path in PATHS}
 BROUGHT_ALONG = {"features", "cifar10"}
 NOT_MIRRORED = {"covtype", "tomshardware", *BROUGHT_ALONG}
-FROM_FILES = [name for name, e in ENTRIES.items() if e.files and name not in NOT_MIRRORED]
+FROM_FILES = [
+    name for name, e in ENTRIES.items() if e.files and name not in NOT_MIRRORED
+]
 LOADED = [name for name, e in ENTRIES.items() if e.loader and name != "covtype-like"]
 
 
@@ -29,7 +31,10 @@ def table(tmp_path_factory):
     def get(name):
         if name not in made:
             made[name] = load_table(
-                name, ENTRIES[name], cache_dir=tmp_path_factory.mktemp("cache"), mirror=MIRROR
+                name,
+                ENTRIES[name],
+                cache_dir=tmp_path_factory.mktemp("cache"),
+                mirror=MIRROR,
             )
         return made[name]
 
@@ -72,7 +77,8 @@ def test_generated_set_follows_the_seed_and_its_size(tmp_path):
     entry = read_entry(ROOT / "conf" / "dataset" / "covtype-like.yaml")
     entry.loader["n"] = entry.n = 300
     first, again, other = (
-        load_table("covtype-like", entry, cache_dir=tmp_path, seed=seed) for seed in (1, 1, 2)
+        load_table("covtype-like", entry, cache_dir=tmp_path, seed=seed)
+        for seed in (1, 1, 2)
     )
     assert first.X.shape == (300, 54)
     assert first.fingerprint == again.fingerprint != other.fingerprint
@@ -80,7 +86,8 @@ def test_generated_set_follows_the_seed_and_its_size(tmp_path):
 
 
 def monks_rule(problem, attributes):
-    """Whether each row of a1 to a6 belongs to the class of a MONK's problem, 1, 2 or 3."""
+    """Whether each row of a1 to a6 belongs to the class of a MONK's
+    problem, 1, 2 or 3."""
     a1, a2, _, a4, a5, _ = np.asarray(attributes).T
     if problem == 1:
         return (a1 == a2) | (a5 == 1)
@@ -120,16 +127,26 @@ def test_entry_survives_json(tmp_path, name):
 
 
 def test_check_entry_names_every_problem():
-    wrong = {"task": "regresion", "format": "cvs", "missing": "drop", "loader": {"n": 3}}
+    wrong = {
+        "task": "regresion",
+        "format": "cvs",
+        "missing": "drop",
+        "loader": {"n": 3},
+    }
     wrong |= {"n": 0, "d": -1, "n_splits": 3, "clip": [99.9, math.nan]}
-    entry = DatasetEntry(files=[{"path": "../up.csv", "urls": ["file:///etc/x"]}], **wrong)
+    entry = DatasetEntry(
+        files=[{"path": "../up.csv", "urls": ["file:///etc/x"]}], **wrong
+    )
     problems = check_entry("toy", entry)
     entry.splits, entry.missing = entry.files[0], "drop-rows"
     problems = "\n".join(problems + check_entry("toy", entry))
     for part in (
         "go together",
         "none may be dropped",
-        "toy.task='regresion' is unknown. Did you mean 'regression'? Known: classification, reg",
+        (
+            "toy.task='regresion' is unknown. Did you mean 'regression'? Known: "
+            "classification, reg"
+        ),
         "toy.format='cvs' is unknown. Did you mean 'csv'?",
         "toy.missing='drop' is unknown",
         "toy.clip: got [99.9, nan]",
@@ -148,4 +165,8 @@ def test_check_entry_names_every_problem():
 def test_loader_that_does_not_exist_or_fit(tmp_path, function):
     loader = {"_target_": f"adakern.datasets.{function}", "number": 3}
     with pytest.raises(DatasetError, match=r"toy\.loader"):
-        load_table("toy", DatasetEntry(task="classification", loader=loader), cache_dir=tmp_path)
+        load_table(
+            "toy",
+            DatasetEntry(task="classification", loader=loader),
+            cache_dir=tmp_path,
+        )

@@ -77,7 +77,9 @@ def entry(tmp_path):
     stored.parent.mkdir(parents=True)
     stored.write_bytes(CONTENT)
     facts = {"n": 40, "d": 3, "fingerprint": data.content_fingerprint(ROWS, LABELS)}
-    return data.DatasetEntry(task="classification", files=[{"path": "toy/toy.csv"}], **facts)
+    return data.DatasetEntry(
+        task="classification", files=[{"path": "toy/toy.csv"}], **facts
+    )
 
 
 @pytest.fixture
@@ -161,7 +163,9 @@ def test_repetition_mends_a_cut_connection(server, entry, tmp_path):
 
 def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tmp_path):
     entry = replace(served, **UNSTATED)
-    entry.files.append(data.SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"]))
+    entry.files.append(
+        data.SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"])
+    )
     with pytest.raises(data.DatasetError, match=r"toy/more\.csv"):
         load(entry, tmp_path / "cache")
     assert files_below(tmp_path / "cache") == []

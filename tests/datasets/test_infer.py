@@ -53,7 +53,9 @@ def test_the_table_is_the_one_that_was_looked_at(tmp_path, named):
     entry, table, notes = made(tmp_path, content, "outcome" if named else "-1")
     found = read_table(tmp_path / "raw" / "my.csv", entry.target)
     original = original.drop(index=9).reset_index(drop=True)
-    assert table.task == "classification" and table.X.shape == (N - 1, 4) == found.X.shape
+    assert (
+        table.task == "classification" and table.X.shape == (N - 1, 4) == found.X.shape
+    )
     assert table.feature_names == list(found.X)
     np.testing.assert_allclose(table.X[:, 0], original["height"])
     np.testing.assert_allclose(table.X[:, 3], found.X.iloc[:, 3])
@@ -70,7 +72,17 @@ def test_the_table_is_the_one_that_was_looked_at(tmp_path, named):
     assert other.fingerprint != table.fingerprint
 
 
-EVIL = ["${oc.env:HOME}", "cost ${", "???", "a\nb", "a: b # c", "no", " 1e3", "\\${x}", "é\x85"]
+EVIL = [
+    "${oc.env:HOME}",
+    "cost ${",
+    "???",
+    "a\nb",
+    "a: b # c",
+    "no",
+    " 1e3",
+    "\\${x}",
+    "é\x85",
+]
 
 
 @pytest.mark.parametrize("name", EVIL)
@@ -104,7 +116,9 @@ def test_test_rows_do_not_reach_the_preparation(tmp_path):
     changed.X[test, :2] = 1e6
     after = prepare(changed, train, test, scale="standard")
     np.testing.assert_array_equal(before.X_train, after.X_train)
-    assert before.X_train.shape[1] == 3 + 1 + 3  # no column for the test part's own category
+    assert (
+        before.X_train.shape[1] == 3 + 1 + 3
+    )  # no column for the test part's own category
     assert np.isfinite(before.X_test[list(test).index(10)]).all()
     unscaled = prepare(table, train, test, scale="none").X_train
     assert unscaled[list(train).index(2), 0] == np.nanmedian(table.X[train, 0])
@@ -118,7 +132,9 @@ def test_what_takes_raw_columns_gets_them(tmp_path):
     assert list(data.X_train) == table.feature_names and data.steps == []
     assert data.X_train["city"].isna().sum() == 1 and pd.isna(data.X_train["city"][4])
     assert data.X_test["city"].tolist() == original["city"][40:].tolist()
-    numbers = Table(np.eye(9), np.arange(9.0), "numbers", "regression", list("abcdefghi"))
+    numbers = Table(
+        np.eye(9), np.arange(9.0), "numbers", "regression", list("abcdefghi")
+    )
     data = prepare(numbers, np.arange(6), np.arange(6, 9), scale="none", raw=True)
     np.testing.assert_array_equal(data.X_train, np.eye(9)[:6])
 
@@ -132,7 +148,9 @@ def test_rows_are_ordered_by_dates_or_numbers(tmp_path, form, kind):
     original["y"] = np.arange(N) * 1.5
     shuffled = original.sample(frac=1, random_state=0)
     content = shuffled.to_csv(index=False)
-    csv = DatasetEntry(task="regression", files=[{"path": "my.csv"}], target="y", time="when")
+    csv = DatasetEntry(
+        task="regression", files=[{"path": "my.csv"}], target="y", time="when"
+    )
     entry, table, _ = made(tmp_path, content, "y", time="when")
     assert entry.time == "when"
     if kind == "csv":

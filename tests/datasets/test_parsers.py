@@ -54,7 +54,9 @@ FORMATS = {
 
 def zipped(content, *more, level=None):
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
+    with zipfile.ZipFile(
+        out, "w", zipfile.ZIP_DEFLATED, compresslevel=level
+    ) as archive:
         for name, data in (("inner/toy.csv", content), *more):
             archive.writestr(name, data)
     return out.getvalue()
@@ -77,8 +79,13 @@ PACKINGS |= {".zip": zipped, ".tar.gz": tarred}
 
 def load(tmp_path, content, name="toy.csv", member=None, **facts):
     (tmp_path / name).write_bytes(content)
-    facts = {"task": "classification", "files": [{"path": name, "member": member}]} | facts
-    return load_table("toy", DatasetEntry(**facts), cache_dir=tmp_path / "none", mirror=tmp_path)
+    facts = {
+        "task": "classification",
+        "files": [{"path": name, "member": member}],
+    } | facts
+    return load_table(
+        "toy", DatasetEntry(**facts), cache_dir=tmp_path / "none", mirror=tmp_path
+    )
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -158,7 +165,9 @@ def test_columns_by_name_and_position(tmp_path):
     labelled = load(tmp_path, as_csv(), labels={-1: "down", 1: "up"})
     np.testing.assert_array_equal(labelled.y, np.where(Y > 0, "up", "down"))
     roles = {"target": "y", "drop": ["id", 3], "groups": "who"}
-    table = load(tmp_path, content, task="regression", codes={"sex": {"M": 0, "F": 1}}, **roles)
+    table = load(
+        tmp_path, content, task="regression", codes={"sex": {"M": 0, "F": 1}}, **roles
+    )
     np.testing.assert_array_equal(table.X, [[0, 1.5], [1, 2.5], [0, 0.5]])
     assert table.y.dtype == np.float64 and table.y.tolist() == [3, 4, 5]
     assert table.groups.tolist() == [1, 0, 1]
@@ -190,9 +199,15 @@ REFUSED = {
     "class label 1e.300 is too large": (b"1,1e300\n2,3\n", {}),
     "class label 9.*15 is too large": (b"1,9007199254740993.0\n2,3\n", {}),
     "class label -inf is too large": (b"1,-inf\n2,3\n", {}),
-    "largest index of a feature": (b"+1 1:2 2147483646:4\n" * 200_000, {"name": "toy.svm"}),
+    "largest index of a feature": (
+        b"+1 1:2 2147483646:4\n" * 200_000,
+        {"name": "toy.svm"},
+    ),
     "set format to one of csv, table": (as_csv(), {"name": "toy.dat"}),
-    r"inner/toy\.csv, other\.csv; set member": (SEVERAL, {"name": "a.zip", "format": "csv"}),
+    r"inner/toy\.csv, other\.csv; set member": (
+        SEVERAL,
+        {"name": "a.zip", "format": "csv"},
+    ),
 }
 
 

@@ -83,7 +83,8 @@ def test_a_stray_cell_leaves_a_column_numeric(tmp_path, stray):
 
 
 @pytest.mark.parametrize(
-    "classes", ["none mild severe", "NA EU AS", "None some", "+ - +/-", "? !", "null a", "nan b"]
+    "classes",
+    ["none mild severe", "NA EU AS", "None some", "+ - +/-", "? !", "null a", "nan b"],
 )
 def test_no_class_vanishes(tmp_path, classes):
     classes = classes.split()
@@ -142,7 +143,11 @@ def test_the_same_table_in_many_ways(tmp_path, way):
     original = frame()
     found = read(tmp_path, content_of(original, way))
     assert found.task == "classification"
-    assert found.kinds == {"height": "numeric", "weight": "numeric", "city": "categorical"}
+    assert found.kinds == {
+        "height": "numeric",
+        "weight": "numeric",
+        "city": "categorical",
+    }
     assert found.X["city"].tolist() == original["city"].tolist()
     assert found.y.tolist() == original["y"].tolist()
     np.testing.assert_allclose(found.X[["height", "weight"]], original.iloc[:, :2])
@@ -202,27 +207,47 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (column(["u", "v"]), {"time": "x"}, "neither dates nor numbers"),
         (column(["u", "v"]), {"group": "y"}, "group or time too"),
         (b"a,y\n1,2\n3,\x004\n5,6\n", {}, "in line 3, as no text does"),
-        (column(["\u6771", "b"]).encode("iso2022_jp"), {}, "in line 2, as no text does"),
-        (column([f"{k}.5 kg" for k in range(40)]), {"target": "x"}, "numbers are written without"),
-        (b"a,y\n1,2\n3,4,5,6\n" + b"5,6\n" * 30, {}, "Expected 2 fields in line 3, saw 4"),
+        (
+            column(["\u6771", "b"]).encode("iso2022_jp"),
+            {},
+            "in line 2, as no text does",
+        ),
+        (
+            column([f"{k}.5 kg" for k in range(40)]),
+            {"target": "x"},
+            "numbers are written without",
+        ),
+        (
+            b"a,y\n1,2\n3,4,5,6\n" + b"5,6\n" * 30,
+            {},
+            "Expected 2 fields in line 3, saw 4",
+        ),
         (b'a,y\n1,2\n"3,4\n' + b"5,6\n" * 40000, {}, "quotation mark"),
         (b"\xff\xfea", {}, "no text in utf-16"),
         (b"PAR1 and no more", {}, "my.csv cannot be read"),
         (parquet("a\0b"), {}, "NUL"),
         (parquet([1, 2]), {}, "lists"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", {}, "save it as CSV in UTF-8, Parquet or xlsx"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0",
+            {},
+            "save it as CSV in UTF-8, Parquet or xlsx",
+        ),
         (b'[\n {"a": 1, "y": 2}]', {}, "JSON"),
         (b"<!DOCTYPE html>\n<p>a,b</p>", {}, "a web page"),
         (gzip.compress(b"a,y\n1,2\n" * 99, mtime=0)[:-9], {}, "cannot be unpacked"),
     ],
 )
-def test_what_cannot_be_read_is_said_in_a_sentence(tmp_path, content, settings, message):
+def test_what_cannot_be_read_is_said_in_a_sentence(
+    tmp_path, content, settings, message
+):
     with pytest.raises(TableError, match=message) as caught:
         read(tmp_path, content, **settings)
     assert "my.csv" in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"\x81abc,\x81", "ąę".encode("iso8859-2"), b"\xe9\x8d"])
+@pytest.mark.parametrize(
+    "content", [b"\x81abc,\x81", "ąę".encode("iso8859-2"), b"\xe9\x8d"]
+)
 def test_bytes_of_any_code_page_are_read(tmp_path, content):
     rows = b"".join(b'%d,"%s%d",%d.5\n' % (k, content, k % 2, k) for k in range(1, 30))
     found = read(tmp_path, b"a,x,y\n" + rows)
@@ -267,7 +292,9 @@ IDENTIFIERS = ["patient", "individual", "subject_id", "PatientID", "user id", "I
 @pytest.mark.parametrize("name", [*IDENTIFIERS, "valid", "paid", "humid", "index"])
 def test_identifiers_by_their_names(tmp_path, name):
     found = read(tmp_path, panel().rename(columns={"nr": name}).to_csv(index=False))
-    assert (found.groups is not None) == (name in found.dropped) == (name in IDENTIFIERS)
+    assert (
+        (found.groups is not None) == (name in found.dropped) == (name in IDENTIFIERS)
+    )
 
 
 def test_what_is_no_feature_goes_with_a_reason(tmp_path):
@@ -277,7 +304,13 @@ def test_what_is_no_feature_goes_with_a_reason(tmp_path):
     table["country"], table["empty"] = "CH", np.nan
     found = read(tmp_path, table.to_csv())
     assert list(found.kinds) == ["height", "weight", "city"]
-    assert list(found.dropped) == ["Unnamed: 0", "patient_id", "name", "country", "empty"]
+    assert list(found.dropped) == [
+        "Unnamed: 0",
+        "patient_id",
+        "name",
+        "country",
+        "empty",
+    ]
     assert len(found.notes) == 6 + 1
 
 
@@ -324,7 +357,9 @@ def test_new_rows_are_read_as_the_training_rows_were(tmp_path):
 
 
 def test_durations_are_seconds_and_classes_may_be_fractions(tmp_path):
-    table = pd.DataFrame({"lasts": pd.to_timedelta(range(60), "min"), "y": [0.5, 1.5] * 30})
+    table = pd.DataFrame(
+        {"lasts": pd.to_timedelta(range(60), "min"), "y": [0.5, 1.5] * 30}
+    )
     table.to_parquet(tmp_path / "my.parquet")
     found = read_table(tmp_path / "my.parquet", "y")
     assert found.X["lasts"].tolist() == [60.0 * k for k in range(60)]

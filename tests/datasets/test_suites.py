@@ -58,7 +58,11 @@ def test_another_split_is_another_table(tmp_path):
 
 
 def split_entry(n_splits, split_format="row-lists", **facts):
-    facts |= {"splits": {"path": "folds.txt"}, "n_splits": n_splits, "split_format": split_format}
+    facts |= {
+        "splits": {"path": "folds.txt"},
+        "n_splits": n_splits,
+        "split_format": split_format,
+    }
     return DatasetEntry(task="classification", files=[{"path": "a.csv"}], **facts)
 
 
@@ -71,7 +75,11 @@ def test_both_formats_say_the_same():
 @pytest.mark.parametrize(
     ("form", "text", "message"),
     [
-        ("row-lists", "0 1\n2\n", "split 0 does not partition the 4 rows: each of 0 to 3"),
+        (
+            "row-lists",
+            "0 1\n2\n",
+            "split 0 does not partition the 4 rows: each of 0 to 3",
+        ),
         ("row-lists", "0 1 2\n2 3\n", "does not partition"),
         ("row-lists", "0 1 2 3\n4\n", "does not partition"),
         ("row-lists", "0 1 2\n", "has 1 lines; two a split"),

@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adakern_bench.data import DatasetEntry, DatasetError, Table, content_fingerprint, fingerprint
+from adakern_bench.data import (
+    DatasetEntry,
+    DatasetError,
+    Table,
+    content_fingerprint,
+    fingerprint,
+)
 from adakern_bench.data.entry import check_content
 from adakern_bench.data.fingerprint import six_digits
 
@@ -44,7 +50,12 @@ TIES = [0.1234565, 1.000005, 2.5000005e-7, 99999.95]
 
 @pytest.mark.parametrize("value", [*POWERS, *TIES])
 def test_neighbours_of_a_power_of_ten_or_a_tie_are_one(value):
-    around = [value, value * (1 - 1e-12), value * (1 + 1e-12), np.nextafter(value, np.inf)]
+    around = [
+        value,
+        value * (1 - 1e-12),
+        value * (1 + 1e-12),
+        np.nextafter(value, np.inf),
+    ]
     assert len(set(six_digits(np.array([around]))[0].tolist())) == 1
 
 
@@ -72,7 +83,12 @@ def test_fingerprint_sees_what_belongs_to_the_rows():
     X, y = some_table()
     marks = np.arange(len(X)) % 2
     fingerprint = content_fingerprint(X, y, [marks])
-    others = [(X[:, ::-1], y, [marks]), (X, np.roll(y, 1), [marks]), (X, y, [1 - marks]), (X, y)]
+    others = [
+        (X[:, ::-1], y, [marks]),
+        (X, np.roll(y, 1), [marks]),
+        (X, y, [1 - marks]),
+        (X, y),
+    ]
     others += [(X[:-1], y[:-1], [marks[:-1]]), (X, np.array(list("abc"))[y], [marks])]
     for other in [*others, (-X, y, [marks])]:
         assert content_fingerprint(*other) != fingerprint
@@ -88,7 +104,12 @@ def test_fingerprint_of_blocks_is_that_of_the_whole(monkeypatch):
 
 def make_table(**changes):
     X, y = some_table()
-    facts = {"y": y, "task": "classification", "provenance": {"source": "generated"}, "name": "toy"}
+    facts = {
+        "y": y,
+        "task": "classification",
+        "provenance": {"source": "generated"},
+        "name": "toy",
+    }
     facts |= {"groups": np.arange(30) // 3, "test_rows": np.arange(20, 30)}
     facts["categories"] = {"a": ["small", "large"]}
     return Table(X, feature_names=list("abcd"), **facts | changes)
@@ -101,7 +122,10 @@ def make_table(**changes):
         {"groups": None, "test_rows": None},
         {"y": np.array(["yes", "no", "né"] * 10)},
         {"y": np.linspace(0, 1, 30), "task": "regression"},
-        {"published_splits": np.eye(3, 30, dtype=bool), "tuning_rows": np.arange(30) < 9},
+        {
+            "published_splits": np.eye(3, 30, dtype=bool),
+            "tuning_rows": np.arange(30) < 9,
+        },
     ],
 )
 def test_saved_table_comes_back(tmp_path, changes):

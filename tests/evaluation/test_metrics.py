@@ -7,8 +7,17 @@ from scipy import stats
 from sklearn import metrics
 
 from adakern.evaluation import quantile_crps, score
-from adakern.evaluation.metrics import area_under_curve, interval_scores, probability_scores
-from adakern.evaluation.quantities import GREATER_IS_BETTER, MAIN_METRIC, METRICS, OPTIONAL_METRICS
+from adakern.evaluation.metrics import (
+    area_under_curve,
+    interval_scores,
+    probability_scores,
+)
+from adakern.evaluation.quantities import (
+    GREATER_IS_BETTER,
+    MAIN_METRIC,
+    METRICS,
+    OPTIONAL_METRICS,
+)
 
 labels = arrays(int, 12, elements=st.integers(0, 3))
 values = arrays(float, 9, elements=st.floats(-1e3, 1e3).map(lambda v: round(v, 3)))
@@ -86,8 +95,12 @@ def test_probability_scores_are_those_of_scikit_learn(n_classes):
     found = probability_scores(y, p, classes)
     assert found["log_loss"] == pytest.approx(metrics.log_loss(y, p, labels=classes))
     truth, chance = (y == classes[1], p[:, 1]) if n_classes == 2 else (y, p)
-    assert found["auc"] == pytest.approx(metrics.roc_auc_score(truth, chance, multi_class="ovr"))
-    one_by_one = sum(metrics.brier_score_loss(y == c, p[:, k]) for k, c in enumerate(classes))
+    assert found["auc"] == pytest.approx(
+        metrics.roc_auc_score(truth, chance, multi_class="ovr")
+    )
+    one_by_one = sum(
+        metrics.brier_score_loss(y == c, p[:, k]) for k, c in enumerate(classes)
+    )
     assert found["brier"] == pytest.approx(one_by_one)
 
 
@@ -95,7 +108,9 @@ def test_calibration_error_by_hand():
     """Ten rows of confidence 0.8, of which six are right; ten of 1.0, all right."""
     p = np.array([[0.8, 0.2]] * 10 + [[0.0, 1.0]] * 10)
     y = np.array([0] * 6 + [1] * 4 + [1] * 10)
-    assert probability_scores(y, p, [0, 1])["calibration_error"] == pytest.approx(0.5 * 0.2)
+    assert probability_scores(y, p, [0, 1])["calibration_error"] == pytest.approx(
+        0.5 * 0.2
+    )
 
 
 def test_labels_that_a_model_never_saw_have_no_probability():
@@ -109,7 +124,9 @@ def test_labels_that_a_model_never_saw_have_no_probability():
 def test_a_decision_function_has_an_area_too(n_classes, rng):
     y = np.arange(40) % n_classes
     values = rng.normal(size=(40, n_classes)) + (y[:, None] == np.arange(n_classes))
-    expected = np.mean([metrics.roc_auc_score(y == k, v) for k, v in enumerate(values.T)])
+    expected = np.mean(
+        [metrics.roc_auc_score(y == k, v) for k, v in enumerate(values.T)]
+    )
     assert area_under_curve(y, values, np.arange(n_classes)) == pytest.approx(expected)
     one = values[:, 1]
     binary = area_under_curve(y == 1, one, [False, True])
@@ -123,7 +140,9 @@ def test_the_band_of_the_calibration_error_holds_it_and_narrows():
         p = rng.uniform(0.5, 1, size=n)
         y = (rng.uniform(size=n) > p - off).astype(int)  # too sure by so much
         scores = probability_scores(y, np.column_stack([p, 1 - p]), [0, 1])
-        error, low, high = (scores[f"calibration_error{end}"] for end in ("", "_low", "_high"))
+        error, low, high = (
+            scores[f"calibration_error{end}"] for end in ("", "_low", "_high")
+        )
         assert low <= error <= high and error == pytest.approx(off, abs=4 / np.sqrt(n))
         return low, high
 

@@ -7,8 +7,19 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import minimize
 
-from adakern.evaluation import mean_ranks, normalised_errors, pareto_front, rank_methods, win_matrix
-from adakern.evaluation.ranking import bootstrap_elo, elo_ratings, ranks_by_dataset, wins
+from adakern.evaluation import (
+    mean_ranks,
+    normalised_errors,
+    pareto_front,
+    rank_methods,
+    win_matrix,
+)
+from adakern.evaluation.ranking import (
+    bootstrap_elo,
+    elo_ratings,
+    ranks_by_dataset,
+    wins,
+)
 
 tables = st.tuples(st.integers(1, 12), st.integers(2, 6), st.integers(0, 10**6))
 
@@ -45,7 +56,9 @@ def test_wrong_input_is_named():
 
 def test_losses_turn_the_order_round():
     scores = draw((8, 4, 1))
-    np.testing.assert_array_equal(mean_ranks(scores), mean_ranks(-scores, greater_is_better=False))
+    np.testing.assert_array_equal(
+        mean_ranks(scores), mean_ranks(-scores, greater_is_better=False)
+    )
 
 
 def test_a_failed_cell_has_the_worst_rank():
@@ -79,7 +92,9 @@ def test_friedman_is_scipys_and_the_distance_demsars():
     assert ranking.pvalue == pytest.approx(reference.pvalue)
     assert ranking.n_datasets == 14 and ranking.note == ""
     # Demsar 2006, table 5: q_0.05 = 2.569 for four methods; 14 data sets: CD 1.25.
-    assert ranking.critical_distance == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), abs=1e-3)
+    assert ranking.critical_distance == pytest.approx(
+        2.569 * np.sqrt(4 * 5 / (6 * 14)), abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("shape", [(5, 2), (4, 4), (0, 3)])
@@ -118,7 +133,9 @@ def test_elo_maximises_the_likelihood_of_bradley_and_terry(shape):
 def test_bootstrap_covers_and_is_repeatable(rng):
     scores = rng.normal(loc=[0, 0.3, 2], size=(40, 3))
     ratings, low, high = bootstrap_elo(scores, n_samples=100)
-    np.testing.assert_array_equal([ratings, low, high], bootstrap_elo(scores, n_samples=100))
+    np.testing.assert_array_equal(
+        [ratings, low, high], bootstrap_elo(scores, n_samples=100)
+    )
     assert (low <= ratings).all() and (ratings <= high).all()
     assert low[2] > high[0]
     assert np.all(np.array(bootstrap_elo(scores[:, :1], n_samples=9)) == 1000)
@@ -131,13 +148,19 @@ def test_bootstrap_covers_and_is_repeatable(rng):
 def test_front_is_what_a_loop_finds(n, seed):
     costs, losses = np.random.default_rng(seed).integers(0, 5, size=(2, n))
     points = list(zip(costs, losses, strict=True))
-    slow = [not any(a <= c and b <= l and (a < c or b < l) for a, b in points) for c, l in points]
+    slow = [
+        not any(a <= c and b <= l and (a < c or b < l) for a, b in points)
+        for c, l in points
+    ]
     assert pareto_front(costs, losses).tolist() == slow
 
 
 @pytest.mark.filterwarnings("error")
 def test_normalised_errors_by_hand():
     assert normalised_errors([[2.0, 2.0, 2.0]]).tolist() == [[0, 0, 0]]
-    assert normalised_errors([[0.0, 1.0, 4.0], [3.0, 1.0, 2.0]]).tolist() == [[0, 1, 1], [1, 0, 1]]
+    assert normalised_errors([[0.0, 1.0, 4.0], [3.0, 1.0, 2.0]]).tolist() == [
+        [0, 1, 1],
+        [1, 0, 1],
+    ]
     found = normalised_errors([[1.0, 9.0, np.nan, np.nan, np.nan], [np.nan] * 5])
     assert found.tolist() == [[0, 1, 1, 1, 1], [1] * 5]

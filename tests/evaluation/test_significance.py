@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from adakern.evaluation import bayesian_signed_rank, compare_methods, compare_over_sets
-from adakern.evaluation.significance import corrected_ttest, holm_correction, paired_ttest
+from adakern.evaluation.significance import (
+    corrected_ttest,
+    holm_correction,
+    paired_ttest,
+)
 
 A = np.array([0.81, 0.83, 0.79, 0.90, 0.85, 0.77, 0.88, 0.84, 0.80, 0.86])
 B = np.array([0.80, 0.80, 0.78, 0.85, 0.86, 0.75, 0.84, 0.83, 0.80, 0.81])
@@ -23,7 +27,9 @@ def test_the_ttests_are_scipys_and_the_formula_of_nadeau_and_bengio():
     assert test.statistic == pytest.approx(t)
     assert paired.pvalue < test.pvalue == pytest.approx(2 * stats.t(9).cdf(-t))
     of_sizes = corrected_ttest(A, B, np.full(10, 90), np.array([50, 70] * 5))
-    assert of_sizes == pytest.approx(test), "sizes that differ count by their mean ratio"
+    assert of_sizes == pytest.approx(test), (
+        "sizes that differ count by their mean ratio"
+    )
 
 
 @given(st.permutations(range(10)), st.floats(0.01, 100), st.floats(-5, 5))
@@ -36,8 +42,20 @@ def test_tests_do_not_depend_on_order_scale_or_origin(order, scale, shift):
 
 @pytest.mark.parametrize(
     "shift",
-    [0.0, 0.1, 0.1 * (1 + np.finfo(float).eps * np.arange(10)), 1e-12 * A, A - np.float32(A - 0.1)],
-    ids=["none", "equal", "equal but for rounding", "rounding alone", "in single precision"],
+    [
+        0.0,
+        0.1,
+        0.1 * (1 + np.finfo(float).eps * np.arange(10)),
+        1e-12 * A,
+        A - np.float32(A - 0.1),
+    ],
+    ids=[
+        "none",
+        "equal",
+        "equal but for rounding",
+        "rounding alone",
+        "in single precision",
+    ],
 )
 def test_equal_differences_are_not_tested(shift):
     """The t-test of them is 0/0 or a/0: once p = 0 and 1e-15 to 1e-45 in print."""
@@ -83,14 +101,18 @@ def test_holm_rejects_as_the_step_down_procedure(p, alpha):
 
 
 def test_holm_leaves_out_tests_that_were_not_made():
-    np.testing.assert_allclose(holm_correction([0.02, np.nan, 0.03]), [0.04, np.nan, 0.04])
+    np.testing.assert_allclose(
+        holm_correction([0.02, np.nan, 0.03]), [0.04, np.nan, 0.04]
+    )
 
 
 def test_compare_methods_makes_every_pair_by_one_rule():
     """Significant: the corrected test, after Holm's correction over all pairs."""
     scores = {"a": A, "b": B, "c": B - 0.1, "d": A + np.tile([0.1, -0.099], 5)}
     pairs = compare_methods(scores, n_train=90, n_test=60)
-    assert [(p.method_a, p.method_b) for p in pairs] == list(itertools.combinations("abcd", 2))
+    assert [(p.method_a, p.method_b) for p in pairs] == list(
+        itertools.combinations("abcd", 2)
+    )
     first = pairs[0]
     assert first.pvalue == paired_ttest(A, B).pvalue <= 0.05
     assert first.corrected_pvalue == pytest.approx(corrected_ttest(A, B, 90, 60).pvalue)
@@ -150,7 +172,9 @@ def test_the_bayesian_signed_rank_test_is_the_double_sum_of_benavoli():
     np.testing.assert_allclose(found, votes / 400)
     swapped = bayesian_signed_rank(B[:6], A[:6], rope, n_samples=400, random_state=3)
     np.testing.assert_allclose(found, swapped[::-1])
-    assert bayesian_signed_rank([0.81] * 8, [0.80] * 8) == (0, 1, 0), "0.01 but for rounding"
+    assert bayesian_signed_rank([0.81] * 8, [0.80] * 8) == (0, 1, 0), (
+        "0.01 but for rounding"
+    )
 
 
 def test_many_small_differences_are_practically_equal_and_yet_significant():

@@ -75,7 +75,9 @@ def test_gap_bounds_the_distance_to_the_optimum():
     best = solve_exact(K, y, 1.0, 0.1, max_iter=5000, tol=1e-9).objective
     rough = solve_exact(K, y, 1.0, 0.1, max_iter=5, tol=1e-9)
     assert not rough.converged and rough.n_iter == 5
-    for value, gap in zip(rough.history["objective"], rough.history["gap"], strict=True):
+    for value, gap in zip(
+        rough.history["objective"], rough.history["gap"], strict=True
+    ):
         assert -1e-6 <= best - value <= gap + 1e-6
 
 
@@ -86,4 +88,6 @@ def test_admm_finds_the_saddle_where_its_alternation_converges():
     exact = solve_exact(K, y, C, reg, max_iter=5000, tol=1e-8)
     assert admm.converged
     constant = reg * len(y) ** 2
-    assert admm.objective - constant == pytest.approx(exact.objective - constant, rel=1e-3)
+    assert admm.objective - constant == pytest.approx(
+        exact.objective - constant, rel=1e-3
+    )

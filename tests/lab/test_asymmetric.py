@@ -53,7 +53,10 @@ def test_symmetric_kernel_is_kernel_ridge(problem, kernel):
 
 
 def test_a_kernel_of_whole_numbers_is_solved_in_floating_point():
-    X, y = np.random.default_rng(0).integers(0, 3, (20, 4)).astype(float), np.arange(20.0)
+    X, y = (
+        np.random.default_rng(0).integers(0, 3, (20, 4)).astype(float),
+        np.arange(20.0),
+    )
 
     def kernel(X, T):
         return (X[:, None, :] == T).sum(axis=2)
@@ -69,7 +72,9 @@ def test_precomputed_equals_callable(problem):
     ours = AsymmetricKernelRidge(kernel).fit(X, y)
     given = AsymmetricKernelRidge("precomputed").fit(kernel(X, X), y)
     assert_allclose(given.predict(kernel(T, X)), ours.predict(T))
-    assert_allclose(given.predict(kernel(X, T).T, side="right"), ours.predict(T, side="right"))
+    assert_allclose(
+        given.predict(kernel(X, T).T, side="right"), ours.predict(T, side="right")
+    )
 
 
 def test_errors_tell_the_way_out(problem):

@@ -32,7 +32,8 @@ def units(d):
     [
         ("diabetes", {}, 0.464),
         pytest.param(
-            *("diabetes", {"profile": "laplacian", "max_support": 50}, 0.42), marks=pytest.mark.slow
+            *("diabetes", {"profile": "laplacian", "max_support": 50}, 0.42),
+            marks=pytest.mark.slow,
         ),
         pytest.param("friedman1", {}, 0.918, marks=pytest.mark.slow),
     ],
@@ -64,7 +65,12 @@ def test_locality_is_earned(local_data):
 @pytest.mark.parametrize("locality", ["global", "shared", "local"])
 def test_a_locality_asked_for_is_given(local_data, locality):
     X, y = local_data
-    options = {"locality": locality, "max_support": 20, "max_iter": 50, "random_state": 0}
+    options = {
+        "locality": locality,
+        "max_support": 20,
+        "max_iter": 50,
+        "random_state": 0,
+    }
     model = LABRBFRegressor(**options).fit(X, y)
     assert model.locality_ == model.record_["locality"] == locality
     vectors = np.unique(model.bandwidths_ * X.std(axis=0), axis=0)

@@ -46,7 +46,8 @@ def test_kernel_equals_its_definition(profile, seed, offset):
 
 
 @pytest.mark.parametrize(
-    ("profile", "kernel", "power"), [("gaussian", "rbf", 2), ("laplacian", "l2-laplacian", 1)]
+    ("profile", "kernel", "power"),
+    [("gaussian", "rbf", 2), ("laplacian", "l2-laplacian", 1)],
 )
 def test_equal_bandwidths_give_the_global_kernel(profile, kernel, power):
     X_s, _, X, _, _ = make()
@@ -62,12 +63,16 @@ def test_gradient_against_finite_differences(profile, shared, penalty):
     # Points that coincide: a training row on a support point, two equal rows.
     X[3], X[5] = X_s[2], X[4]
     theta[0, 0] *= -1  # a step of a solver may leave a bandwidth negative
-    loss = InterpolationLoss(X_s, y_s, X, y, alpha=1e-2, profile=profile, coef_penalty=penalty)
+    loss = InterpolationLoss(
+        X_s, y_s, X, y, alpha=1e-2, profile=profile, coef_penalty=penalty
+    )
     value, gradient = loss.value_and_gradient(theta)
     arguments = (X_s, y_s, X, y, 1e-2, profile, penalty)
     assert_allclose(value, dense_loss(theta, *arguments), rtol=1e-6)
     shape = theta.shape
-    slopes = approx_derivative(lambda t: dense_loss(t.reshape(shape), *arguments), theta.ravel())
+    slopes = approx_derivative(
+        lambda t: dense_loss(t.reshape(shape), *arguments), theta.ravel()
+    )
     expected = slopes.reshape(shape)
     assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
 

@@ -28,7 +28,9 @@ def blocks_of(K, size=7):
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 10**6), st.integers(3, 40), st.integers(1, 12), st.floats(1e-4, 100))
+@given(
+    st.integers(0, 10**6), st.integers(3, 40), st.integers(1, 12), st.floats(1e-4, 100)
+)
 def test_coefficients_are_scikit_learns(seed, n, S, ridge):
     K, y = columns(seed, n, S)
     path = RidgePath(lambda: blocks_of(K), y)

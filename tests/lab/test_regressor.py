@@ -28,8 +28,15 @@ def double(monkeypatch):
 
 def quick(**parameters):
     """The paper's method in few iterations."""
-    defaults = {"alpha": 1e-3, "bandwidth": "global", "variant": "paper", "max_support": 30}
-    return LABRBFRegressor(**(defaults | {"max_iter": 100, "random_state": 0} | parameters))
+    defaults = {
+        "alpha": 1e-3,
+        "bandwidth": "global",
+        "variant": "paper",
+        "max_support": 30,
+    }
+    return LABRBFRegressor(
+        **(defaults | {"max_iter": 100, "random_state": 0} | parameters)
+    )
 
 
 def test_small_coefficients_predict_better_from_few_collinear_rows():
@@ -51,7 +58,12 @@ def test_small_coefficients_predict_better_from_few_collinear_rows():
 
 @pytest.mark.parametrize("solver", ["annealed", "adam"])
 def test_every_solver_lowers_the_loss(data, solver):
-    options = {"solver": solver, "variant": "refitted", "initial_support": 1.0, "max_iter": 300}
+    options = {
+        "solver": solver,
+        "variant": "refitted",
+        "initial_support": 1.0,
+        "max_iter": 300,
+    }
     model = quick(**options).fit(*data)
     loss = model.history_["validation_loss"]
     assert len(loss) > 1
@@ -60,13 +72,17 @@ def test_every_solver_lowers_the_loss(data, solver):
     assert np.all(np.diff(model.history_["time"]) > 0)
 
 
-def test_what_is_fitted_is_asymmetric_ridge_regression_on_the_support_points(data, double):
+def test_what_is_fitted_is_asymmetric_ridge_regression_on_the_support_points(
+    data, double
+):
     X, y = data
     model = quick().fit(X, y)
     rows, T = model.support_, X[:20]
     assert_allclose(model.support_vectors_, X[rows])
     K = lab_gram_matrix(X[rows], X[rows], model.bandwidths_, "gaussian")
-    ridge = AsymmetricKernelRidge("precomputed", alpha=1e-3).fit(K, y[rows] - y[rows].mean())
+    ridge = AsymmetricKernelRidge("precomputed", alpha=1e-3).fit(
+        K, y[rows] - y[rows].mean()
+    )
     expected = ridge.predict(lab_gram_matrix(T, X[rows], model.bandwidths_, "gaussian"))
     assert_allclose(model.predict(T), expected + y[rows].mean(), rtol=1e-6, atol=1e-8)
 
@@ -138,7 +154,9 @@ def test_a_constant_target(data, value):
 def test_rows_of_which_nearly_all_are_equal(data, distinct):
     X = np.zeros((60, 2))
     X[: distinct - 1] = 1
-    predicted = LABRBFRegressor(random_state=0, max_iter=3).fit(X, data[1][:60]).predict(X)
+    predicted = (
+        LABRBFRegressor(random_state=0, max_iter=3).fit(X, data[1][:60]).predict(X)
+    )
     assert_allclose(predicted[1:], data[1][:60].mean(), rtol=0.1)
 
 
@@ -154,7 +172,8 @@ def test_fewer_rows_than_support_points(data, n):
 
 
 @pytest.mark.parametrize(
-    ("shift", "scale", "atol"), [(0.0, 1e-12, 1e-3), (0.0, 1e12, 1e-3), (1e6, 1.0, 2e-2)]
+    ("shift", "scale", "atol"),
+    [(0.0, 1e-12, 1e-3), (0.0, 1e12, 1e-3), (1e6, 1.0, 2e-2)],
 )
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_units_of_the_table_do_not_matter(data, shift, scale, profile, atol):

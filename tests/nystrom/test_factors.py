@@ -31,7 +31,11 @@ def nystrom_dense(K, chosen, rank=None):
 
 @pytest.mark.parametrize(
     ("chosen", "rank"),
-    [([3, 30, 7, 11, 25, 0, 18, 39], None), ([3, 30, 7, 11, 25, 0, 18, 39], 4), (range(40), None)],
+    [
+        ([3, 30, 7, 11, 25, 0, 18, 39], None),
+        ([3, 30, 7, 11, 25, 0, 18, 39], 4),
+        (range(40), None),
+    ],
 )
 @pytest.mark.parametrize("name", CRITERIA)
 def test_woodbury_equals_dense(problem, name, chosen, rank):
@@ -39,7 +43,9 @@ def test_woodbury_equals_dense(problem, name, chosen, rank):
     chosen, criterion = np.array(chosen), CRITERIA[name]
     low_rank = LowRankKernel.from_columns(K[:, chosen], chosen, rank=rank)
     dense = DenseKernel(K if len(chosen) == 40 else nystrom_dense(K, chosen, rank))
-    assert criterion(low_rank, Y, RIDGE) == pytest.approx(criterion(dense, Y, RIDGE), rel=1e-8)
+    assert criterion(low_rank, Y, RIDGE) == pytest.approx(
+        criterion(dense, Y, RIDGE), rel=1e-8
+    )
 
 
 @given(st.integers(0, 2**16), st.floats(1e-4, 1e3), st.integers(1, 30), st.booleans())
@@ -65,17 +71,23 @@ def test_criteria_by_definition(problem):
     l, dense = len(K), DenseKernel(K)
     model, y = KernelRidge(alpha=RIDGE * l, kernel="rbf", gamma=0.3), Y[:, 1]
     left_out = cross_val_predict(model, X, y, cv=LeaveOneOut())
-    assert CRITERIA["loo"](dense, Y[:, 1:], RIDGE) == pytest.approx(np.mean((left_out - y) ** 2))
+    assert CRITERIA["loo"](dense, Y[:, 1:], RIDGE) == pytest.approx(
+        np.mean((left_out - y) ** 2)
+    )
     model.fit(X, y)
     norm = model.dual_coef_ @ K @ model.dual_coef_
     risk = np.mean((model.predict(X) - y) ** 2) + RIDGE * norm
-    assert CRITERIA["ridge-risk"](dense, Y[:, 1:], RIDGE) == pytest.approx(risk, rel=1e-10)
+    assert CRITERIA["ridge-risk"](dense, Y[:, 1:], RIDGE) == pytest.approx(
+        risk, rel=1e-10
+    )
 
 
 def test_optimal_is_the_best_approximation(problem):
     _, K, _ = problem
     V = LowRankKernel.from_eigenpairs(K, 5).V
-    assert np.linalg.norm(K - V @ V.T) == pytest.approx(np.linalg.norm(np.linalg.eigvalsh(K)[:-5]))
+    assert np.linalg.norm(K - V @ V.T) == pytest.approx(
+        np.linalg.norm(np.linalg.eigvalsh(K)[:-5])
+    )
 
 
 def test_weights_cancel_at_full_rank_and_count_below(problem):
@@ -85,11 +97,15 @@ def test_weights_cancel_at_full_rank_and_count_below(problem):
     W = np.diag(weights)
     plain = LowRankKernel.from_columns(C, chosen)
     full = LowRankKernel.from_columns(C, chosen, weights, rank=4)
-    np.testing.assert_allclose(full.V @ full.V.T @ Y, plain.V @ plain.V.T @ Y, rtol=1e-8)
+    np.testing.assert_allclose(
+        full.V @ full.V.T @ Y, plain.V @ plain.V.T @ Y, rtol=1e-8
+    )
     low = LowRankKernel.from_columns(C, chosen, weights, rank=2)
     U, s, _ = np.linalg.svd(W @ C[chosen] @ W)
     inverse = (U[:, :2] / s[:2]) @ U[:, :2].T
-    np.testing.assert_allclose(low.V @ low.V.T, C @ W @ inverse @ W @ C.T, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(
+        low.V @ low.V.T, C @ W @ inverse @ W @ C.T, rtol=1e-8, atol=1e-12
+    )
 
 
 def test_pseudo_inverse_of_a_singular_matrix():

@@ -27,7 +27,9 @@ def sample_columns(X, c, y=None, *, selection, random_state, **kernel):
     """The sample of a selection, for random labels where there are none."""
     rng = np.random.default_rng(random_state)
     targets = random_targets(len(X), rng) if y is None else encode_targets(None, y)
-    return SAMPLERS[selection](KernelColumns(X, **kernel), targets, make_plan(len(X), c), rng)
+    return SAMPLERS[selection](
+        KernelColumns(X, **kernel), targets, make_plan(len(X), c), rng
+    )
 
 
 def kernel_of(X, gamma=0.5):
@@ -59,10 +61,14 @@ def test_draw_takes_zero_scores_last_and_negative_ones_never(rng):
 def test_column_norm_probabilities(data):
     kernel, K = kernel_of(data[0])
     p = np.sum(K**2, axis=0) / np.sum(K**2)
-    sample = samplers.column_norm(kernel, None, make_plan(40, 10), np.random.default_rng(0))
+    sample = samplers.column_norm(
+        kernel, None, make_plan(40, 10), np.random.default_rng(0)
+    )
     np.testing.assert_allclose(sample.weights, 1 / np.sqrt(10 * p[sample.indices]))
     plan, rng = make_plan(40, 1), np.random.default_rng(0)
-    drawn = [samplers.column_norm(kernel, None, plan, rng).indices[0] for _ in range(2000)]
+    drawn = [
+        samplers.column_norm(kernel, None, plan, rng).indices[0] for _ in range(2000)
+    ]
     assert chisquare(np.bincount(drawn, minlength=40), 2000 * p).pvalue > 1e-3
 
 
@@ -95,7 +101,10 @@ def test_ridge_leverage_scores(data):
 def test_ridge_leverage_finds_the_rare_cluster(rng):
     X = np.concatenate([0.05 * rng.normal(size=(397, 2)), [[9, 9], [9, -9], [-9, 9]]])
     leverage, uniform = (
-        [sum(sample_columns(X, 20, selection=s, random_state=k).indices >= 397) for k in range(20)]
+        [
+            sum(sample_columns(X, 20, selection=s, random_state=k).indices >= 397)
+            for k in range(20)
+        ]
         for s in ("ridge-leverage", "uniform")
     )
     assert np.mean(leverage) > 2.5 > 1 > np.mean(uniform)
@@ -212,7 +221,9 @@ def criterion(K, chosen, Y):
     C = K[:, chosen]
     approximation = C @ np.linalg.pinv(K[np.ix_(chosen, chosen)], hermitian=True) @ C.T
     l = len(K)
-    return RIDGE * np.trace(Y.T @ np.linalg.solve(approximation + RIDGE * l * np.eye(l), Y))
+    return RIDGE * np.trace(
+        Y.T @ np.linalg.solve(approximation + RIDGE * l * np.eye(l), Y)
+    )
 
 
 @given(seed=st.integers(0, 2**16), n_targets=st.integers(1, 3))
@@ -222,13 +233,19 @@ def test_each_step_lowers_the_criterion_most(seed, n_targets):
     X, Y = rng.normal(size=(25, 3)), rng.normal(size=(25, n_targets))
     plan = make_plan(25, 6)._replace(oversampling=5)  # every row is a candidate
     kernel, K = kernel_of(X)
-    chosen = samplers.greedy_criterion(kernel, encode_targets(None, Y), plan, rng).indices
+    chosen = samplers.greedy_criterion(
+        kernel, encode_targets(None, Y), plan, rng
+    ).indices
     for k in range(6):
-        least = min(criterion(K, [*chosen[:k], i], Y) for i in set(range(25)) - set(chosen[:k]))
+        least = min(
+            criterion(K, [*chosen[:k], i], Y) for i in set(range(25)) - set(chosen[:k])
+        )
         assert criterion(K, chosen[: k + 1], Y) <= least + 1e-9
 
 
 def test_dependent_candidates_fill_up():
     M = np.ones((4, 4))
     assert len(set(samplers.forward_selection(M, np.ones((4, 1)), 3))) == 3
-    assert len(set(samplers.forward_selection(np.zeros((3, 3)), np.zeros((3, 1)), 2))) == 2
+    assert (
+        len(set(samplers.forward_selection(np.zeros((3, 3)), np.zeros((3, 1)), 2))) == 2
+    )

@@ -35,7 +35,9 @@ def test_exact_reference_chooses_no_columns(data, exact):
 @pytest.mark.parametrize("sampling", [*SAMPLERS, "optimal"])
 def test_every_sampling_is_above_exact_and_meets_it(data, exact, sampling):
     options = {"param_grid": GRID, "sampling": sampling, "random_state": 0}
-    few, all_ = (NystromKernelSelector(n_columns=n, **options).fit(*data) for n in (0.2, 1.0))
+    few, all_ = (
+        NystromKernelSelector(n_columns=n, **options).fit(*data) for n in (0.2, 1.0)
+    )
     assert np.all(few.criterion_ >= exact.criterion_ - 1e-8)
     assert np.max(few.criterion_ - exact.criterion_) > 1e-4  # it is an approximation
     np.testing.assert_allclose(all_.criterion_, exact.criterion_, rtol=1e-6)
@@ -71,7 +73,12 @@ def test_regression_and_more_classes(data):
     assert smooth.best_score_ >= 0.005 * y @ np.linalg.solve(K, y)
     whole = np.digitize(y, [-0.4, 0.4])
     assert 0 < NystromKernelSelector(**options).fit(X, whole).best_score_ < 1
-    assert NystromKernelSelector(task="regression", **options).fit(X, 10 * whole).best_score_ > 1
+    assert (
+        NystromKernelSelector(task="regression", **options)
+        .fit(X, 10 * whole)
+        .best_score_
+        > 1
+    )
 
 
 def test_rank_truncates(data):
@@ -105,16 +112,26 @@ def test_a_candidate_that_overflows_is_left_out(data, sampling):
         pytest.raises(ValueError, match="no candidate kernel has a finite criterion"),
     ):
         NystromKernelSelector(
-            param_grid={"kernel": ["poly"], "degree": [400], "gamma": [10.0]}, sampling=sampling
+            param_grid={"kernel": ["poly"], "degree": [400], "gamma": [10.0]},
+            sampling=sampling,
         ).fit(X, y)
 
 
-@pytest.mark.parametrize(("sampling", "n_failed"), [("exact", 1), ("ridge-leverage", 2)])
+@pytest.mark.parametrize(
+    ("sampling", "n_failed"), [("exact", 1), ("ridge-leverage", 2)]
+)
 def test_a_candidate_that_cannot_be_factorised_is_left_out(data, sampling, n_failed):
-    options = {"param_grid": {"gamma": [1e-6, 100.0], "ridge": [1e-18, 1.0]}, "ridge": 1e-18}
+    options = {
+        "param_grid": {"gamma": [1e-6, 100.0], "ridge": [1e-18, 1.0]},
+        "ridge": 1e-18,
+    }
     with pytest.warns(UserWarning, match=r"'gamma': 1e-06.* is left out"):
-        selector = NystromKernelSelector(sampling=sampling, random_state=0, **options).fit(*data)
-    assert np.isinf(selector.criterion_).tolist() == [True] * n_failed + [False] * (4 - n_failed)
+        selector = NystromKernelSelector(
+            sampling=sampling, random_state=0, **options
+        ).fit(*data)
+    assert np.isinf(selector.criterion_).tolist() == [True] * n_failed + [False] * (
+        4 - n_failed
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,7 +139,10 @@ def test_a_candidate_that_cannot_be_factorised_is_left_out(data, sampling, n_fai
     [
         ({"param_grid": {"gama": [1]}}, "Did you mean 'gamma'"),
         ({"param_grid": {"gamma": [0.0]}}, "'gamma' parameter of param_grid must be"),
-        ({"param_grid": {"kernel": ["tl1"]}}, "'kernel' parameter of param_grid must be"),
+        (
+            {"param_grid": {"kernel": ["tl1"]}},
+            "'kernel' parameter of param_grid must be",
+        ),
         ({"param_grid": {"ridge": [-1]}}, "'ridge' parameter of param_grid"),
         ({"param_grid": {"degree": [2.5]}}, "'degree' parameter of param_grid"),
         ({"param_grid": []}, "param_grid is empty"),
@@ -139,7 +159,9 @@ def test_mistakes_are_named_before_work(data, options, message):
 def peak_memory(l, **options):
     """Bytes that a fit on l rows allocates at most."""
     X = np.random.default_rng(0).normal(size=(l, 2))
-    selector = NystromKernelSelector(param_grid={"gamma": [0.5]}, random_state=0, **options)
+    selector = NystromKernelSelector(
+        param_grid={"gamma": [0.5]}, random_state=0, **options
+    )
     tracemalloc.start()
     selector.fit(X, np.sign(X[:, 0]))
     peak = tracemalloc.get_traced_memory()[1]
@@ -150,7 +172,9 @@ def peak_memory(l, **options):
 @pytest.mark.parametrize("sampling", sorted(set(SAMPLERS) - {"leverage"}))
 def test_memory_is_that_of_the_columns(sampling):
     """Peak memory O(l c): a few (l, c) matrices, and linear in l at fixed c."""
-    half, whole = (peak_memory(l, sampling=sampling, n_columns=64) for l in (1500, 3000))
+    half, whole = (
+        peak_memory(l, sampling=sampling, n_columns=64) for l in (1500, 3000)
+    )
     assert whole < 8 * (8 * 3000 * 64)  # K alone takes 47 times (8 l c)
     assert whole < 2.5 * half
 

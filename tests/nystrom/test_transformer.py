@@ -39,7 +39,9 @@ def test_same_landmarks_same_features_as_scikit_learn(data):
     X, _ = data
     theirs = Nystroem(gamma=0.1, n_components=12, random_state=0).fit(X)
     ours = CriterionNystroem(gamma=0.1, n_components=12).fit(X)
-    ours._set_features(X, ours._kernel_params, Sample(theirs.component_indices_, np.ones(12)))
+    ours._set_features(
+        X, ours._kernel_params, Sample(theirs.component_indices_, np.ones(12))
+    )
     ours_Z, theirs_Z = ours.transform(X[:20]), theirs.transform(X[:20])
     np.testing.assert_allclose(ours_Z @ ours_Z.T, theirs_Z @ theirs_Z.T, rtol=1e-7)
     assert ours_Z.shape == theirs_Z.shape
@@ -58,7 +60,9 @@ def test_precomputed_kernel_is_square_and_cut_by_cross_validation(data):
         CriterionNystroem("precomputed").fit(np.ones((4, 3)), [0, 1, 0, 1])
     X, y = data
     options = {"n_components": 15, "random_state": 1}
-    given = make_pipeline(CriterionNystroem("precomputed", **options), RidgeClassifier())
+    given = make_pipeline(
+        CriterionNystroem("precomputed", **options), RidgeClassifier()
+    )
     plain = make_pipeline(CriterionNystroem(gamma=0.1, **options), RidgeClassifier())
     np.testing.assert_allclose(
         cross_val_score(given, gram_matrix(X, gamma=0.1), y, cv=3),

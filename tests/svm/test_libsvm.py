@@ -21,4 +21,6 @@ def test_predictions_are_those_of_libsvm(n_classes, C):
         np.testing.assert_array_equal(answer, expected)
         assert answer.dtype == expected.dtype
     model = SVR(kernel="precomputed", C=C).fit(K, X[::2, 0])
-    np.testing.assert_allclose(predict_from_gram(model, K_new), model.predict(K_new), rtol=1e-10)
+    np.testing.assert_allclose(
+        predict_from_gram(model, K_new), model.predict(K_new), rtol=1e-10
+    )

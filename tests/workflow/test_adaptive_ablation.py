@@ -28,7 +28,9 @@ def prepared(task):
 @pytest.fixture(scope="module", params=CASES)
 def fitted(request):
     data, flagship = prepared(request.param), CASES[request.param][1]
-    learned = flagship(members=MEMBERS, random_state=0).learn(data.X_train, data.y_train)
+    learned = flagship(members=MEMBERS, random_state=0).learn(
+        data.X_train, data.y_train
+    )
     return data, learned, flagship
 
 
@@ -94,7 +96,11 @@ def test_every_part_and_every_loss(task):
     data = prepared(task)
     frame = script.compute(data, 0, task=task)
     assert np.isfinite(frame["value"]).all()
-    members = set(default_members(*data.X_train.shape, classify=task == "classification"))
-    groups = {name for name, names in script.GROUPS.items() if members.intersection(names)}
+    members = set(
+        default_members(*data.X_train.shape, classify=task == "classification")
+    )
+    groups = {
+        name for name, names in script.GROUPS.items() if members.intersection(names)
+    }
     assert members | groups | {"blending", "refit on all rows"} < set(frame["without"])
     assert not frame.duplicated(["without", "metric"]).any()

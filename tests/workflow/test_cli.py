@@ -68,12 +68,24 @@ def test_snakemakes_events_are_a_line_and_its_errors_stay(capsys):
 
 
 def test_a_dry_run_of_ones_own_method_prints_the_command(project):
-    """The class is found in methods/ from any folder, without the project on Python's path."""
-    project.write("methods/mine.py", "from sklearn.svm import SVC\nclass Mine(SVC):\n    pass\n")
+    """The class is found in methods/ from any folder, without the project on Python's
+    path.
+    """
+    project.write(
+        "methods/mine.py", "from sklearn.svm import SVC\nclass Mine(SVC):\n    pass\n"
+    )
     project.add_classifier("mine", "{estimator: {_target_: methods.mine.Mine}}")
     paths = f"{project.root}/src:{project.root}/workflow"
     overrides = ["dataset=[sk-wine, clowns]", "method=[mine]", "tracking.enabled=false"]
-    command = [sys.executable, "-m", "adakern_bench.cli.main", "run", "--dry-run", "--cores", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "adakern_bench.cli.main",
+        "run",
+        "--dry-run",
+        "--cores",
+        "1",
+    ]
     environment = project.environment | {"PYTHONPATH": paths}
     run = Run([*command, *overrides], project.root / "data", environment).ends()
     shown = "snakemake --cores 1 --config experiment=quickstart"
@@ -86,7 +98,9 @@ def test_wrong_settings_end_in_one_line(project):
     assert "no blank after a comma: dataset=[a,b]" in said and "Traceback" not in said
     with pytest.raises(SystemExit, match=r"no results in .* yet\. .* adakern run"):
         main(["show", "dank_uci", "protocol.seed=99", "results=nowhere"])
-    project.write("conf/dataset/mine.yaml", "task: classification\nfiles: [{path: mine.data}]\n")
+    project.write(
+        "conf/dataset/mine.yaml", "task: classification\nfiles: [{path: mine.data}]\n"
+    )
     said = project.adakern("run", "small", "dataset=[mine]", status=1).stderr
     assert "mine.data" in said and "Snakefile" not in said
 
@@ -106,7 +120,12 @@ def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
     command = ["leaderboard", f"results={tmp_path}", "--allow-outside"]
     assert main([*command, "quickstart"]) == 0
     shown = capsys.readouterr().out
-    for name, times in {"Classification": 1, "Regression": 1, "svm-cv": 2, "dank": 2}.items():
+    for name, times in {
+        "Classification": 1,
+        "Regression": 1,
+        "svm-cv": 2,
+        "dank": 2,
+    }.items():
         assert shown.count(name) == times
     with pytest.raises(SystemExit, match=r"no results in .* yet"):
         main([*command, "dank_uci"])

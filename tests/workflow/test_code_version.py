@@ -14,7 +14,12 @@ NAMES = (NETWORK, SVC, SOLVE, SEARCH)
 
 
 def forget():
-    for cached in (module.code_version, module._module, module._source, module._version):
+    for cached in (
+        module.code_version,
+        module._module,
+        module._source,
+        module._version,
+    ):
         getattr(cached, "cache_clear", int)()
 
 

@@ -64,8 +64,12 @@ def test_summary_is_recomputed_from_the_records(compared):
     seen = set(map(tuple, summary[["dataset", "method", "split", "metric"]].to_numpy()))
     for record in records:
         of_record = {("", "fit_seconds"), ("", "n_support")}
-        of_record |= {(s, m) for s in ("train", "test") for m in METRICS[record["task"]]}
-        assert {(record["dataset"], record["method"], *one) for one in of_record} <= seen
+        of_record |= {
+            (s, m) for s in ("train", "test") for m in METRICS[record["task"]]
+        }
+        assert {
+            (record["dataset"], record["method"], *one) for one in of_record
+        } <= seen
 
 
 def test_another_metric_ranks_tests_and_leads(tmp_path):
@@ -74,7 +78,9 @@ def test_another_metric_ranks_tests_and_leads(tmp_path):
         for method, accuracy, auc in (("dank", 0.9, 0.7), ("svm-cv", 0.8, 0.75))
         for r in range(6)
     ]
-    paths = write_records(tmp_path, [*records, make_record(method="knpl", metrics=metrics(0.9))])
+    paths = write_records(
+        tmp_path, [*records, make_record(method="knpl", metrics=metrics(0.9))]
+    )
     rank_by("auc")
     compare(paths, tmp_path)
     rank_by()  # what reads the tables goes by the metric that they name
@@ -98,11 +104,23 @@ def test_failures_are_rows_and_counts(compared):
     solves = pd.read_parquet(out / "records.parquet")
     assert len(solves) == len(records)
     row = solves[(solves["status"] == "timeout")].iloc[0]
-    assert [*row[["dataset", "method", "repeat", "reason"]]] == ["sonar", "dank", 5, "after 60 s"]
-    cell = pd.read_csv(out / "summary.csv").query("method == 'dank' and dataset == 'sonar'")
-    assert set(map(tuple, cell[["n_timeout", "n_failed", "n"]].to_numpy())) == {(1, 0, 5)}
+    assert [*row[["dataset", "method", "repeat", "reason"]]] == [
+        "sonar",
+        "dank",
+        5,
+        "after 60 s",
+    ]
+    cell = pd.read_csv(out / "summary.csv").query(
+        "method == 'dank' and dataset == 'sonar'"
+    )
+    assert set(map(tuple, cell[["n_timeout", "n_failed", "n"]].to_numpy())) == {
+        (1, 0, 5)
+    }
     text = printed(out)
-    assert "2 of 108 runs failed" in text and "sonar / dank: 1 x timeout: after 60 s" in text
+    assert (
+        "2 of 108 runs failed" in text
+        and "sonar / dank: 1 x timeout: after 60 s" in text
+    )
 
 
 def test_ttests_are_recomputed_from_the_records(compared):
@@ -130,14 +148,19 @@ def test_ttests_are_recomputed_from_the_records(compared):
 def test_ranks_are_recomputed_from_the_records(compared):
     out, records = compared
     ranks = pd.read_csv(out / "ranks.csv")
-    for task, metric, sign in (("classification", "accuracy", -1), ("regression", "rmse", 1)):
+    for task, metric, sign in (
+        ("classification", "accuracy", -1),
+        ("regression", "rmse", 1),
+    ):
         losses = [
             # A failed repeat fails the cell.
             sign * r["metrics"]["test"][metric] if r["status"] == "ok" else np.inf
             for r in records
             if r["task"] == task
         ]
-        cells = pd.DataFrame([r for r in records if r["task"] == task]).assign(loss=losses)
+        cells = pd.DataFrame([r for r in records if r["task"] == task]).assign(
+            loss=losses
+        )
         means = cells.groupby(["dataset", "method"])["loss"].mean().unstack()
         expected = stats.rankdata(means, axis=1).mean(axis=0)
         found = ranks[ranks["task"] == task].set_index("method")
@@ -150,9 +173,16 @@ def test_a_method_that_is_seldom_there_does_not_stop_the_ranking(tmp_path):
     records = demo_records()
     records += [make_record("heart", "knpl", k) for k in range(6)]
     compare(write_records(tmp_path, records), tmp_path)
-    here = pd.read_csv(tmp_path / "ranks.csv").set_index(["task", "method"]).loc["classification"]
+    here = (
+        pd.read_csv(tmp_path / "ranks.csv")
+        .set_index(["task", "method"])
+        .loc["classification"]
+    )
     assert np.isnan(here.loc["knpl", "average_rank"])
-    assert here["average_rank"].drop("knpl").notna().all() and (here["n_datasets"] == 3).all()
+    assert (
+        here["average_rank"].drop("knpl").notna().all()
+        and (here["n_datasets"] == 3).all()
+    )
     assert here["note"].str.contains("not ranked: knpl").all()
 
 
@@ -160,14 +190,19 @@ def test_means_that_differ_by_rounding_are_tied(tmp_path):
     """0.7307692307692308 once beat 0.7307692307692307, by 0.0 points."""
     records = []
     for method, value in (("a", 19 / 26), ("b", 19 / 26 - 1e-16), ("c", 0.7)):
-        records += with_accuracies(method, [value + 0.01 * (repeat % 3) for repeat in range(6)])
+        records += with_accuracies(
+            method, [value + 0.01 * (repeat % 3) for repeat in range(6)]
+        )
     compare(write_records(tmp_path, records), tmp_path)
     tables = read_tables(tmp_path)
     ranks = tables["ranks"].set_index("method")
     assert ranks["average_rank"].to_dict() == {"a": 1.5, "b": 1.5, "c": 3.0}
     assert comparison(tables, "classification")["best"].tolist() == [True, True, False]
     text = " ".join(printed(tmp_path).split())
-    assert "on heart a and b are tied, with accuracy 74.08 % (mean over 6 repeats)." in text
+    assert (
+        "on heart a and b are tied, with accuracy 74.08 % (mean over 6 repeats)."
+        in text
+    )
     assert "No difference was tested for significance: all differences are eq" in text
 
 
@@ -196,7 +231,9 @@ def test_a_method_that_never_finished_is_counted_without_a_mean(tmp_path):
 def test_what_the_end_of_the_time_cut_is_left_out_for_all_methods(tmp_path):
     records = [make_record("heart", m, r) for m in ("svm-cv", "knpl") for r in range(3)]
     records[5] = failed("heart", "knpl", 2, OVER, "timeout")
-    records += [failed("heart", "dank", r, f"search: {OVER}", "timeout") for r in range(3)]
+    records += [
+        failed("heart", "dank", r, f"search: {OVER}", "timeout") for r in range(3)
+    ]
     compare(write_records(tmp_path, records), tmp_path)
     cells = comparison(read_tables(tmp_path), "classification").loc["heart"]
     assert cells["n"].to_dict() == {"svm-cv": 2, "knpl": 2, "dank": 0}
@@ -208,16 +245,24 @@ def test_what_the_end_of_the_time_cut_is_left_out_for_all_methods(tmp_path):
 
 
 def test_names_that_look_like_numbers_or_nothing_are_names(tmp_path):
-    compare(write_records(tmp_path, [make_record("2048", m) for m in ("NA", "007")]), tmp_path)
+    compare(
+        write_records(tmp_path, [make_record("2048", m) for m in ("NA", "007")]),
+        tmp_path,
+    )
     cells = comparison(read_tables(tmp_path), "classification").loc["2048"]
     assert set(cells.index) == {"NA", "007"} and "007" in printed(tmp_path)
 
 
 def test_a_long_name_is_shown_with_its_score(tmp_path):
     name = f"dank@{'a' * 120}=1"
-    compare(write_records(tmp_path, [make_record(method=m) for m in (name, "svm")]), tmp_path)
+    compare(
+        write_records(tmp_path, [make_record(method=m) for m in (name, "svm")]),
+        tmp_path,
+    )
     text = printed(tmp_path, width=80)
-    assert name in text and "Empty DataFrame" not in text and "more data set" not in text
+    assert (
+        name in text and "Empty DataFrame" not in text and "more data set" not in text
+    )
 
 
 def test_one_run_alone_has_no_standard_deviation_and_no_plural(tmp_path):
@@ -226,11 +271,17 @@ def test_one_run_alone_has_no_standard_deviation_and_no_plural(tmp_path):
     assert summary["std"].isna().all() and (summary["n"] == 1).all()
     assert pd.read_csv(tmp_path / "ttest.csv").empty
     text = printed(tmp_path)
-    assert "No failed runs (1 run)." in text and "mean over" not in text and "rank" not in text
+    assert (
+        "No failed runs (1 run)." in text
+        and "mean over" not in text
+        and "rank" not in text
+    )
 
 
 def test_a_score_that_is_no_number_is_a_failure(tmp_path):
-    compare(write_records(tmp_path, with_accuracies("dank", [0.9, float("nan")])), tmp_path)
+    compare(
+        write_records(tmp_path, with_accuracies("dank", [0.9, float("nan")])), tmp_path
+    )
     solves = pd.read_parquet(tmp_path / "records.parquet")
     assert solves["status"].tolist() == ["ok", "failed"]
     assert "accuracy is nan" in solves["reason"][1]
@@ -244,7 +295,9 @@ def test_columns_of_mixed_kinds_become_text():
         make_record(repeat=2, params={"eta": None, "C": None}, extra={"profile": "l1"}),
     ]
     frame = to_frame(records)
-    assert frame["param_eta"].tolist()[:2] == ["svm", "0.5"] and pd.isna(frame["param_eta"][2])
+    assert frame["param_eta"].tolist()[:2] == ["svm", "0.5"] and pd.isna(
+        frame["param_eta"][2]
+    )
     assert frame["param_C"].dtype == "float64"
     assert frame["param_deep"][0] == '{"a": [1]}' and frame["extra_profile"][2] == "l1"
 
@@ -266,7 +319,9 @@ def content(**changes):
     ],
 )
 def test_a_file_that_is_none_of_the_run_is_refused(tmp_path, written, message):
-    paths = write_records(tmp_path, [make_record(method=name) for name in ("dank", "svm-cv")])
+    paths = write_records(
+        tmp_path, [make_record(method=name) for name in ("dank", "svm-cv")]
+    )
     assert len(read_records(paths)) == 2
     paths[1].write_text(written)
     for files, told in ((paths, message), ([], "no records")):
@@ -288,22 +343,33 @@ def test_the_printed_table(tmp_path):
     assert lines[head].split() == ["time", "heart"], "one set: no mean rank"
     rows = [line.split() for line in lines[head + 1 : head + 5]]
     assert [row[0] for row in rows] == ["a", "d", "c", "b"]
-    assert [row[0] for row in rows if "*" in row[-1]] == ["a"] and "91.17" in rows[0][-1]
+    assert [row[0] for row in rows if "*" in row[-1]] == ["a"] and "91.17" in rows[0][
+        -1
+    ]
     assert [row[0] for row in rows if "●" in row[-1]] == ["b"]
     text = " ".join(printed(tmp_path).split())
-    assert "a is first, with accuracy 91.17 % (mean over 6 repeats), which is 0.1" in text
-    assert "points higher than d's. Of the 3 tested comparisons of a with another method" in text
+    assert (
+        "a is first, with accuracy 91.17 % (mean over 6 repeats), which is 0.1" in text
+    )
+    assert (
+        "points higher than d's. Of the 3 tested comparisons of a with another method"
+        in text
+    )
     assert "1 is significant in its favour and 0 against it" in text
     assert "No failed runs (24 runs)." in lines
     tables = read_tables(tmp_path)
     paired = tables["ttest"].set_index(["method_a", "method_b"])["pvalue"]
     assert paired["a", "c"] < 0.05, "one rule: Holm's correction of the corrected test"
-    assert not comparison(tables, "classification", split="train")[["best", "worse"]].any(axis=None)
+    assert not comparison(tables, "classification", split="train")[
+        ["best", "worse"]
+    ].any(axis=None)
 
 
 def test_the_printed_table_fits_and_says_what_it_leaves_out(tmp_path):
     methods = [f"method-{m}" for m in range(20)]
-    records = [make_record(f"set-{d}", m, k) for d in range(9) for m in methods for k in (0, 1)]
+    records = [
+        make_record(f"set-{d}", m, k) for d in range(9) for m in methods for k in (0, 1)
+    ]
     compare(write_records(tmp_path, records), tmp_path)
     lines = printed(tmp_path, width=80).splitlines()
     assert max(map(len, lines)) <= 80

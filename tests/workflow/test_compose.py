@@ -79,12 +79,24 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
         (["+sweep.plan.C=[1]"], ["sweep.plan", "'plain'"]),
         (["published=dank_uci"], ["published", "'dank_uci'"]),
         ([f"++{SETTING}.tune_with=svm"], ["'svm'", "'svm-cv'"]),
-        ([f"++{SETTING}.tune_with=plain"], ["in a ring, plain -> plain", "tune_with: self"]),
+        (
+            [f"++{SETTING}.tune_with=plain"],
+            ["in a ring, plain -> plain", "tune_with: self"],
+        ),
         (["sweep.plain=[0,1]"], ["sweep.plain=[0, 1] names no parameter"]),
-        (["+settings.clowns.plain=3"], ["settings.clowns maps a method to its parameters"]),
-        (["+settings.sandwich=3"], ["settings.sandwich maps a method to its parameters"]),
+        (
+            ["+settings.clowns.plain=3"],
+            ["settings.clowns maps a method to its parameters"],
+        ),
+        (
+            ["+settings.sandwich=3"],
+            ["settings.sandwich maps a method to its parameters"],
+        ),
         (["method=null"], ["method=null names none", "method=[name]"]),
-        (["tracking.models=true", "tracking.register=a/b"], ["tracking.register='a/b'", "no /"]),
+        (
+            ["tracking.models=true", "tracking.register=a/b"],
+            ["tracking.register='a/b'", "no /"],
+        ),
         ([f"++{SETTING}.estimator.gama=1"], ["plain", "'gama'", "'gamma'"]),
         (["method.plan.C=1"], ["not selected. Did you mean 'plain'"]),
         (["method.plain.gama=1"], ["'gama'", "Did you mean 'gamma'"]),
@@ -92,10 +104,16 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
         (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),
         (["=3"], ["'=3'", "key=value"]),
         (["results=null"], ["results"]),
-        ([f"figures.mine.function={SWEEP}.plot_swep"], ["figures.mine", "'plot_sweep'"]),
+        (
+            [f"figures.mine.function={SWEEP}.plot_swep"],
+            ["figures.mine", "'plot_sweep'"],
+        ),
         # Halves of what is resolved.
         (["title='cost ${'"], [r"write \${"]),
-        ([f"{SETTING}.estimator.C=???"], ["issing mandatory value", f"{SETTING}.estimator.C"]),
+        (
+            [f"{SETTING}.estimator.C=???"],
+            ["issing mandatory value", f"{SETTING}.estimator.C"],
+        ),
         # Wrong types.
         (["protocol.repeats=many"], ["protocol.repeats", "'many'", "Integer"]),
         # Out of range, NaN.
@@ -113,7 +131,10 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
         ([f"++{SETTING}.grid.C='${{powers:2,5,-5}}'"], ["'C'", "no points"]),
         # Sweeps and special computations.
         (["+sweep.plain.C=3"], ["the axis 'C' is"]),
-        (["+sweep.plain.kernel={rbf: 3}"], ["points by their names with the parameters"]),
+        (
+            ["+sweep.plain.kernel={rbf: 3}"],
+            ["points by their names with the parameters"],
+        ),
         (["+sweep.plain.K=[1]"], ["has no parameter 'K'"]),
         (["protocol.train_rows=[1]"], ["protocol.train_rows=1 is out of range"]),
         (["method=[svm-cv]", RELATIVE], ["gamma is relative to C, which"]),
@@ -121,7 +142,10 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
         (["+special.dank_boundry={}"], ["Did you mean 'dank_boundary'?"]),
         # Nothing that fits.
         (["dataset=[step-1d]"], ["nothing to do", "step-1d", "plain"]),
-        (["metric=rmse"], ["metric=rmse ranks no classification", "balanced_accuracy", "auc"]),
+        (
+            ["metric=rmse"],
+            ["metric=rmse ranks no classification", "balanced_accuracy", "auc"],
+        ),
         (["protocol=published"], ["dataset.clowns: protocol.published_split=require"]),
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else None,
@@ -155,16 +179,22 @@ def test_parameters_of_an_estimator_inside_another(conf):
 
 def test_a_parameter_of_a_method_is_fixed_for_both_tasks(conf):
     both = ["method=[dank,svm-cv,lab-ard]", "dataset=[clowns,step-1d]"]
-    found = plan(conf, *both, "method.dank.eta=2", "method.dank.eta=0.5", "method.svm-cv.C=3")
+    found = plan(
+        conf, *both, "method.dank.eta=2", "method.dank.eta=0.5", "method.svm-cv.C=3"
+    )
     method = found.config.method["dank"]
-    assert method.classifier.estimator["eta"] == method.regressor.estimator["eta"] == 0.5
+    assert (
+        method.classifier.estimator["eta"] == method.regressor.estimator["eta"] == 0.5
+    )
     recipe = found.recipe("clowns", "svm-cv")
     assert recipe["estimator"]["C"] == 3 and set(recipe["grid"]) == {"gamma"}
 
 
 def test_a_method_that_is_left_out_takes_its_sweep_along(conf):
     text = "# @package method.absent\nneeds: [no_such_package]\n"
-    (conf / "method/absent.yaml").write_text(f"{text}classifier: {{estimator: {{_target_: x.Y}}}}")
+    (conf / "method/absent.yaml").write_text(
+        f"{text}classifier: {{estimator: {{_target_: x.Y}}}}"
+    )
     with pytest.warns(UserWarning, match="absent is left out: no_such_package"):
         found = plan(conf, "method=[plain,absent]", "+sweep.absent.C=[1,2]")
     assert found.cells == [("clowns", "plain")]
@@ -184,7 +214,9 @@ def test_a_change_to_a_data_set_that_is_not_selected(conf):
     with pytest.raises(ConfigError, match=r"dataset\.clowns.*dataset=\[clowns"):
         load_plan(["experiment=changes", "dataset=[sandwich]"], conf=conf)
     shutil.copy(conf / "experiment/changes.yaml", conf / "experiment/copy.yaml")
-    with pytest.raises(ConfigError, match=r"experiment copy has name=.changes.*write over"):
+    with pytest.raises(
+        ConfigError, match=r"experiment copy has name=.changes.*write over"
+    ):
         load_plan(["experiment=copy"], conf=conf)
 
 
@@ -200,9 +232,17 @@ def test_a_change_to_a_data_set_that_is_not_selected(conf):
         ("method", "description: later", ["nothing to do", "methods: new"]),
         ("dataset", "title: cost ${", ["new.yaml", r"write \${"]),
         ("dataset", "taks: classification", ["taks", "'task'"]),
-        ("dataset", "title: !!python/name:os.system", ["dataset/new.yaml", "no YAML", "line 2"]),
+        (
+            "dataset",
+            "title: !!python/name:os.system",
+            ["dataset/new.yaml", "no YAML", "line 2"],
+        ),
         ("method", "classifier: {", ["method/new.yaml is no YAML", "line 3"]),
-        ("method", "classifier: {estimator: {_target_: [os]}}", ["\"['os']\" cannot be used"]),
+        (
+            "method",
+            "classifier: {estimator: {_target_: [os]}}",
+            ["\"['os']\" cannot be used"],
+        ),
     ],
 )
 def test_mistakes_in_a_new_file(conf, folder, text, parts):
@@ -220,7 +260,9 @@ def test_unknown_key_beside_experiment_and_overrides():
 
 def test_overrides_as_text_or_list():
     text = plan_from_snakemake({"overrides": "protocol.repeats=3 dataset=[clowns]"})
-    listed = plan_from_snakemake({"overrides": ["protocol.repeats=3", "dataset=[clowns]"]})
+    listed = plan_from_snakemake(
+        {"overrides": ["protocol.repeats=3", "dataset=[clowns]"]}
+    )
     assert text.config == listed.config
     assert plan_from_snakemake({"overrides": None}).config.name == "quickstart"
 

@@ -33,7 +33,11 @@ def records(task="classification", metric="accuracy"):
 
 
 def found(frame):
-    return contrast(frame, "selection", "uniform").set_index(["columns", "selection"]).loc[10]
+    return (
+        contrast(frame, "selection", "uniform")
+        .set_index(["columns", "selection"])
+        .loc[10]
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,9 @@ def test_every_data_set_is_a_pair(options):
 
 def test_two_ways_of_tuning_are_a_contrast():
     both = records().rename(columns={"sweep_selection": "sweep_tuning"})
-    both["sweep_tuning"] = both["sweep_tuning"].map({"uniform": "nested", "greedy": "published"})
+    both["sweep_tuning"] = both["sweep_tuning"].map(
+        {"uniform": "nested", "greedy": "published"}
+    )
     table = contrast(both, "tuning", "nested").set_index("columns").loc[10]
     assert table["value"] == pytest.approx(1 - np.mean(ERRORS["greedy"]))
     assert table["reference"] == pytest.approx(1 - np.mean(ERRORS["uniform"]))
@@ -79,5 +85,7 @@ def test_errors_name_what_there_is():
         contrast(records(), "tau", 1)
     with pytest.raises(ValueError, match="'best' is no value of 'selection'; use one"):
         contrast(records(), "selection", "best")
-    alone = records().assign(sweep_selection="0.1")  # an axis with words is text in records
+    alone = records().assign(
+        sweep_selection="0.1"
+    )  # an axis with words is text in records
     assert contrast(alone, "selection", 0.1).empty

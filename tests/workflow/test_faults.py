@@ -53,7 +53,9 @@ class Misbehaving(SVC):
 def bad(project):
     """A project with the method ``bad``, which does as its parameter ``how`` says."""
     project.write("methods/misbehaving.py", MISBEHAVING)
-    project.add_classifier("bad", "{estimator: {_target_: methods.misbehaving.Misbehaving}}")
+    project.add_classifier(
+        "bad", "{estimator: {_target_: methods.misbehaving.Misbehaving}}"
+    )
     return project
 
 
@@ -135,7 +137,8 @@ def all_end(processes):
 
 
 def goes_on(project):
-    """The jobs of the call that does what was left, after which nothing is half done."""
+    """The jobs of the call that does what was left, after which nothing is
+    half done."""
     run = project.solve(overrides=how("fine"))
     assert not project.left_over()
     assert [r["status"] for r in project.records(method="bad")] == ["ok", "ok"]
@@ -176,7 +179,13 @@ def test_snakemake_killed_and_started_again(bad):
 
 def test_two_interrupts_in_a_row(bad):
     """They end in words, no process outlives them, and the next call goes on."""
-    words = ("adakern_bench.cli.main", "run", "small", "name=small", *how("sleep").split())
+    words = (
+        "adakern_bench.cli.main",
+        "run",
+        "small",
+        "name=small",
+        *how("sleep").split(),
+    )
     with Run([sys.executable, "-m", *words], bad.root, bad.environment) as run:
         run.wait_for((bad.root / "asleep").exists)
         below = psutil.Process(run.process.pid).children(recursive=True)
@@ -216,11 +225,17 @@ def test_two_experiments_that_need_the_same_table(bad):
     bad.write("conf/dataset/slow.yaml", entry)
     other = copy.copy(bad)
     other.name = "other"
-    with bad.start("--until", "solve", overrides=f"dataset=[slow] {how('sleep')}") as run:
+    with bad.start(
+        "--until", "solve", overrides=f"dataset=[slow] {how('sleep')}"
+    ) as run:
         run.wait_for((bad.root / "loaded").exists)
-        beside = other.start("--until", "solve", overrides=f"dataset=[slow] {how('fine')}")
+        beside = other.start(
+            "--until", "solve", overrides=f"dataset=[slow] {how('fine')}"
+        )
         with beside:
-            beside.wait_for(lambda: "Waiting for data/tables, which process" in beside.output)
+            beside.wait_for(
+                lambda: "Waiting for data/tables, which process" in beside.output
+            )
             (bad.root / "go-on").touch()
             # It waits for the table alone, not for the fit that sleeps.
             assert beside.process.wait(500) == 0, beside.output
@@ -277,7 +292,9 @@ def test_full_disk(project):
 
 @pytest.mark.slow
 def test_a_tracker_that_another_program_holds(uri):
-    with closing(sqlite3.connect(uri.removeprefix("sqlite:///"), isolation_level=None)) as other:
+    with closing(
+        sqlite3.connect(uri.removeprefix("sqlite:///"), isolation_level=None)
+    ) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(OSError, match="another program holds it: end that"):
             log_records([make_record()], experiment="demo", tracking_uri=uri)
@@ -319,7 +336,9 @@ def test_a_publication_that_is_killed(tmp_path, monkeypatch):
         child = os.fork()
         if child == 0:
             with suppress(BaseException):
-                setattr(publishing, step, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+                setattr(
+                    publishing, step, lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+                )
                 publishing.publish(plan, target)
             os._exit(0)
         return os.waitpid(child, 0)[1] == signal.SIGKILL
@@ -329,7 +348,10 @@ def test_a_publication_that_is_killed(tmp_path, monkeypatch):
         assert [path.name for path in target.iterdir()] == ["config.yaml"]
         assert (target / "config.yaml").read_text() == "old"
     publishing.publish(plan, target)
-    assert {path.name for path in target.iterdir()} == {*publishing.KEPT, "provenance.json"}
+    assert {path.name for path in target.iterdir()} == {
+        *publishing.KEPT,
+        "provenance.json",
+    }
     assert (target / "config.yaml").read_text() == "new"
     assert list(target.parent.iterdir()) == [target]
 
@@ -386,7 +408,9 @@ def test_a_folder_that_another_user_keeps_to_himself(project):
 
 def test_the_page_of_mlflow_is_for_this_machine_alone(tmp_path, uri):
     make = (REPOSITORY / "Makefile").read_text()
-    command = re.search(r"^\t\$\(BIN\)/mlflow (ui .*?) --backend", make, re.MULTILINE)[1]
+    command = re.search(r"^\t\$\(BIN\)/mlflow (ui .*?) --backend", make, re.MULTILINE)[
+        1
+    ]
     with serve(uri, tmp_path, command.split()) as address:
         port = int(address.rpartition(":")[2])
         found = psutil.net_connections("tcp")

@@ -19,7 +19,9 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def test_a_wrong_setting_ends_a_run_before_snakemake():
-    with pytest.raises(SystemExit, match=r"'repeat' is not a setting .* Did you mean 'repeats'\?$"):
+    with pytest.raises(
+        SystemExit, match=r"'repeat' is not a setting .* Did you mean 'repeats'\?$"
+    ):
         main(["run", "quickstart", "protocol.repeat=3"])
 
 
@@ -31,7 +33,9 @@ def test_what_describe_prints_is_what_an_entry_may_state(capsys):
     check_content(entry, found)
     with pytest.raises(SystemExit, match=r"Did you mean 'sk-iris'\?"):
         main(["describe", "sk-iriss"])
-    with pytest.raises(SystemExit, match="sk-iris,sk-wine is not the name of one data set"):
+    with pytest.raises(
+        SystemExit, match="sk-iris,sk-wine is not the name of one data set"
+    ):
         main(["describe", "sk-iris,sk-wine"])
 
 
@@ -41,13 +45,21 @@ def test_a_folder_of_an_older_version_is_refused_in_one_sentence(tmp_path):
     for name in ("machine", "preparation", "protocol", "search"):
         del old[name]
     write_records(tmp_path, [old])
-    with pytest.raises(SystemExit, match=r"older version: it lacks machine, .* Remove its folder"):
+    with pytest.raises(
+        SystemExit, match=r"older version: it lacks machine, .* Remove its folder"
+    ):
         main(["track", str(tmp_path)])
     assert [path.name for path in tmp_path.iterdir()] == ["records"]
 
 
 def test_a_python_that_there_is_not(tmp_path):
-    command = ["make", "-f", REPOSITORY / "Makefile", ".venv/bin/python", "PYTHON=python3.99"]
+    command = [
+        "make",
+        "-f",
+        REPOSITORY / "Makefile",
+        ".venv/bin/python",
+        "PYTHON=python3.99",
+    ]
     made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert made.returncode
     assert "There is no python3.99 here" in made.stdout
@@ -56,16 +68,21 @@ def test_a_python_that_there_is_not(tmp_path):
 
 def test_an_audit_without_a_network_says_so(tmp_path):
     program = tmp_path / "pip-audit"
-    program.write_text("#!/bin/sh\necho 'numpy: Dependency could not be audited'\nexit 1\n")
+    program.write_text(
+        "#!/bin/sh\necho 'numpy: Dependency could not be audited'\nexit 1\n"
+    )
     program.chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     command = [REPOSITORY / "requirements" / "audit.sh"]
-    run = subprocess.run(command, env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(
+        command, env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True
+    )
     assert run.returncode == 1 and run.stdout.count("is there a network?") == 4
 
 
 def test_the_bill_of_materials_lists_every_locked_package(tmp_path):
-    """The command of `make sbom`, which validates what it writes and needs no network."""
+    """The command of `make sbom`, which validates what it writes and needs
+    no network."""
     places = os.pathsep.join([str(REPOSITORY / ".venv-audit/bin"), os.environ["PATH"]])
     if (program := shutil.which("cyclonedx-py", path=places)) is None:
         pytest.skip("there is no cyclonedx-py; make sbom installs it")

@@ -68,7 +68,10 @@ SETTINGS = {
     "special-path": ({"special": {"dank_bounds": {"clusters": "/etc/x"}}}, IS_PATH),
     "figure-command": (drawn("os.system"), "no module 'os'"),
     "figure-program": (drawn("adakern_bench.report.publish.publish"), NO_MODULE),
-    "figure-imported": (drawn("adakern_bench.report.leaderboard.label_points"), NO_FUNCTION),
+    "figure-imported": (
+        drawn("adakern_bench.report.leaderboard.label_points"),
+        NO_FUNCTION,
+    ),
     "figure-private": (drawn("adakern_bench.report.sweep._label"), NO_FUNCTION),
     "results-above": ("results=../x", LEAVES),
     "results-anywhere": ({"results": "/tmp/x"}, LEAVES),
@@ -81,9 +84,15 @@ SETTINGS = {
     "allow-in-file": ({"allow_outside": True, "results": "/tmp/x"}, "not a setting"),
     "name-above": ("name=../../../x", NO_FILE),
     "name-hidden": ("name=.hidden", NO_FILE),
-    "figure-name": (drawn("adakern_bench.report.contrast.contrast", "../../x"), NO_FILE),
+    "figure-name": (
+        drawn("adakern_bench.report.contrast.contrast", "../../x"),
+        NO_FILE,
+    ),
     "sweep-value": ({"sweep": {"plain": {"kernel": ["/x"]}}}, NO_FILE),
-    "name-command": ({"sweep": {"plain": {"axis": {"$(touch bomb)": {"C": 1}}}}}, NO_FILE),
+    "name-command": (
+        {"sweep": {"plain": {"axis": {"$(touch bomb)": {"C": 1}}}}},
+        NO_FILE,
+    ),
     "name-wildcard": ({"sweep": {"plain": {"axis": {"{w.input}": {"C": 1}}}}}, NO_FILE),
     "machines": (method("lightgbm.LGBMClassifier", machines="example.org:80"), IS_PATH),
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
@@ -94,7 +103,10 @@ SETTINGS = {
     "search-path": ("hydra.searchpath=[file:///etc]", "of Hydra itself"),
     "tracker": ({"tracking": {"uri": "http://example.org"}}, LEAVES),
     "tracker-file": ({"tracking": {"uri": "sqlite:////tmp/x.db"}}, LEAVES),
-    "tracker-options": ({"tracking": {"uri": "sqlite:///file:/tmp/x.db?uri=true"}}, LEAVES),
+    "tracker-options": (
+        {"tracking": {"uri": "sqlite:///file:/tmp/x.db?uri=true"}},
+        LEAVES,
+    ),
     "tracker-code": ({"tracking": {"uri": "sqlite:///sitecustomize.py"}}, LEAVES),
     "readable-variable": ({"title": "${oc.env:ADAKERN_TITLE}"}, None),
     "secret-title": ({"title": "${oc.env:SECRET}"}, "may read ADAKERN_"),
@@ -119,7 +131,10 @@ ENTRIES = {
     "embedded-set": (loader(SETS + "load_wine"), None),
     "loader-command": (loader("os.system", command="x"), NONE_OF),
     "loader-download": (loader(SETS + "fetch_file", folder="methods"), NONE_OF),
-    "loader-pickle": (loader(SETS + "fetch_california_housing", data_home="x"), NONE_OF),
+    "loader-pickle": (
+        loader(SETS + "fetch_california_housing", data_home="x"),
+        NONE_OF,
+    ),
     "loader-reads": (loader(SETS + "load_files", container_path="/"), NONE_OF),
     "loader-svmlight": (loader(SETS + "load_svmlight_file", f="/etc/passwd"), NONE_OF),
     "loader-missing": (loader("methods.evil.load_x"), NONE_OF),
@@ -202,7 +217,9 @@ def results_link(conf):
 def allow_typed(conf):
     """What a file may not say, the command line may."""
     steps = {"steps": [["a", {"_target_": "sklearn.svm.SVC"}]], "memory": "cache"}
-    recipe = {"classifier": {"estimator": {"_target_": "sklearn.pipeline.Pipeline", **steps}}}
+    recipe = {
+        "classifier": {"estimator": {"_target_": "sklearn.pipeline.Pipeline", **steps}}
+    }
     write(conf / "method/plain.yaml", "# @package method.plain", recipe)
     overrides = ["experiment=small", "results=/tmp/x"]
     assert load_plan([*overrides, "--allow-outside"], conf).cells
@@ -223,7 +240,11 @@ def address_typed(conf):
 
 def refused_with(conf, **entry):
     """That this entry of a data set, which asks for the secret, is refused."""
-    write(conf / "dataset/evil.yaml", "# @package dataset.evil", entry | {"task": "regression"})
+    write(
+        conf / "dataset/evil.yaml",
+        "# @package dataset.evil",
+        entry | {"task": "regression"},
+    )
     return pytest.raises(ConfigError, match="may read ADAKERN_")
 
 
@@ -241,7 +262,9 @@ def describe_secret(conf):
 def secret_in_a_table(conf):
     """A stranger's table whose name, columns and values ask for the secret."""
     secret = "${oc.env:SECRET}"
-    rows = "".join(f"{k * k / 7:.2f},{secret},{secret if k % 2 else 'no'}\n" for k in range(40))
+    rows = "".join(
+        f"{k * k / 7:.2f},{secret},{secret if k % 2 else 'no'}\n" for k in range(40)
+    )
     file = conf.parent / f"{secret}.csv"
     file.write_text(f"a,{secret} constant,{secret}\n{rows}")
     overrides = adopt(file, secret, conf.parent)
@@ -253,8 +276,15 @@ def needed_package(conf):
     """What a method needs is looked for without importing it."""
     (conf.parent / "evil").mkdir()
     (conf.parent / "evil" / "__init__.py").write_text("open('bomb', 'w')")
-    write(conf / "method/plain.yaml", "# @package method.plain", SVM | {"needs": ["evil.x"]})
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(ConfigError, match="nothing to do"):
+    write(
+        conf / "method/plain.yaml",
+        "# @package method.plain",
+        SVM | {"needs": ["evil.x"]},
+    )
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        pytest.raises(ConfigError, match="nothing to do"),
+    ):
         patch.syspath_prepend(conf.parent)
         load_plan(["experiment=small"], conf)
     assert not (conf.parent / "bomb").exists()
@@ -331,8 +361,14 @@ def test_quotation_marks_come_in_pairs(overrides):
 
 
 def test_control_characters_of_an_error_reach_no_terminal(project):
-    """Under another encoding too; before the run there is nothing to show, in a sentence."""
-    project.environment |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    """Under another encoding too; before the run there is nothing to show, in a
+    sentence.
+    """
+    project.environment |= {
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+    }
     early = project.adakern("show", "small", "name=small", status=1).stderr
     assert "no results" in early and "Traceback" not in early
     project.write(

@@ -4,7 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adakern_bench.report.leaderboard import leaderboard, plot_time_against_rank, together
+from adakern_bench.report.leaderboard import (
+    leaderboard,
+    plot_time_against_rank,
+    together,
+)
 
 METHODS = {"svm-2014": 0.8, "forest-2014": 0.7, "good": 0.9}
 
@@ -17,11 +21,15 @@ def records(task="classification", metric="accuracy", failed=()):
         for method, level in METHODS.items()
         for repeat in range(3)
     ]
-    frame = pd.DataFrame(rows, columns=["dataset", "method", "repeat", f"test_{metric}"])
+    frame = pd.DataFrame(
+        rows, columns=["dataset", "method", "repeat", f"test_{metric}"]
+    )
     frame["status"] = ["failed" if row[:3] in failed else "ok" for row in rows]
     frame["search_seconds"] = frame["method"].map({"good": 2.0})
     frame["fit_seconds"] = np.where(frame["status"] == "ok", 1.0, np.nan)
-    return frame.assign(task=task, run_seconds=frame["method"].map({"good": 7.0}).fillna(0.5))
+    return frame.assign(
+        task=task, run_seconds=frame["method"].map({"good": 7.0}).fillna(0.5)
+    )
 
 
 def published():
@@ -52,7 +60,11 @@ def test_a_failed_cell_is_told_has_the_worst_rank_and_costs_its_time():
     assert board["mean_rank"]["good"] == pytest.approx((5 * 1 + 3) / 6)
     # The cheapest, as it failed early; the cut run of the first took 7 s.
     assert board["seconds"].to_dict() == {"good": 20, "svm-2014": 6, "forest-2014": 5}
-    assert board["on_front"].to_dict() == {"good": True, "svm-2014": True, "forest-2014": False}
+    assert board["on_front"].to_dict() == {
+        "good": True,
+        "svm-2014": True,
+        "forest-2014": False,
+    }
     front, *_ = plot_time_against_rank(runs).axes[0].lines
     assert front.get_xdata().tolist() == [6, 20]
 
@@ -73,7 +85,10 @@ def test_both_tasks_and_the_figure():
 
 def test_one_leaderboard_over_several_experiments(tmp_path):
     first = records("regression", "rmse", failed={("set0", "good", 2)})
-    first["n_test"], first["n_train"] = 30, first["dataset"].map({"set5": 9000}).fillna(70)
+    first["n_test"], first["n_train"] = (
+        30,
+        first["dataset"].map({"set5": 9000}).fillna(70),
+    )
     first = first.assign(commit="a1", data_fingerprint="b2", protocol_seed=0)
     other = first.assign(dataset="other-" + first["dataset"])
     late = other["method"] == "svm-2014"
@@ -88,9 +103,14 @@ def test_one_leaderboard_over_several_experiments(tmp_path):
     assert board["wins"]["forest-2014"] == 10
     assert board["elo_low"]["forest-2014"] > board["elo_high"]["good"]
     board = leaderboard(together([tmp_path / "a", tmp_path / "b"], datasets="set[01]"))
-    assert set(board["method"]) == {"forest-2014", "good"} and (board["n_datasets"] == 4).all()
+    assert (
+        set(board["method"]) == {"forest-2014", "good"}
+        and (board["n_datasets"] == 4).all()
+    )
     for name, value in {"commit": "c3", "n_test": 31}.items():
-        parts["c"].assign(**{name: value}).to_parquet(tmp_path / "c" / "records.parquet")
+        parts["c"].assign(**{name: value}).to_parquet(
+            tmp_path / "c" / "records.parquet"
+        )
         with pytest.raises(ValueError, match=f"several values of {name} "):
             together(tmp_path.iterdir())
     for commit in ("c3", None):  # of a suite of its own
@@ -104,5 +124,7 @@ def test_one_leaderboard_over_several_experiments(tmp_path):
 
 def test_a_leaderboard_of_some_data_sets():
     board = leaderboard(records(), published(), datasets="set[0-2]")
-    assert (board["n_datasets"] == 3).all() and "best (published)" in set(board["method"])
+    assert (board["n_datasets"] == 3).all() and "best (published)" in set(
+        board["method"]
+    )
     assert leaderboard(records(), datasets="none").empty

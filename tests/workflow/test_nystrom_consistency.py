@@ -23,10 +23,15 @@ def records():
     X, y = make_moons(120, noise=0.25, random_state=0)
     found = []
     for repeat in range(5):
-        train, test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=repeat)
+        train, test, y_train, y_test = train_test_split(
+            X, y, test_size=0.2, random_state=repeat
+        )
         for sampling in SAMPLINGS:
             model = SelectedKernelRidgeClassifier(
-                param_grid={"gamma": GAMMAS}, sampling=sampling, n_columns=0.1, random_state=repeat
+                param_grid={"gamma": GAMMAS},
+                sampling=sampling,
+                n_columns=0.1,
+                random_state=repeat,
             ).fit(train, y_train)
             facts = {
                 "sweep": {"sampling": sampling},
@@ -35,7 +40,9 @@ def records():
                 "n_train": len(train),
                 "n_test": len(test),
             }
-            found.append(make_record("moons", f"nystrom@sampling={sampling}", repeat, **facts))
+            found.append(
+                make_record("moons", f"nystrom@sampling={sampling}", repeat, **facts)
+            )
     return to_frame(found)
 
 
@@ -58,7 +65,9 @@ def test_summary_has_the_mean_distance_and_marks_the_closest(records):
     best = found.loc[SAMPLINGS[2:], "distance"].idxmin()
     assert list(found.index[found["closest"]]) == [best]
     accuracy = records.groupby("sweep_sampling")["test_accuracy"].mean()
-    pd.testing.assert_series_equal(found["test_accuracy"].sort_index(), accuracy, check_names=False)
+    pd.testing.assert_series_equal(
+        found["test_accuracy"].sort_index(), accuracy, check_names=False
+    )
 
 
 def test_paired_tests_are_student_s_and_corrected_over_all_pairs(records):
@@ -71,7 +80,9 @@ def test_paired_tests_are_student_s_and_corrected_over_all_pairs(records):
         assert pair.difference == pytest.approx((a - b).mean())
         assert pair.pvalue == pytest.approx(ttest_rel(a, b).pvalue)
         if pair.winner:
-            assert pair.winner == (pair.method_a if pair.difference < 0 else pair.method_b)
+            assert pair.winner == (
+                pair.method_a if pair.difference < 0 else pair.method_b
+            )
     significant = found["corrected_holm_pvalue"] <= 0.05
     assert ((found["winner"] != "") == significant).all()
 
@@ -81,8 +92,12 @@ def test_the_published_marks_and_claims_come_from_the_published_records():
     folder = Path(__file__).parents[2] / "docs/results/nystrom_consistency"
     records = pd.read_parquet(folder / "records.parquet")
     published = pd.read_csv(folder / "tables/paired_tests.csv", keep_default_na=False)
-    assert published["winner"].tolist() == script.paired_tests(records)["winner"].tolist()
-    distance = script.summary(records).pivot(index="dataset", columns="sampling", values="distance")
+    assert (
+        published["winner"].tolist() == script.paired_tests(records)["winner"].tolist()
+    )
+    distance = script.summary(records).pivot(
+        index="dataset", columns="sampling", values="distance"
+    )
     distance = distance.drop(columns=["exact", "optimal"])
     assert (distance.idxmin(axis=1) == "greedy-criterion").sum() == 12
     assert (distance["adaptive-criterion"] > distance["uniform"]).sum() == 11

@@ -33,7 +33,9 @@ QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]
 def study(n=80):
     rng = np.random.default_rng(0)
     dose, ward = rng.normal(size=n), rng.choice(["north", "south"], size=n)
-    frame = pd.DataFrame({"dose": dose, "ward": ward, "outcome": np.where(dose > 0, "ill", "well")})
+    frame = pd.DataFrame(
+        {"dose": dose, "ward": ward, "outcome": np.where(dose > 0, "ill", "well")}
+    )
     frame.loc[4, "dose"] = np.nan
     return frame
 
@@ -48,7 +50,16 @@ def own(project, tmp_path_factory):
 
 def test_a_file_becomes_a_report_of_its_own(own):
     project, path = own
-    command = ["compare", str(path), "--target", "outcome", "--cores", "2", "--minutes", "30"]
+    command = [
+        "compare",
+        str(path),
+        "--target",
+        "outcome",
+        "--cores",
+        "2",
+        "--minutes",
+        "30",
+    ]
     shown = project.adakern(*command, *QUICK, "tracking.enabled=false").stdout
     assert re.search(r"The first repeat took .*: 2 repeats in all", shown)
     assert "80 rows, 2 features, classification of 'outcome'" in shown
@@ -60,7 +71,9 @@ def test_a_file_becomes_a_report_of_its_own(own):
     assert "My study.csv" in (results / "report.html").read_text()
     records = pd.read_parquet(results / "records.parquet")
     assert (records["status"] == "ok").all() and len(records) == 2
-    assert len([*results.glob("records/*/svm-cv/?-?.json")]) == 2  # a job each, the first first
+    assert (
+        len([*results.glob("records/*/svm-cv/?-?.json")]) == 2
+    )  # a job each, the first first
     again = project.adakern("show", "my-my-study", *QUICK).stdout
     assert (results / "report.html").as_uri() in again
 
@@ -79,7 +92,11 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
         "tracking.register=dose",
     ]
     shown = subprocess.run(
-        command, cwd=project.root, env=project.environment, text=True, capture_output=True
+        command,
+        cwd=project.root,
+        env=project.environment,
+        text=True,
+        capture_output=True,
     )
     assert shown.returncode == 0, shown.stdout + shown.stderr
     fit, predict = (shlex.split(line) for line in shown.stdout.splitlines()[-2:])
@@ -104,10 +121,14 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
     assert len(models) == 4  # two repeats of two methods
     for folder in models:
         served = mlflow.pyfunc.load_model(str(folder))
-        assert {"ward", "outcome"} <= {*served.metadata.get_input_schema().input_names()}
+        assert {"ward", "outcome"} <= {
+            *served.metadata.get_input_schema().input_names()
+        }
         found = served.predict(new)
         assert np.abs(found - predicted).max() < 1.0
-        kept = mlflow.sklearn.load_model(shutil.copytree(folder, tmp_path / "a" / folder.parts[-3]))
+        kept = mlflow.sklearn.load_model(
+            shutil.copytree(folder, tmp_path / "a" / folder.parts[-3])
+        )
         np.testing.assert_array_equal(kept.predict(new), found)
 
 
@@ -125,7 +146,9 @@ def test_groups_and_times_decide_the_split(own, kind):
     named = ["--time", "day", "--metric", "r2"] if kind == "time" else []
     command = ["compare", str(path), "--target", "y", "--cores", "2", *QUICK, *named]
     shown = project.adakern(*command, "tracking.enabled=false").stdout
-    assert ("Regression: R²," if named else "Regression: Root mean squared error,") in shown
+    assert (
+        "Regression: R²," if named else "Regression: Root mean squared error,"
+    ) in shown
     table = Table.load(project.root / "data" / "tables" / "my-my-study.npz")
     assert table.feature_names == ["day", "x"]
     (split,) = project.root.glob("results/my-my-study/**/my-my-study.npz")
@@ -159,7 +182,10 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
     _, again, file = adopted(path, root)
     assert again == entry and "Going by" in capsys.readouterr().out
     _, entry, _ = adopted(path, root, drop=["ward"])
-    assert entry["drop"] == ["ward"] and "--drop ward (it was not given)" in capsys.readouterr().out
+    assert (
+        entry["drop"] == ["ward"]
+        and "--drop ward (it was not given)" in capsys.readouterr().out
+    )
     overrides, entry, _ = adopted(path, root, group="ward")
     assert entry["groups"] == "ward" and "protocol.kind=group-holdout" in overrides
     file.write_text(file.read_text().replace("title: my.csv", "title: Mine"))
@@ -169,7 +195,9 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
     assert entry["title"] == "Mine"
     _, entry, _ = adopted(path, root, again=True)
     assert entry["title"] == "my.csv" and "groups" not in entry
-    with pytest.raises(ConfigError, match=r"another column, .* --target dose \(it was outcome"):
+    with pytest.raises(
+        ConfigError, match=r"another column, .* --target dose \(it was outcome"
+    ):
         adopted(path, root, target="dose")
 
 
@@ -190,7 +218,9 @@ def test_a_changed_file_is_said_and_read(place, capsys):
     assert "is not the file" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["x" * 245 + ".csv", "${oc.env:HOME}.csv", "???", "é ü.csv"])
+@pytest.mark.parametrize(
+    "name", ["x" * 245 + ".csv", "${oc.env:HOME}.csv", "???", "é ü.csv"]
+)
 def test_any_name_of_a_file_will_do(place, name):
     root, path = place
     path = path.rename(path.with_name(name))
@@ -218,7 +248,9 @@ def test_what_cannot_be_adopted_is_said(place, capsys):
     with pytest.raises(SystemExit):
         main(["compare", str(path), "--target", "outcome", "--minutes", "0"])
     assert "argument --minutes: 0 is no time above 0" in capsys.readouterr().err
-    with pytest.raises(ConfigError, match=r"my.csv: .*'outcom' among 3. Did you mean 'outcome'"):
+    with pytest.raises(
+        ConfigError, match=r"my.csv: .*'outcom' among 3. Did you mean 'outcome'"
+    ):
         adopt(path, "outcom", root)
 
 
@@ -233,7 +265,8 @@ def test_runs_that_ran_out_of_time_are_said(tmp_path, cut, most, said):
 
 
 def test_a_method_by_its_name_is_the_one_that_is_written():
-    """A pipeline, too: its parameters, which a search may have found, are written out."""
+    """A pipeline, too: its parameters, which a search may have found, are
+    written out."""
     model = method_named("nystrom-krr", "regression")
     assert [*model.named_steps] == ["select", "ridge"]
     assert estimator_of(written(model))[-1].get_params() == model[-1].get_params()
@@ -259,14 +292,22 @@ METHODS = f"dummy {LARGE} forest-default svm-cv nystrom-krr knpl"
     ],
 )
 def test_a_comparison_is_estimated_and_fits_its_time(n, minutes, methods, said):
-    chosen, told = choose("my-x", n, 9, "classification", minutes=minutes, cores=2, memory=16e9)
+    chosen, told = choose(
+        "my-x", n, 9, "classification", minutes=minutes, cores=2, memory=16e9
+    )
     settings = dict(override.split("=", 1) for override in chosen)
     names = set(settings["method"].strip("[]").split(","))
     assert set(methods.split()) <= names and ("dank" in names) == (n == 300)
     assert any(said in sentence for sentence in told)
-    assert settings.get("+settings.my-x.adaptive.preset") == ("fast" if minutes else None)
+    assert settings.get("+settings.my-x.adaptive.preset") == (
+        "fast" if minutes else None
+    )
     assert settings.get("jobs.batch_rows") == ("0" if minutes else None)
     if minutes:
-        assert float(settings["+settings.my-x.adaptive.time_limit"]) <= max(60 * minutes, 20)
-    plan = load_plan(["experiment=compare", "dataset=[sk-wine]", f"method={settings['method']}"])
+        assert float(settings["+settings.my-x.adaptive.time_limit"]) <= max(
+            60 * minutes, 20
+        )
+    plan = load_plan(
+        ["experiment=compare", "dataset=[sk-wine]", f"method={settings['method']}"]
+    )
     assert {method for _, method in plan.cells} == names

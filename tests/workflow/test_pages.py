@@ -60,7 +60,9 @@ def test_a_click_sorts_and_a_word_filters(tab):
 
 def cells(table, column):
     rows = table.locator("tbody tr:visible")
-    return [row.locator("th, td").nth(column).inner_text().strip() for row in rows.all()]
+    return [
+        row.locator("th, td").nth(column).inner_text().strip() for row in rows.all()
+    ]
 
 
 def test_a_link_to_a_folded_panel_opens_it(tab):

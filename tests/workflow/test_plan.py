@@ -26,7 +26,10 @@ def test_cells_are_the_pairs_whose_task_fits():
     ],
 )
 def test_batches(overrides, expected):
-    assert plan("dataset=[monks1]", "method=[svm-cv]", *overrides).batches("monks1") == expected
+    assert (
+        plan("dataset=[monks1]", "method=[svm-cv]", *overrides).batches("monks1")
+        == expected
+    )
 
 
 def test_hand_over_reads_the_tuners_search():
@@ -60,7 +63,9 @@ def test_settings_of_one_data_set_and_method_and_a_sweep_that_beats_them():
     assert recipe["estimator"]["C"] == 9.0 and recipe["grid"] == {}
     assert found.search_method("clowns", "svm-cv") is None
     assert set(found.recipe("sk-wine", "svm-cv")["grid"]) == {"C", "gamma"}
-    swept = plan(*chosen, "sweep.svm-cv.C=[1]").recipe("clowns", "svm-cv@C=1")["estimator"]
+    swept = plan(*chosen, "sweep.svm-cv.C=[1]").recipe("clowns", "svm-cv@C=1")[
+        "estimator"
+    ]
     assert (swept["C"], swept["gamma"]) == (1, 0.5)
 
 

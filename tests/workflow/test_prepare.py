@@ -18,7 +18,11 @@ def table(task="regression"):
     return Table(X, RNG.normal(3, 9, size=90), "made", task, ["a", "b", "c"])
 
 
-SCALERS = {"unit": MinMaxScaler(), "symmetric": MinMaxScaler((-1, 1)), "standard": StandardScaler()}
+SCALERS = {
+    "unit": MinMaxScaler(),
+    "symmetric": MinMaxScaler((-1, 1)),
+    "standard": StandardScaler(),
+}
 
 
 @pytest.mark.parametrize(("scale", "scaler"), SCALERS.items())

@@ -25,7 +25,9 @@ def repository(project):
     """The workflow in a git repository of its own."""
     project.add_classifier("lost", "{estimator: {_target_: methods.lost.Lost}}")
     project.write("methods/lost.py", LOST_CODE)
-    project.write(".gitignore", "results\ndata/tables\n.snakemake\n__pycache__\nrun-*\n")
+    project.write(
+        ".gitignore", "results\ndata/tables\n.snakemake\n__pycache__\nrun-*\n"
+    )
     git(project, "init", "--quiet")
     commit(project)
     return project
@@ -34,7 +36,9 @@ def repository(project):
 def git(project, *arguments):
     who = ["-c", "user.name=A Tester", "-c", "user.email=a@example.org"]
     command = ["git", *who, *arguments]
-    done = subprocess.run(command, cwd=project.root, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=project.root, check=True, capture_output=True, text=True
+    )
     return done.stdout.strip()
 
 
@@ -47,7 +51,9 @@ SELECTION = "method=[plain,lost]"
 PUBLISH = ("publish", "small", "name=small", SELECTION)
 
 
-@pytest.mark.parametrize("commits", [("a", "b"), ("a with uncommitted changes",), (None,), ("a",)])
+@pytest.mark.parametrize(
+    "commits", [("a", "b"), ("a with uncommitted changes",), (None,), ("a",)]
+)
 def test_runs_of_one_commit_without_changes_are_published(commits):
     plan, records = SimpleNamespace(results="here"), pd.DataFrame({"commit": commits})
     assert (commits != ("a",)) == any(_several_commits(plan, records))

@@ -5,7 +5,12 @@ import pytest
 
 from adakern.evaluation import QUANTITIES
 from adakern_bench.report.compare import compare
-from adakern_bench.report.published import COLUMNS, beside_measured, condensed, load_published
+from adakern_bench.report.published import (
+    COLUMNS,
+    beside_measured,
+    condensed,
+    load_published,
+)
 from record_factory import make_record, write_records
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"
@@ -43,8 +48,18 @@ def one(table, **values):
         ("dank_tau_sensitivity", "diabetic dank@tau=0 - rank", 340, None),
         ("dank_cifar10", "cifar10 dank", 0.9268, 0.0041),
         ("lab_rbf_regression", "airfoil lab-rbf test r2", 0.9608, 0.0079),
-        ("dank_large_scale", "eeg logdet-decomposed test accuracy scalable", 0.952, None),
-        ("dank_large_scale", "eeg logdet-decomposed - fit_seconds scalable", 24.6, None),
+        (
+            "dank_large_scale",
+            "eeg logdet-decomposed test accuracy scalable",
+            0.952,
+            None,
+        ),
+        (
+            "dank_large_scale",
+            "eeg logdet-decomposed - fit_seconds scalable",
+            24.6,
+            None,
+        ),
         ("dank_synthetic_regression", "step-1d dank test relative_mse", 0.004, None),
     ],
 )
@@ -58,7 +73,9 @@ def test_numbers_as_printed_in_the_papers(name, where, mean, std):
 
 
 def test_a_table_of_settings_is_no_table_of_results():
-    with pytest.raises(ValueError, match=r"no column mean, method; .* \(columns: dataset, n_fea"):
+    with pytest.raises(
+        ValueError, match=r"no column mean, method; .* \(columns: dataset, n_fea"
+    ):
         load_published(PUBLISHED / "dank_large_scale_settings.csv")
 
 
@@ -72,7 +89,9 @@ def test_published_stands_beside_measured(tmp_path):
     measured = sum(r["metrics"]["test"]["accuracy"] for r in records) / 4
     assert row["mean_measured"] == pytest.approx(measured)
     assert row["n"] == 4
-    published = one(load_published(path), dataset="heart", method="svm-cv", split="test")
+    published = one(
+        load_published(path), dataset="heart", method="svm-cv", split="test"
+    )
     assert row["mean_published"] == pytest.approx(published["mean"])
     assert row["difference"] == pytest.approx(measured - published["mean"])
     other = one(beside, method="bmkl", split="test")
@@ -82,12 +101,24 @@ def test_published_stands_beside_measured(tmp_path):
 @pytest.mark.parametrize(
     ("name", "dataset", "method", "published"),
     [
-        ("dank_large_scale", "eeg", "dank-decomposed", 0.963),  # of their setting "scalable"
+        (
+            "dank_large_scale",
+            "eeg",
+            "dank-decomposed",
+            0.963,
+        ),  # of their setting "scalable"
         ("uci121_classifiers", "uci121-abalone", "svm-2014", 0.66),  # their svm_C
     ],
 )
-def test_a_method_of_one_protocol_stands_beside_the_published_one(name, dataset, method, published):
-    measured = {"dataset": dataset, "method": method, "split": "test", "metric": "accuracy"}
+def test_a_method_of_one_protocol_stands_beside_the_published_one(
+    name, dataset, method, published
+):
+    measured = {
+        "dataset": dataset,
+        "method": method,
+        "split": "test",
+        "metric": "accuracy",
+    }
     summary = pd.DataFrame([measured | {"mean": 0.7, "std": 0.0, "n": 4}])
     beside = beside_measured(summary, load_published(PUBLISHED / f"{name}.csv"))
     row = one(beside, method=method, metric="accuracy")
@@ -97,7 +128,9 @@ def test_a_method_of_one_protocol_stands_beside_the_published_one(name, dataset,
 
 def test_a_table_function_gets_the_numbers_if_it_asks_for_them():
     def beside(records, published, dataset):
-        return records.assign(published=one(published, dataset=dataset, method="dank")["mean"])
+        return records.assign(
+            published=one(published, dataset=dataset, method="dank")["mean"]
+        )
 
     records = pd.DataFrame({"dataset": ["step-1d"], "method": "dank", "rank": 2.0})
     files = [PUBLISHED / "dank_synthetic_regression.csv"]

@@ -12,7 +12,12 @@ import yaml
 from adakern.adaptive import DEFAULTS_VERSION
 from adakern.evaluation import compare_over_sets, holm_correction, mean_ranks
 from adakern_bench.report.contrast import against_all, over_sets
-from adakern_bench.report.leaderboard import by_dataset, cost_seconds, leaderboard, together
+from adakern_bench.report.leaderboard import (
+    by_dataset,
+    cost_seconds,
+    leaderboard,
+    together,
+)
 from adakern_bench.report.published import load_published
 from adakern_bench.report.tables import read_tables
 
@@ -24,7 +29,9 @@ README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 @cache
 def paragraph(start):
-    """The paragraph of the overview whose bold opening holds some words, with its table."""
+    """The paragraph of the overview whose bold opening holds some words, with its
+    table.
+    """
     text = (RESULTS / "README.md").read_text(encoding="utf-8").replace("\n\n|", "\n|")
     parts = (" ".join(part.split()) for part in text.split("\n\n"))
     (found,) = (part for part in parts if part.startswith("**") and start in part[:80])
@@ -33,7 +40,9 @@ def paragraph(start):
 
 def scores(folder, metric):
     """Test means, a row a data set and a column a method; NaN where a run failed."""
-    rows = read_tables(RESULTS / folder)["summary"].query("metric == @metric and split == 'test'")
+    rows = read_tables(RESULTS / folder)["summary"].query(
+        "metric == @metric and split == 'test'"
+    )
     rows.loc[rows["n_failed"] + rows["n_timeout"] > 0, "mean"] = np.nan
     return rows.pivot(index="dataset", columns="method", values="mean")
 
@@ -48,7 +57,8 @@ def uci121(least=0, most=np.inf):
 
 
 def against(table, metric="accuracy"):
-    """How the flagship compares over sets with each other method, and p after Holm's."""
+    """How the flagship compares over sets with each other method, and p
+    after Holm's."""
     ours = table["adaptive"]
     found = {m: over_sets(ours, table[m], metric) for m in table if m != "adaptive"}
     adjusted = holm_correction([pair.pvalue for pair in found.values()])
@@ -58,12 +68,17 @@ def against(table, metric="accuracy"):
 def beside_published(table):
     numbers = load_published(ROOT / "data/published/uci121_classifiers.csv")
     numbers = numbers.query("metric == 'accuracy' and split == 'test'")
-    theirs = numbers.pivot(index="dataset", columns="method", values="mean").reindex(table.index)
+    theirs = numbers.pivot(index="dataset", columns="method", values="mean").reindex(
+        table.index
+    )
     return theirs.loc[:, theirs.notna().mean() >= 0.9].add_suffix(" (published)")
 
 
 def test_means_ranks_wins_and_p_values_where_every_baseline_is_tuned():
-    text, table = paragraph("41 small ones, every baseline"), scores("uci121_tuned", "accuracy")
+    text, table = (
+        paragraph("41 small ones, every baseline"),
+        scores("uci121_tuned", "accuracy"),
+    )
     found, adjusted = against(table)
     blend = found["simple-blend"]
     assert blend.p_equal > 0.95 and "practically equal" in text
@@ -73,7 +88,10 @@ def test_means_ranks_wins_and_p_values_where_every_baseline_is_tuned():
     assert round(found["svm-rbf"].pvalue, 2) == 0.08
 
 
-SIZES = [("66 classification", 172, ()), ("The 41 sets of at most 1,000", 177, (0, 1000))]
+SIZES = [
+    ("66 classification", 172, ()),
+    ("The 41 sets of at most 1,000", 177, (0, 1000)),
+]
 SIZES += [("The 25 larger", 157, (1001,))]
 
 
@@ -82,11 +100,15 @@ def test_uci121_from_its_records(start, n, rows):
     records, text = uci121(*rows), paragraph(start)
     table = by_dataset(records)
     theirs = beside_published(table)
-    ranks, among = (pd.Series(mean_ranks(t), t.columns) for t in (table, table.join(theirs)))
+    ranks, among = (
+        pd.Series(mean_ranks(t), t.columns) for t in (table, table.join(theirs))
+    )
     log_loss = by_dataset(records, metric="log_loss").mean()
     seconds = cost_seconds(records).groupby(records["method"]).mean()
     for name in table:
-        said = f"{100 * table[name].mean():.1f} | {ranks[name]:.2f} | {among[name]:.1f} | "
+        said = (
+            f"{100 * table[name].mean():.1f} | {ranks[name]:.2f} | {among[name]:.1f} | "
+        )
         said += f"{log_loss[name]:.3f} | {seconds[name]:.1f} |"
         assert f"| {name} | {said}" in text
     best = among[theirs.columns]
@@ -94,7 +116,10 @@ def test_uci121_from_its_records(start, n, rows):
     assert f"{best.min():.1f} ({best.idxmin().split()[0]})" in text
     found, adjusted = against(table)
     blend, p = found["simple-blend"], adjusted.pop("simple-blend")
-    assert f"better than the blend on {blend.better} sets and worse on {blend.worse}" in text
+    assert (
+        f"better than the blend on {blend.better} sets and worse on {blend.worse}"
+        in text
+    )
     assert f"(p = {float(f'{p:.1g}'):.5f}".rstrip("0") in text
     assert blend.p_equal > 0.95 and "practically equal" in text
     assert f"CatBoost (p = {adjusted['catboost']:.1g})" in text
@@ -103,16 +128,27 @@ def test_uci121_from_its_records(start, n, rows):
 
 @pytest.mark.parametrize(
     ("start", "table", "p_blend"),
-    [("119 regression", "leaderboard", 3e-14), ("The 50 other sets", "leaderboard_others", 0.4)],
+    [
+        ("119 regression", "leaderboard", 3e-14),
+        ("The 50 other sets", "leaderboard_others", 0.4),
+    ],
 )
 def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_blend):
     records = pd.read_parquet(RESULTS / "srbench/records.parquet")
-    assert (records["status"] == "ok").all() and set(records["commit"]) == set(uci121()["commit"])
-    assert set(records["extra_defaults_version"].dropna()) == {DEFAULTS_VERSION["regressor"]}
+    assert (records["status"] == "ok").all() and set(records["commit"]) == set(
+        uci121()["commit"]
+    )
+    assert set(records["extra_defaults_version"].dropna()) == {
+        DEFAULTS_VERSION["regressor"]
+    }
     board = pd.read_csv(RESULTS / "srbench/tables" / f"{table}.csv").set_index("method")
     if table == "leaderboard_others":
         records = records[records["dataset"].str.contains(OTHERS)]
-    medians = records.groupby(["dataset", "method"])[["test_r2", "test_rmse"]].median().unstack()
+    medians = (
+        records.groupby(["dataset", "method"])[["test_r2", "test_rmse"]]
+        .median()
+        .unstack()
+    )
     r2 = medians["test_r2"]
     text, ranks = paragraph(start), pd.Series(mean_ranks(r2), r2.columns)
     np.testing.assert_allclose(board.loc[r2.columns, "rank_measured"], ranks, rtol=1e-4)
@@ -121,18 +157,27 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
     assert float(f"{p.pop('simple-blend'):.1g}") == p_blend and max(p.values()) < 0.001
     blend, trees = found["simple-blend"], found["catboost"]
     if table == "leaderboard":
-        first = [f"{ranks[name]:.1f}" for name in ("adaptive", "simple-blend", "catboost")]
+        first = [
+            f"{ranks[name]:.1f}" for name in ("adaptive", "simple-blend", "catboost")
+        ]
         assert all(rank in text and rank in README for rank in first)
         assert f"the blend on {blend.better} sets and worse on {blend.worse}" in text
         best = board[board["source"] == "published"]["mean_rank"].min()
-        assert f"it has {board.loc['adaptive', 'mean_rank']:.1f}" in text and f"{best:.1f}" in text
+        assert (
+            f"it has {board.loc['adaptive', 'mean_rank']:.1f}" in text
+            and f"{best:.1f}" in text
+        )
     else:
         assert blend.p_equal < 0.95 and "no difference between" in text
         assert f"better on {blend.better}, worse on {blend.worse}" in README
-        assert f"p = {p['catboost']:.0e}" in text and f"p = {p['catboost']:.0e}" in README
+        assert (
+            f"p = {p['catboost']:.0e}" in text and f"p = {p['catboost']:.0e}" in README
+        )
         assert f"{trees.better} sets and worse on {trees.worse}" in text
         assert f"CatBoost on {trees.better} and worse on {trees.worse}" in README
-        assert "mean R2 {adaptive:.3f} and {simple-blend:.3f}".format(**r2.mean()) in text
+        assert (
+            "mean R2 {adaptive:.3f} and {simple-blend:.3f}".format(**r2.mean()) in text
+        )
 
 
 def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
@@ -142,13 +187,20 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
     found = against_all(records, "adaptive").set_index("method")
     blend, trees = found.loc["simple-blend"], found.drop("simple-blend")
     text = paragraph("Nine regression")
-    wins = f"better than the blend on {blend['better']:.0f} and worse on {blend['worse']:.0f}"
+    wins = (
+        f"better than the blend on {blend['better']:.0f} and worse on "
+        f"{blend['worse']:.0f}"
+    )
     said = f"(p = {blend['holm']:.3f}, not significant)"
     assert blend["holm"] > 0.05 and f"{wins} {said}" in text and said in README
-    assert (trees["better"] == 9).all() and f"(p = {trees['holm'].max():.3f}; both" in text
+    assert (
+        trees["better"] == 9
+    ).all() and f"(p = {trees['holm'].max():.3f}; both" in text
     won = read_tables(RESULTS / "uci_regression")["ttest"].query("winner == 'adaptive'")
     assert len(won) == 25 and (won["method_b"] == "simple-blend").sum() == 4
-    first = records.query("method == 'adaptive' and repeat < 2").groupby("dataset")["test_rmse"]
+    first = records.query("method == 'adaptive' and repeat < 2").groupby("dataset")[
+        "test_rmse"
+    ]
     error = first.mean().filter(like="protein").item()
     assert f"same two splits {error:.2f}" in paragraph("The four larger regression")
     for name, seconds in records.groupby("method")["fit_seconds"].mean().items():
@@ -167,30 +219,50 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
 )
 def test_leaderboards_of_several_folders(start, suites, datasets, n):
     text, most = paragraph(start), np.inf if n[0] in (9, 66) else 2000
-    named = [f"{suite}{others}" for suite in suites.split() for others in ("", "_*rivals")]
-    records = together([f for name in named for f in RESULTS.glob(name)], most, datasets)
+    named = [
+        f"{suite}{others}" for suite in suites.split() for others in ("", "_*rivals")
+    ]
+    records = together(
+        [f for name in named for f in RESULTS.glob(name)], most, datasets
+    )
     late = set(records.loc[records["status"] != "ok", "method"])
     assert records["commit"].isin(uci121()["commit"]).all()
     assert late == ({"tabm-d"} if n[0] == 9 else set())
-    found, p = against(by_dataset(records), "accuracy" if suites == "uci121" else "rmse")
+    found, p = against(
+        by_dataset(records), "accuracy" if suites == "uci121" else "rmse"
+    )
     pair, sure = found["simple-blend"], p.pop("simple-blend")
-    assert f"the blend on {pair.better} sets and worse on {pair.worse} (p = {sure:.1g})" in text
+    assert (
+        f"the blend on {pair.better} sets and worse on {pair.worse} (p = {sure:.1g})"
+        in text
+    )
     if datasets:
-        assert f"(better on {pair.better}, worse on {pair.worse})" in README and len(p) == 9
+        assert (
+            f"(better on {pair.better}, worse on {pair.worse})" in README
+            and len(p) == 9
+        )
         one, p_one = found["autogluon"], p["autogluon"]
-        assert f"AutoGluon on {one.better} and worse on {one.worse} (p = {p_one:.1g})" in text
+        assert (
+            f"AutoGluon on {one.better} and worse on {one.worse} (p = {p_one:.1g})"
+            in text
+        )
     assert (max(p.values()) < 0.05) == ("significantly better than all others" in text)
     board = leaderboard(records)
     assert (len(board), *set(board["n_datasets"])) == n[::-1] and f"{n[0]} " in text
     for row in board.itertuples():
-        rank = f"| {row.method} | {row.mean_rank:.2f} | {row.normalised_error:.2f} | {row.wins:.0f}"
+        rank = (
+            f"| {row.method} | {row.mean_rank:.2f} | {row.normalised_error:.2f} | "
+            f"{row.wins:.0f}"
+        )
         elo = f"{row.elo:.0f} ({row.elo_low:.0f} to {row.elo_high:.0f})"
         assert f"{rank} | {elo} | {row.seconds / row.n_datasets:.1f} |" in text
 
 
 def test_version_7_beside_the_others_of_uci121():
     """Their runs are of an older commit, on the same tables, folds and seeds."""
-    folders = [RESULTS / f"uci121{part}/records.parquet" for part in ("_version7", "_rivals")]
+    folders = [
+        RESULTS / f"uci121{part}/records.parquet" for part in ("_version7", "_rivals")
+    ]
     new, rival = map(pd.read_parquet, folders)
     assert (new["status"] == "ok").all() and new["commit"].nunique() == 1
     assert set(new["extra_defaults_version"]) == {DEFAULTS_VERSION["classifier"]}
@@ -200,17 +272,33 @@ def test_version_7_beside_the_others_of_uci121():
     text, table = paragraph("Version 7 of the defaults"), by_dataset(runs)
     five = table.drop(columns="realmlp-td")
     rank, best = (pd.Series(mean_ranks(t), t.columns) for t in (five, table))
-    assert f"mean rank {rank['adaptive']:.2f} of the five" in text and best.idxmin() == "adaptive"
-    assert f"six ({best['adaptive']:.2f})" in text and max(against(table)[1].values()) < 0.05
+    assert (
+        f"mean rank {rank['adaptive']:.2f} of the five" in text
+        and best.idxmin() == "adaptive"
+    )
+    assert (
+        f"six ({best['adaptive']:.2f})" in text
+        and max(against(table)[1].values()) < 0.05
+    )
     found, p = against(five)
     blend, p = found["simple-blend"], p["simple-blend"]
     assert f"on {blend.better} sets and worse on {blend.worse} (p = {p:.1g})" in text
-    rows = (new["n_train"] + new["n_test"]).groupby(new["dataset"]).max()[table.index].astype(float)
+    rows = (
+        (new["n_train"] + new["n_test"])
+        .groupby(new["dataset"])
+        .max()[table.index]
+        .astype(float)
+    )
     assert f"{100 * np.average(table['adaptive'], weights=rows):.2f} %" in text
-    behind = rows.index[(table["adaptive"] < table["realmlp-td"] - 1e-9) & (rows > 9000)]
+    behind = rows.index[
+        (table["adaptive"] < table["realmlp-td"] - 1e-9) & (rows > 9000)
+    ]
     assert [*behind] == ["uci121-letter", "uci121-magic"]
     for metric, n_changed, most in (("accuracy", 3, 0.0034), ("log_loss", 24, 0.01)):
-        change = by_dataset(new, metric=metric) - by_dataset(uci121(), metric=metric)[["adaptive"]]
+        change = (
+            by_dataset(new, metric=metric)
+            - by_dataset(uci121(), metric=metric)[["adaptive"]]
+        )
         change = change["adaptive"].drop(["uci121-chess-krvk", "uci121-letter"]).abs()
         assert (change > 1e-9).sum() == n_changed and change.max() < most
     assert f"({100 * table['adaptive'].mean():.1f} % with the" in README
@@ -222,9 +310,14 @@ def test_errors_and_minutes_on_larger_sets():
     suite = pd.read_parquet(folder / "records.parquet").query("repeat == 0")
     runs = pd.concat([suite, larger]).query("dataset == 'uci_regression-kin8nm'")
     error = runs.set_index("method")["test_rmse"]
-    assert "({realmlp-td:.4f}, flagship {adaptive:.4f}, TabM {tabm-d:.4f})".format(**error) in text
+    assert (
+        "({realmlp-td:.4f}, flagship {adaptive:.4f}, TabM {tabm-d:.4f})".format(**error)
+        in text
+    )
     took = larger.pivot(index="dataset", columns="method", values="fit_seconds") / 60
-    protein, naval = (took.filter(like=name, axis=0).iloc[0] for name in ("protein", "naval"))
+    protein, naval = (
+        took.filter(like=name, axis=0).iloc[0] for name in ("protein", "naval")
+    )
     said = "took {xrfm-d:.0f} minutes, and explainable boosting {ebm:.0f};"
     assert said.format(**protein) in text
     assert f"explainable boosting took {naval['ebm']:.0f}." in text
@@ -242,7 +335,9 @@ def test_leaderboards_rank_the_means_of_their_folder(folder):
     metric = board.filter(regex="^mean_(acc|rmse)").columns[0].removeprefix("mean_")
     table = scores(folder, metric)
     expected = mean_ranks(table, greater_is_better=metric == "accuracy")
-    np.testing.assert_allclose(board.loc[table.columns, "rank_measured"], expected, rtol=1e-4)
+    np.testing.assert_allclose(
+        board.loc[table.columns, "rank_measured"], expected, rtol=1e-4
+    )
 
 
 def test_no_learned_kernel_differs_from_the_svm_after_holm():
@@ -256,18 +351,27 @@ def test_no_learned_kernel_differs_from_the_svm_after_holm():
 
 def test_significant_pairs_after_holm():
     """A p-value of 0.005 once stood for a difference from the blend."""
-    tests = read_tables(RESULTS / "uci_regression_small")["ttest"].query("method_a == 'adaptive'")
+    tests = read_tables(RESULTS / "uci_regression_small")["ttest"].query(
+        "method_a == 'adaptive'"
+    )
     assert set(tests["winner"]) == {"", "adaptive"}
     level = tests["method_b"].isin(["simple-blend", "krr-laplacian"])
     text = paragraph("Five small")
-    assert (tests.loc[level, "winner"] == "").all() and "On no set does it differ" in text
+    assert (
+        tests.loc[level, "winner"] == ""
+    ).all() and "On no set does it differ" in text
     concrete = tests["dataset"] == "uci_regression-concrete"
     assert (tests.loc[concrete & ~level, "winner"] == "adaptive").sum() == 8
-    wine = tests[tests["dataset"].str.contains("wine") & (tests["method_b"] == "simple-blend")]
+    wine = tests[
+        tests["dataset"].str.contains("wine") & (tests["method_b"] == "simple-blend")
+    ]
     assert f"{wine['corrected_holm_pvalue'].item():.2f} after Holm" in text
     won = read_tables(RESULTS / "knpl_uci_small")["ttest"].query("winner != ''")
     assert set(won["dataset"]) == {"climate"}
-    assert set(won["winner"] + " " + won["method_a"]) == {"svm-cv easymkl", "knpl easymkl"}
+    assert set(won["winner"] + " " + won["method_a"]) == {
+        "svm-cv easymkl",
+        "knpl easymkl",
+    }
 
 
 def test_accuracy_weighted_by_rows():
@@ -275,9 +379,15 @@ def test_accuracy_weighted_by_rows():
     rows = (records["n_train"] + records["n_test"]).groupby(records["dataset"]).max()
     weighted = 100 * table.apply(np.average, weights=rows[table.index].astype(float))
     said = [weighted[name] for name in ("adaptive", "lightgbm-td", "simple-blend")]
-    assert "{:.2f} %, LightGBM {:.2f}, the blend {:.2f}".format(*said) in paragraph("66 class")
-    earlier = pd.concat([scores(f"uci121_{part}", "accuracy") for part in ("small", "larger")])
-    svm = 100 * np.average(earlier["svm-laplacian"], weights=rows[earlier.index].astype(float))
+    assert "{:.2f} %, LightGBM {:.2f}, the blend {:.2f}".format(*said) in paragraph(
+        "66 class"
+    )
+    earlier = pd.concat(
+        [scores(f"uci121_{part}", "accuracy") for part in ("small", "larger")]
+    )
+    svm = 100 * np.average(
+        earlier["svm-laplacian"], weights=rows[earlier.index].astype(float)
+    )
     assert f"{svm:.2f} %" in paragraph("66 class")
     last = scores("uci121_small", "accuracy").mean().nsmallest(2).index
     assert [*last] == ["boosting-default", "lightgbm-default"]
@@ -286,7 +396,9 @@ def test_accuracy_weighted_by_rows():
 def test_the_leak_of_a_learned_metric_after_holm():
     table = pd.read_csv(RESULTS / "rfm_metric_leak/tables/rfm_metric_leak.csv")
     halves = pd.read_csv(RESULTS / "uci121_leak_rfm/tables/leak.csv")["p_value"].item()
-    found = [compare_over_sets(table[a], table["nested"]) for a in ("published", "same_size")]
+    found = [
+        compare_over_sets(table[a], table["nested"]) for a in ("published", "same_size")
+    ]
     text = paragraph("Recursive feature machines and the halves")
     adjusted = holm_correction([*(pair.pvalue for pair in found), halves])
     for pair, p in zip(found, adjusted, strict=False):
@@ -307,7 +419,10 @@ def test_the_ablations_after_holm():
 @pytest.mark.parametrize("folder", sorted(RESULTS.glob("*/")), ids=lambda p: p.name)
 def test_every_mark_of_every_folder_follows_the_rule(folder):
     """793 pairs of landmarks were once significant, on two equal differences each."""
-    if not (folder / "ranks.csv").exists() or (tests := read_tables(folder)["ttest"]).empty:
+    if (
+        not (folder / "ranks.csv").exists()
+        or (tests := read_tables(folder)["ttest"]).empty
+    ):
         return
     assert tests.loc[tests["n"] < 5, "corrected_pvalue"].isna().all()
     for _, pairs in tests.groupby(["task", "dataset"]):
@@ -315,7 +430,9 @@ def test_every_mark_of_every_folder_follows_the_rule(folder):
         np.testing.assert_array_equal(pairs["winner"] != "", adjusted <= 0.05)
 
 
-QUOTED = yaml.safe_load(Path(__file__).with_name("quoted.yaml").read_text(encoding="utf-8"))
+QUOTED = yaml.safe_load(
+    Path(__file__).with_name("quoted.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize("quoted", QUOTED, ids=lambda quoted: quoted["folder"])
@@ -326,7 +443,9 @@ def test_sentences_with_the_figures_of_a_summary(quoted):
     table.index = table.index.str.replace("^uci(121|_regression)-", "", regex=True)
     ranks = pd.Series(mean_ranks(table, greater_is_better=greater), table.columns)
     rows = {"mean": table.mean(), "rank": ranks} | dict(table.iterrows())
-    figures = {f"{name} {m}": value for name, row in rows.items() for m, value in row.items()}
+    figures = {
+        f"{name} {m}": value for name, row in rows.items() for m, value in row.items()
+    }
     figures["friedman"] = read_tables(folder)["ranks"]["friedman_pvalue"].max()
     ahead = table if greater else -table
     for a, b in permutations(table, 2):
@@ -334,11 +453,17 @@ def test_sentences_with_the_figures_of_a_summary(quoted):
     if (folder / "published.csv").exists():
         theirs = pd.read_csv(folder / "published.csv").query("metric == @metric")
         for row in theirs.query("split != 'train'").itertuples():
-            figures[f"published {row.dataset} {row.method}"] = factor * row.mean_published
+            figures[f"published {row.dataset} {row.method}"] = (
+                factor * row.mean_published
+            )
     if (folder / "tables/leaderboard.csv").exists():
-        board = pd.read_csv(folder / "tables/leaderboard.csv", index_col="method")["mean_rank"]
+        board = pd.read_csv(folder / "tables/leaderboard.csv", index_col="method")[
+            "mean_rank"
+        ]
         figures |= {f"among {method}": rank for method, rank in board.items()}
-    text = " ".join(((RESULTS / "README.md").read_text("utf-8") + GUIDE.read_text("utf-8")).split())
+    text = " ".join(
+        ((RESULTS / "README.md").read_text("utf-8") + GUIDE.read_text("utf-8")).split()
+    )
     for sentence in quoted["sentences"]:
         assert sentence.format_map(figures) in text
 
@@ -350,7 +475,10 @@ def test_the_figures_of_readme_and_guide(file):
     assert table.shape == (66, 5) and "66 classification sets" in text
     theirs, means = beside_published(table), 100 * table.mean()
     assert f"best published classifier {100 * theirs.mean().max():.1f}" in text
-    assert f"{means['adaptive']:.1f} %" in text and f"blend {means['simple-blend']:.1f}" in text
+    assert (
+        f"{means['adaptive']:.1f} %" in text
+        and f"blend {means['simple-blend']:.1f}" in text
+    )
     ranks = pd.Series(mean_ranks(table), table.columns)
     assert f"{ranks['adaptive']:.1f}" in text and f"{ranks['simple-blend']:.1f}" in text
     assert ranks.idxmin() == means.idxmax() == "adaptive"

@@ -12,16 +12,22 @@ README = Path(__file__).parents[2] / "README.md"
 
 def yaml_blocks():
     """The YAML examples, by the name in their package line."""
-    blocks = re.findall(r"```yaml\n(# @package (\w+)\.(\w+)\n.*?)```", README.read_text(), re.S)
+    blocks = re.findall(
+        r"```yaml\n(# @package (\w+)\.(\w+)\n.*?)```", README.read_text(), re.S
+    )
     experiments = re.findall(
-        r"```yaml\n(# @package _global_\n.*?^name: (\w+)\n.*?)```", README.read_text(), re.S | re.M
+        r"```yaml\n(# @package _global_\n.*?^name: (\w+)\n.*?)```",
+        README.read_text(),
+        re.S | re.M,
     )
     found = {(group, name): text for text, group, name in blocks}
     return found | {("experiment", name): text for text, name in experiments}
 
 
 def test_the_python_examples_print_what_readme_says(capsys):
-    flagship, bandwidths, *_ = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    flagship, bandwidths, *_ = re.findall(
+        r"```python\n(.*?)```", README.read_text(), re.S
+    )
     exec(compile(flagship, "README.md", "exec"), {})
     printed, said = capsys.readouterr().out.splitlines(), comments(flagship)
     assert printed[0].split() == ["member", "weight", "score", "seconds"]

@@ -13,7 +13,13 @@ from matplotlib.figure import Figure
 from adakern.evaluation import compare_over_sets
 from adakern_bench.config.schema import Protocol
 from adakern_bench.report.compare import compare
-from adakern_bench.report.figures import method_styles, plot_fronts, plot_repeats, save_svg, to_svg
+from adakern_bench.report.figures import (
+    method_styles,
+    plot_fronts,
+    plot_repeats,
+    save_svg,
+    to_svg,
+)
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.page import _task_figures, protocol_in_words, report
@@ -55,7 +61,9 @@ def reported(tmp_path_factory):
     own = Figure()
     own.subplots().plot([1, 2])
     save_svg(own, out / "figures" / "a_study.svg")
-    report(out, CONFIG, figures=[out / "figures" / "a_study.svg"], provenance=PROVENANCE)
+    report(
+        out, CONFIG, figures=[out / "figures" / "a_study.svg"], provenance=PROVENANCE
+    )
     text = (out / "report.html").read_text()
     return out, text, BeautifulSoup(text, "html.parser")
 
@@ -67,7 +75,9 @@ def test_the_page_needs_nothing_else(reported):
     assert not page(["script", "link", "img"], src=True) and "@import" not in text
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', text))
     assert used <= set(ids)
-    assert all(tag["href"].startswith("#") for tag in page(href=True) if tag.name != "a")
+    assert all(
+        tag["href"].startswith("#") for tag in page(href=True) if tag.name != "a"
+    )
     svgs = page("svg")
     assert len(svgs) == 2 * 2 + 1
     assert all(svg["role"] == "img" and svg["aria-label"] for svg in svgs)
@@ -76,20 +86,30 @@ def test_the_page_needs_nothing_else(reported):
 def test_a_page_of_many_data_sets_stays_light(tmp_path):
     methods = [f"method-{i}" for i in range(11)]
     sets = [f"set-{i}" for i in range(21)]
-    records = [make_record(name, method, k) for name in sets for method in methods for k in (0, 1)]
+    records = [
+        make_record(name, method, k)
+        for name in sets
+        for method in methods
+        for k in (0, 1)
+    ]
     broken = [failed("broken", method, k) for method in methods for k in (0, 1)]
     text = page_of(tmp_path, records + broken)
     page = BeautifulSoup(text, "html.parser")
     assert len(text) < 1_000_000 and not page("svg") and "drawn for up to 20" in text
     # The leader against each of the ten others, over the 21 sets.
-    (rows,) = [table_rows(table)[1:] for table in page("table") if "P(equal)" in table.text]
+    (rows,) = [
+        table_rows(table)[1:] for table in page("table") if "P(equal)" in table.text
+    ]
     assert len(rows) == 10 and all(sum(map(int, row[2:5])) == 21 for row in rows)
     leader, second, *_ = pd.read_csv(tmp_path / "ranks.csv")["method"]
     scores = by_dataset(pd.read_parquet(tmp_path / "records.parquet"))
     found = compare_over_sets(scores[leader], scores[rows[0][0]])
     shown = [found.better, found.worse, found.pvalue, found.p_equal]
     assert [rows[0][k] for k in (2, 3, 5, 8)] == [f"{value:.3g}" for value in shown]
-    assert f"21 data sets (1 more with failed runs) {leader} is better than {second} on " in text
+    assert (
+        f"21 data sets (1 more with failed runs) {leader} is better than {second} on "
+        in text
+    )
 
 
 def test_the_main_table_shows_the_summary_in_the_order_of_the_mean_rank(reported):
@@ -98,13 +118,19 @@ def test_the_main_table_shows_the_summary_in_the_order_of_the_mean_rank(reported
     head, *rows = table_rows(page.table)
     cells = comparison(tables, "classification")
     assert len(cells) == 10
-    shown = {(name, row[0]): cell for row in rows for name, cell in zip(head, row, strict=True)}
+    shown = {
+        (name, row[0]): cell
+        for row in rows
+        for name, cell in zip(head, row, strict=True)
+    }
     for (dataset, method), cell in cells.iterrows():
         said = f"{cell['shown']} ± {cell['spread']}" if cell["n"] else "failed"
         assert shown[dataset, method].replace("●", "").startswith(said)
     assert shown["heart", "knpl"] == "–"
     assert "(1 failed)" in shown["heart", "dank"]
-    ranks = tables["ranks"].query("task == 'classification'").sort_values("average_rank")
+    ranks = (
+        tables["ranks"].query("task == 'classification'").sort_values("average_rank")
+    )
     assert [row[0] for row in rows] == list(ranks["method"])
     assert float(rows[0][1]) == pytest.approx(ranks["average_rank"].min(), abs=5e-3)
     assert rows[-1][1] == "–"  # knpl, which is not ranked
@@ -142,7 +168,9 @@ def test_it_says_what_happened(reported):
 def test_published_numbers_stand_beside_measured(reported):
     out, _, page = reported
     beside = pd.read_csv(out / "published.csv")
-    row = beside.query("dataset == 'heart' and method == 'svm-cv' and split == 'test'").iloc[0]
+    row = beside.query(
+        "dataset == 'heart' and method == 'svm-cv' and split == 'test'"
+    ).iloc[0]
     rows = table_rows(page.find(id="published").table)
     cells = next(r for r in rows if r[:2] == ["heart", "svm-cv"])
     assert cells[2].startswith(display("accuracy", row["mean_published"]))
@@ -152,7 +180,9 @@ def test_published_numbers_stand_beside_measured(reported):
 
 def test_the_same_tables_give_the_same_page(reported):
     out, text, _ = reported
-    report(out, CONFIG, figures=[out / "figures" / "a_study.svg"], provenance=PROVENANCE)
+    report(
+        out, CONFIG, figures=[out / "figures" / "a_study.svg"], provenance=PROVENANCE
+    )
     assert (out / "report.html").read_text() == text
 
 
@@ -162,7 +192,10 @@ def test_an_experiment_without_solves_has_its_figures_and_tables(tmp_path):
     save_svg(figure, tmp_path / "decay.svg")
     table = pd.DataFrame({"method": ["dank"], "elo": [1234.5678], "n": [3]})
     table.to_csv(tmp_path / "leaderboard.csv", index=False)
-    shown = {"figures": [tmp_path / "decay.svg"], "summaries": [tmp_path / "leaderboard.csv"]}
+    shown = {
+        "figures": [tmp_path / "decay.svg"],
+        "summaries": [tmp_path / "leaderboard.csv"],
+    }
     report(tmp_path, {"name": "only-special", "protocol": {}}, **shown)
     page = BeautifulSoup((tmp_path / "report.html").read_text(), "html.parser")
     assert len(page("svg")) == 1 and "Decay" in page.get_text()
@@ -186,15 +219,45 @@ ROWS = {"train_rows": [100, 2000], "test_rows": 500}
 @pytest.mark.parametrize(
     ("protocol", "search", "said", "unsaid"),
     [
-        ({"kind": "time", "repeats": 4}, {}, "Forward in time: 4 blocks of rows", "holdout"),
-        (DRAWN, {}, "3 times, 20 % of the rows at random are the test part, with", "published"),
+        (
+            {"kind": "time", "repeats": 4},
+            {},
+            "Forward in time: 4 blocks of rows",
+            "holdout",
+        ),
+        (
+            DRAWN,
+            {},
+            "3 times, 20 % of the rows at random are the test part, with",
+            "published",
+        ),
         ({"published_split": "require"}, {}, "uses its published splits.", "at random"),
         (ROWS, {}, "100, 2,000 rows are drawn", "published"),
         ({"scale": "none"}, {}, "without scaling", "leak"),
-        ({}, {"folds": 3}, "by 3-fold cross-validation on the training part alone", LEAKS),
-        ({}, {"folds": 1}, "by one 20 % validation part on the training part", "cross-validation"),
-        ({"tuning": "published"}, {"folds": 3, "holdout_rows": 1000}, LEAKS, "cross-validation"),
-        ({"tuning": "both"}, {"folds": 3}, "alone, and on the published tuning", "its published"),
+        (
+            {},
+            {"folds": 3},
+            "by 3-fold cross-validation on the training part alone",
+            LEAKS,
+        ),
+        (
+            {},
+            {"folds": 1},
+            "by one 20 % validation part on the training part",
+            "cross-validation",
+        ),
+        (
+            {"tuning": "published"},
+            {"folds": 3, "holdout_rows": 1000},
+            LEAKS,
+            "cross-validation",
+        ),
+        (
+            {"tuning": "both"},
+            {"folds": 3},
+            "alone, and on the published tuning",
+            "its published",
+        ),
     ],
 )
 def test_protocol_in_words(protocol, search, said, unsaid):
@@ -215,7 +278,9 @@ def test_no_description_says_how_often_a_run_repeats():
         assert not re.search(number, told, re.IGNORECASE), path.name
 
 
-@pytest.mark.parametrize("kind", Protocol.__dataclass_fields__["kind"].metadata["choices"])
+@pytest.mark.parametrize(
+    "kind", Protocol.__dataclass_fields__["kind"].metadata["choices"]
+)
 def test_every_kind_of_protocol_has_words(kind):
     first, *_ = protocol_in_words({"protocol": {"kind": kind}})
     assert first.endswith(".") and "Features" not in first
@@ -229,7 +294,9 @@ def fronts(records):
 
 
 def test_figures_are_reproducible_and_show_their_data(reported):
-    solves = pd.read_parquet(reported[0] / "records.parquet").query("task == 'regression'")
+    solves = pd.read_parquet(reported[0] / "records.parquet").query(
+        "task == 'regression'"
+    )
     methods = ["svm-cv", "krr-cv", "dank"]
     styles = method_styles(methods)
 
@@ -273,7 +340,9 @@ def test_labels_of_time_do_not_overlap(slowest):
     figure = fronts(frame.assign(fit_seconds=[0.137, slowest]))
     figure.draw_without_rendering()
     labels = figure.axes[0].get_xticklabels(which="both")
-    boxes = sorted(tuple(t.get_window_extent().intervalx) for t in labels if t.get_text())
+    boxes = sorted(
+        tuple(t.get_window_extent().intervalx) for t in labels if t.get_text()
+    )
     assert len(boxes) > 1 and all(a[1] < b[0] for a, b in pairwise(boxes))
 
 
@@ -294,16 +363,24 @@ def test_no_two_methods_look_the_same():
 
 def told(records, tmp_path):
     compare(write_records(tmp_path, records), tmp_path)
-    return headline(read_tables(tmp_path), pd.read_parquet(tmp_path / "records.parquet"))
+    return headline(
+        read_tables(tmp_path), pd.read_parquet(tmp_path / "records.parquet")
+    )
 
 
 @pytest.mark.parametrize(
     ("worse", "said"),
-    [(1000.0, "more than 99.9 % lower"), (1.0, "50 % lower"), (0.50001, "less than 0.1 % lower")],
+    [
+        (1000.0, "more than 99.9 % lower"),
+        (1.0, "50 % lower"),
+        (0.50001, "less than 0.1 % lower"),
+    ],
 )
 def test_the_headline_tells_differences_of_any_size(worse, said, tmp_path):
     records = [
-        make_record("yacht", m, task="regression", metrics={"train": {}, "test": {"rmse": e}})
+        make_record(
+            "yacht", m, task="regression", metrics={"train": {}, "test": {"rmse": e}}
+        )
         for m, e in {"good": 0.5, "bad": worse}.items()
     ]
     assert f", {said} than bad's" in told(records, tmp_path)[0]
@@ -320,7 +397,10 @@ def test_the_headline_tells_who_wins_and_by_how_much(tmp_path):
     records[-1] = failed("wine", "knpl", 5)
     first, second, third, fourth = told(records, tmp_path)
     assert "dank has the best mean rank, 1.00 over 3 data sets (best on 3)" in first
-    assert "ahead of svm-cv with 2.00" in first and "5.1 points higher than svm-cv's" in first
+    assert (
+        "ahead of svm-cv with 2.00" in first
+        and "5.1 points higher than svm-cv's" in first
+    )
     assert "6 tested comparisons" in second
     assert "6 are significant in its favour" in second and "Holm" in second
     assert third == "1 of 54 runs failed: knpl (1)." and "26.5 s in fits" in fourth
@@ -344,7 +424,9 @@ def test_time_in_runs_that_were_cut_short_is_time(tmp_path):
         failed("heart", "svm-cv", 1, "after 60 s", "timeout", run_seconds=61.0),
     ]
     cost = told(records, tmp_path)[-1]
-    assert cost.startswith("It took 1 min 5 s of job time: 1.0 s in fits, 1 min 4 s in start-up")
+    assert cost.startswith(
+        "It took 1 min 5 s of job time: 1.0 s in fits, 1 min 4 s in start-up"
+    )
 
 
 @pytest.mark.parametrize("metric", ["auc", "calibration_error", "interval_coverage"])
@@ -367,5 +449,7 @@ def test_a_lone_method_is_not_the_best(tmp_path):
 
 
 def test_what_the_searches_chose_is_shown(tmp_path):
-    records = [make_record("heart", "svm-cv", k, best_params={"C": 4.0}) for k in (0, 1)]
+    records = [
+        make_record("heart", "svm-cv", k, best_params={"C": 4.0}) for k in (0, 1)
+    ]
     assert "C = 4" in page_of(tmp_path, records)

@@ -15,7 +15,9 @@ import pytest
 METHODS = {
     "plain": "{estimator: {_target_: sklearn.svm.SVC, C: 2.0}, tune_with: pairwise}",
     "uniform": "{estimator: {_target_: adakern.baselines.UniformMKLClassifier}}",
-    "pairwise": ("{estimator: {_target_: adakern.knpl.KNPLClassifier}, grid: {C: [1.0, 2.0]}}"),
+    "pairwise": (
+        "{estimator: {_target_: adakern.knpl.KNPLClassifier}, grid: {C: [1.0, 2.0]}}"
+    ),
     "nested": (
         "{estimator: {_target_: sklearn.pipeline.Pipeline, steps: ["
         "[map, {_target_: adakern.nystrom.CriterionNystroem, n_components: 5}], "
@@ -68,7 +70,8 @@ def finished(shared_project):
     for name, recipe in METHODS.items():
         project.add_classifier(name, recipe)
     project.write(
-        "conf/method/line.yaml", "regressor: {estimator: {_target_: sklearn.linear_model.Ridge}}\n"
+        "conf/method/line.yaml",
+        "regressor: {estimator: {_target_: sklearn.linear_model.Ridge}}\n",
     )
     project.write("methods/nearest.py", OWN)
     project.write("methods/numbers.py", "NEIGHBOURS = 3\n")
@@ -190,7 +193,13 @@ def test_a_special_computation_its_figure_and_its_table(project):
         # (c) Only what the code makes or reads, and all that follows.
         (SYNTHETIC, "def make_sandwich(", [], [], []),
         (SYNTHETIC, "def make_clowns(", ["clowns"], ["pairwise"], ALL_ON_CLOWNS),
-        ("workflow/adakern_bench/data/parsers.py", "def parse_csv(", ["mine"], [], ["line"]),
+        (
+            "workflow/adakern_bench/data/parsers.py",
+            "def parse_csv(",
+            ["mine"],
+            [],
+            ["line"],
+        ),
         # (d) `plain` takes over what the search of `pairwise` found.
         ("src/adakern/knpl/solver.py", "", [], ["pairwise"], ["pairwise", "plain"]),
         # (e) A record is written whole by the solve, its metrics with it.
@@ -210,7 +219,11 @@ def test_a_nested_estimator_an_own_module_and_an_upgraded_package(project):
     """(d), (f) Inside a Pipeline, beside the Snakefile, and from outside."""
     change_code(project, "src/adakern/nystrom/transformer.py", "    def fit(")
     edit(project, "methods/numbers.py", ("3", "5"))
-    edit(project, "site-packages/bought-1.0.dist-info/METADATA", ("Version: 1.0", "Version: 1.1"))
+    edit(
+        project,
+        "site-packages/bought-1.0.dist-info/METADATA",
+        ("Version: 1.0", "Version: 1.1"),
+    )
     run = dry_run(project)
     assert again(run, "solve") == ["bought", "nested", "own"]
     assert not {"table", "split", "search"} & set(run.jobs)
@@ -228,7 +241,9 @@ def test_raw_files(project):
 
 def test_titles_sizes_limits_and_fetching_are_no_results(project):
     """(g) They are shown, or say how something is done, or are checked."""
-    added = "title: Mine\nnote: Rows of mine\nhomepage: https://example.org\nn: 40\nd: 2\n"
+    added = (
+        "title: Mine\nnote: Rows of mine\nhomepage: https://example.org\nn: 40\nd: 2\n"
+    )
     edit(project, "conf/dataset/mine.yaml", ("task:", f"{added}task:"))
     overrides = (
         "jobs.time_limit=77 data.mirror=/elsewhere "
@@ -237,7 +252,10 @@ def test_titles_sizes_limits_and_fetching_are_no_results(project):
     assert set(dry_run(project, overrides).jobs) == {"configuration", "report", "all"}
     edit(project, "conf/dataset/mine.yaml", ("n: 40", "n: 41"))
     run = project.run("--dry-run", overrides=OVERRIDES, status=1)
-    assert "data/tables/mine.npz: the table is not the one of its entry: n is 40" in run.output
+    assert (
+        "data/tables/mine.npz: the table is not the one of its entry: n is 40"
+        in run.output
+    )
 
 
 def test_a_grid_and_published_numbers(project):

@@ -12,7 +12,15 @@ from adakern_bench.config.plan import load_plan
 from adakern_bench.records.estimators import make_estimator
 
 RIVALS = [
-    *("autogluon", "catboost", "catboost-td", "ebm", "lightgbm-td", "realmlp-td", "tabm-d"),
+    *(
+        "autogluon",
+        "catboost",
+        "catboost-td",
+        "ebm",
+        "lightgbm-td",
+        "realmlp-td",
+        "tabm-d",
+    ),
     *("xgboost-td", "xrfm-d"),
 ]
 
@@ -26,8 +34,12 @@ def test_a_rival_is_better_than_a_guess(name, task):
         warnings.simplefilter("ignore")
         plan = load_plan(selected)
     if name not in plan.methods:
-        pytest.skip(f"{name} needs {', '.join(load_config(selected)[0].method[name].needs)}")
-    recipe = plan.recipe("step-1d" if task == "regressor" else "sk-wine", name)["estimator"]
+        pytest.skip(
+            f"{name} needs {', '.join(load_config(selected)[0].method[name].needs)}"
+        )
+    recipe = plan.recipe("step-1d" if task == "regressor" else "sk-wine", name)[
+        "estimator"
+    ]
     if name == "autogluon":
         recipe |= {"time_limit": 60}
     if task == "regressor":

@@ -26,7 +26,13 @@ def table(task="classification"):
 
 def params(**more):
     none = dict.fromkeys(["random", "max_rows", "holdout_rows", "train_rows"])
-    defaults = {"estimator": SVM, "tuning": "nested", "fixed": [], "folds": 3, "step": 1}
+    defaults = {
+        "estimator": SVM,
+        "tuning": "nested",
+        "fixed": [],
+        "folds": 3,
+        "step": 1,
+    }
     return none | defaults | {"threads": 1, "seed": 4, "preparation": {}} | more
 
 
@@ -49,8 +55,11 @@ def check_against_scikit_learn(found, oracle, rtol):
 
 @pytest.mark.parametrize("most", [None, 30, 50])
 def test_same_as_grid_search_cv(prepared, most):
-    """On some of the rows: a stratified part of them; on all where there are not more."""
-    found = search_grid(prepared, "classification", params(grid=GRID, max_rows=most), {}, seed=4)
+    """On some of the rows: a stratified part of them; on all where there
+    are not more."""
+    found = search_grid(
+        prepared, "classification", params(grid=GRID, max_rows=most), {}, seed=4
+    )
     X, y = prepared.X_train, prepared.y_train
     if most == 30:
         X, y = resample(X, y, replace=False, n_samples=30, stratify=y, random_state=4)
@@ -141,12 +150,16 @@ def job(tmp_path, **more):
 
 @pytest.mark.parametrize(("holdout_rows", "n_folds"), [(79, 1), (80, 3)])
 def test_files_of_a_batch(tmp_path, holdout_rows, n_folds):
-    """More than `holdout_rows` are searched on one validation part; the table has 80."""
+    """More than `holdout_rows` are searched on one validation part; the
+    table has 80."""
     inputs, outputs = job(tmp_path)
     settings = params(grid={"C": [0.5, 5.0]}, holdout_rows=holdout_rows)
     run_fits("search", inputs, outputs, settings)
     found = read_json(outputs["search"])
-    assert [(entry["repeat"], entry["status"]) for entry in found] == [(0, "ok"), (1, "ok")]
+    assert [(entry["repeat"], entry["status"]) for entry in found] == [
+        (0, "ok"),
+        (1, "ok"),
+    ]
     for entry in found:
         assert [point["C"] for point in entry["points"]] == [0.5, 5]
         best = max(entry["points"], key=lambda point: point["mean_score"])

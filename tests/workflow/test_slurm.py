@@ -67,7 +67,9 @@ def project(tmp_path, cluster):
 
 def on(cluster, project):
     project.add_classifier("tuned", TUNED)
-    project.add_classifier("troubled", "{estimator: {_target_: methods.trouble.Trouble}}")
+    project.add_classifier(
+        "troubled", "{estimator: {_target_: methods.trouble.Trouble}}"
+    )
     project.write("methods/trouble.py", TROUBLE)
     project.environment |= cluster.environment
     project.profile = [
@@ -117,7 +119,9 @@ def test_arrays_give_the_summary_of_one_machine(project, cluster, one_machine):
     before = set(cluster.jobs())
     without_groups(project)
     arrays = (SUMMARY, "--slurm-array-jobs", "all")
-    run = project.run(*arrays, overrides="jobs.batch_rows=0", timeout=PATIENCE)  # a job a repeat
+    run = project.run(
+        *arrays, overrides="jobs.batch_rows=0", timeout=PATIENCE
+    )  # a job a repeat
     assert summary(project) == summary(one_machine, "plain")
     assert states(cluster, before) == ["COMPLETED"] * 2
     assert "Submitted array job" in run.output
@@ -163,7 +167,9 @@ def test_what_a_cluster_does_to_jobs(project, cluster, one_machine):
     again = jobs_of(project, "hungry")[1]
     assert (ended[again]["ReqMem"], ended[again]["State"]) == ("3000M", "COMPLETED")
     assert ended[job_of(project, "cut-off")]["State"] == "NODE_FAIL"
-    records = {how: project.records(method=f"troubled@how={how}")[0] for how in TROUBLES}
+    records = {
+        how: project.records(method=f"troubled@how={how}")[0] for how in TROUBLES
+    }
     plain = one_machine.records(method="plain")[0]
     for how in ("hungry", "killed", "cut-off"):
         assert records[how]["status"] == "ok"
@@ -201,7 +207,9 @@ def test_another_executor(tmp_path):
     """cluster-generic with a command that runs what it is given in the background."""
     pytest.importorskip("snakemake_executor_plugin_cluster_generic")
     project = Project(tmp_path)
-    submit = project.write("submit.sh", '#!/bin/sh\nsh "$1" > "$1.out" 2>&1 &\necho $!\n')
+    submit = project.write(
+        "submit.sh", '#!/bin/sh\nsh "$1" > "$1.out" 2>&1 &\necho $!\n'
+    )
     submit.chmod(0o755)
     project.profile = [
         *("--executor", "cluster-generic", "--jobs", "4", "--latency-wait", "20"),

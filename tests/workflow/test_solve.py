@@ -19,13 +19,27 @@ from adakern_bench.data import Table
 from adakern_bench.records.solve import fitted_facts
 from script import run_fits
 
-IDENTITY = {"experiment": "small", "dataset": "clowns", "method": "svm", "task": "classification"}
+IDENTITY = {
+    "experiment": "small",
+    "dataset": "clowns",
+    "method": "svm",
+    "task": "classification",
+}
 
 
 def params(**more):
     svm = {"_target_": "sklearn.svm.SVC", "gamma": 2.0}
-    fit = {"identity": IDENTITY, "estimator": svm, "fixed": ["gamma"], "seed": 10, "threads": 1}
-    told = {"code": "abc", "described": {"protocol": {"kind": "holdout"}, "search": None}}
+    fit = {
+        "identity": IDENTITY,
+        "estimator": svm,
+        "fixed": ["gamma"],
+        "seed": 10,
+        "threads": 1,
+    }
+    told = {
+        "code": "abc",
+        "described": {"protocol": {"kind": "holdout"}, "search": None},
+    }
     return fit | told | {"preparation": {"scale": "unit"}} | more
 
 
@@ -43,14 +57,20 @@ def job(tmp_path):
         return read_json(job.outputs["record"])
 
     job.table, job.models = table, tmp_path / "models"
-    job.inputs = {"table": tmp_path / "table.npz", "split": tmp_path / "split.npz", "search": []}
+    job.inputs = {
+        "table": tmp_path / "table.npz",
+        "split": tmp_path / "split.npz",
+        "search": [],
+    }
     job.outputs = {"record": tmp_path / "3-4.json"}
     return job
 
 
 def test_record_equals_a_computation_by_hand(job):
     table, records = job.table, job()
-    assert [r["repeat"] for r in records] == [3, 4] and [r["seed"] for r in records] == [13, 14]
+    assert [r["repeat"] for r in records] == [3, 4] and [
+        r["seed"] for r in records
+    ] == [13, 14]
     for record, first in zip(records, (0, 1), strict=True):
         train, test = slice(first, None, 2), slice(1 - first, None, 2)
         model = make_pipeline(MinMaxScaler(), SVC(gamma=2.0))
@@ -62,11 +82,22 @@ def test_record_equals_a_computation_by_hand(job):
         assert record["metrics"]["test"]["auc"] == pytest.approx(by_hand)
         assert record["n_support"] == model[-1].n_support_.sum()
         assert record["params"]["gamma"] == 2.0
-        assert record["status"] == "ok" and record["reason"] is None and record["converged"] is True
-        assert (record["n_train"], record["n_test"], record["n_features"]) == (40, 40, 2)
+        assert (
+            record["status"] == "ok"
+            and record["reason"] is None
+            and record["converged"] is True
+        )
+        assert (record["n_train"], record["n_test"], record["n_features"]) == (
+            40,
+            40,
+            2,
+        )
         assert record["fit_seconds"] > 0 and record["peak_memory_bytes"] >= 0
         assert record["code_version"] == "abc"
-        assert record["versions"]["lightgbm"] == version("lightgbm") and record | IDENTITY == record
+        assert (
+            record["versions"]["lightgbm"] == version("lightgbm")
+            and record | IDENTITY == record
+        )
 
 
 @pytest.mark.parametrize(
@@ -79,7 +110,9 @@ def test_a_model_that_is_kept_predicts_as_it_did(job, name):
     assert "model.skops" in (folder / "MLmodel").read_text()
     rows = table.as_written(np.arange(1, len(table.X), 2))
     on_test = mlflow.sklearn.load_model(folder).predict(rows)
-    assert accuracy_score(table.y[1::2], on_test) == record["metrics"]["test"]["accuracy"]
+    assert (
+        accuracy_score(table.y[1::2], on_test) == record["metrics"]["test"]["accuracy"]
+    )
     served = mlflow.pyfunc.load_model(str(folder))
     assert served.predict(rows.assign(more="x")).tolist() == on_test.tolist()
     assert served.metadata.get_input_schema().input_names() == table.feature_names
@@ -91,15 +124,23 @@ def test_a_model_that_cannot_be_kept_is_a_warning(job, tmp_path, monkeypatch):
     (job.models / "3" / "in the way").mkdir(parents=True)
     first, second = job()
     assert first["status"] == "ok" and first["metrics"]["test"]["accuracy"] > 0
-    assert any("the model was not kept" in w and str(tmp_path) not in w for w in first["warnings"])
+    assert any(
+        "the model was not kept" in w and str(tmp_path) not in w
+        for w in first["warnings"]
+    )
     assert not (job.models / "3").exists()
     assert second["warnings"] == [] and (job.models / "4" / "MLmodel").exists()
 
 
-def test_best_parameters_of_the_same_repeat_are_used_and_fixed_ones_beat_them(job, tmp_path):
+def test_best_parameters_of_the_same_repeat_are_used_and_fixed_ones_beat_them(
+    job, tmp_path
+):
     job.inputs["search"] = [tmp_path / "search.json"]
     best = [{"repeat": r, "best_params": {"C": float(r), "gamma": 9.0}} for r in (4, 3)]
-    write_json(tmp_path / "search.json", [{"status": "ok", "reason": None} | one for one in best])
+    write_json(
+        tmp_path / "search.json",
+        [{"status": "ok", "reason": None} | one for one in best],
+    )
     for repeat, record in zip((3, 4), job(), strict=True):
         assert (record["params"]["C"], record["params"]["gamma"]) == (repeat, 2.0)
 
@@ -107,8 +148,12 @@ def test_best_parameters_of_the_same_repeat_are_used_and_fixed_ones_beat_them(jo
 def test_a_lost_search_is_a_lost_solve(job, tmp_path):
     job.inputs["search"] = [tmp_path / "search.json"]
     lost = {"status": "timeout", "reason": "too long", "best_params": None}
-    write_json(tmp_path / "search.json", [lost | {"repeat": repeat} for repeat in (3, 4)])
-    assert {(r["status"], r["reason"]) for r in job()} == {("timeout", "search: too long")}
+    write_json(
+        tmp_path / "search.json", [lost | {"repeat": repeat} for repeat in (3, 4)]
+    )
+    assert {(r["status"], r["reason"]) for r in job()} == {
+        ("timeout", "search: too long")
+    }
 
 
 def test_failures_are_records_with_every_field(job):
@@ -127,7 +172,9 @@ def test_non_convergence_is_in_the_record(job):
 
 def test_a_record_names_the_defaults_of_the_flagship(job):
     estimator = {"_target_": "adakern.AdaptiveKernelClassifier", "preset": "fast"}
-    versions = {record["extra"]["defaults_version"] for record in job(estimator=estimator)}
+    versions = {
+        record["extra"]["defaults_version"] for record in job(estimator=estimator)
+    }
     assert versions == {DEFAULTS_VERSION["classifier"]}
 
 
@@ -161,7 +208,13 @@ def test_fitted_facts():
     told |= {"record_": {"profile": "laplacian", "width": np.float32(2)}}
     facts = fitted_facts(Told(**told))
     extra = {"profile": "laplacian", "width": 2.0}
-    numbers = {"rank": 5, "n_support": 3, "n_iter": 9, "objective": 3.5, "duality_gap": 1e-5}
+    numbers = {
+        "rank": 5,
+        "n_support": 3,
+        "n_iter": 9,
+        "objective": 3.5,
+        "duality_gap": 1e-5,
+    }
     assert json.loads(json.dumps(facts)) == numbers | {"extra": extra}
 
     # LightGBM keeps the name of its loss in ``objective_``.

@@ -25,7 +25,13 @@ def table(X, y, task="classification"):
     return Table(X=X, y=y, name="small", task=task, feature_names=names)
 
 
-HOLDOUT = {"kind": "holdout", "repeats": 1, "test_size": 0.5, "n_splits": 2, "stratify": True}
+HOLDOUT = {
+    "kind": "holdout",
+    "repeats": 1,
+    "test_size": 0.5,
+    "n_splits": 2,
+    "stratify": True,
+}
 
 
 def half(rows, **preparation):
@@ -36,7 +42,9 @@ def half(rows, **preparation):
 
 CLOWNS = half(table(*make_clowns(n=100)))
 MOONS = half(table(*make_moons(80, noise=0.3, random_state=0)))
-STEP = half(table(*make_step_1d(n=80), "regression"), scale="unit", scale_target="standard")
+STEP = half(
+    table(*make_step_1d(n=80), "regression"), scale="unit", scale_target="standard"
+)
 SINE = half(table(*make_sin_2x3(400, 2.5), "regression"), scale="symmetric")
 
 
@@ -73,9 +81,15 @@ def test_a_special_computation_has_a_figure_and_a_table(script, data, params):
 
 
 def test_rows_and_preparation_are_those_of_the_split(tmp_path, monkeypatch):
-    plan = load_plan(["experiment=dank_boundary", "protocol.test_size=0.25", "protocol.scale=none"])
+    plan = load_plan(
+        ["experiment=dank_boundary", "protocol.test_size=0.25", "protocol.scale=none"]
+    )
     params = settings.special(plan, "dank_boundary")
-    rows, stored, split = table(*make_clowns(n=100)), tmp_path / "t.npz", tmp_path / "clowns.npz"
+    rows, stored, split = (
+        table(*make_clowns(n=100)),
+        tmp_path / "t.npz",
+        tmp_path / "clowns.npz",
+    )
     rows.save(stored)
     drawn = settings.split(plan, "clowns")
     run_script("split", {"table": stored}, {"split": split}, settings=drawn)
@@ -125,7 +139,9 @@ def test_synthetic_table_puts_the_published_error_beside_ours():
     found = import_module("dank_synthetic").table(frame, PUBLISHED).set_index("method")
     assert found.loc["dank", "published"] == 0.004
     held_out = frame[(frame["method"] == "dank") & ~frame["train"]]
-    error = ((held_out["prediction"] - held_out["y"]) ** 2).mean() / held_out["y"].var(ddof=0)
+    error = ((held_out["prediction"] - held_out["y"]) ** 2).mean() / held_out["y"].var(
+        ddof=0
+    )
     assert found.loc["dank", "relative_mse"] == pytest.approx(error)
 
 

@@ -9,7 +9,13 @@ from adakern_bench.data import Table
 from adakern_bench.records.split import load_split, make_splits
 from script import run_script
 
-DEFAULTS = {"kind": "holdout", "repeats": 3, "test_size": 0.5, "n_splits": 4, "stratify": True}
+DEFAULTS = {
+    "kind": "holdout",
+    "repeats": 3,
+    "test_size": 0.5,
+    "n_splits": 4,
+    "stratify": True,
+}
 DEFAULTS |= {"seed": 0, "published": False}
 
 
@@ -24,7 +30,14 @@ def splits(data, **settings):
 
 
 @settings(max_examples=40)
-@example(n=12, kind="holdout", task="classification", stratify=False, test_size=0.6875, seed=76)
+@example(
+    n=12,
+    kind="holdout",
+    task="classification",
+    stratify=False,
+    test_size=0.6875,
+    seed=76,
+)
 @given(
     n=st.integers(12, 90),
     kind=st.sampled_from(["holdout", "kfold", "group-holdout"]),
@@ -49,10 +62,14 @@ def test_invariants(n, kind, task, stratify, test_size, seed):
             assert n - np.ceil(test_size * n) <= np.sum(data.y == 0)
         return
     assert len(found) == (12 if kind == "kfold" else 3)
-    for first in range(0, 12, 4) if kind == "kfold" else ():  # a repeat tests each row once
+    for first in (
+        range(0, 12, 4) if kind == "kfold" else ()
+    ):  # a repeat tests each row once
         tested = np.concatenate([test for _, test in found[first : first + 4]])
         np.testing.assert_array_equal(np.sort(tested), np.arange(n))
-    for (train, test), (again_train, again_test) in zip(found, splits(data, **chosen), strict=True):
+    for (train, test), (again_train, again_test) in zip(
+        found, splits(data, **chosen), strict=True
+    ):
         np.testing.assert_array_equal(train, again_train)
         np.testing.assert_array_equal(test, again_test)
         np.testing.assert_array_equal(np.union1d(train, test), np.arange(n))
@@ -97,7 +114,9 @@ def test_index_file(tmp_path):
     data = table(40)
     data.save(tmp_path / "made.npz")
     out, settings = tmp_path / "split.npz", DEFAULTS | {"code": "x"}
-    run_script("split", {"table": tmp_path / "made.npz"}, {"split": out}, settings=settings)
+    run_script(
+        "split", {"table": tmp_path / "made.npz"}, {"split": out}, settings=settings
+    )
     for repeat, parts in enumerate(splits(data)):
         for stored, part in zip(load_split(out, repeat), parts, strict=True):
             np.testing.assert_array_equal(stored, part)

@@ -37,7 +37,10 @@ def test_a_suite_is_its_sets():
     ("overrides", "message"),
     [
         (["suite=uci12"], "Did you mean 'uci121'"),
-        (["suite=uci121", "suite.entry.files=[]"], "uci121.csv is no table of sets .IndexError"),
+        (
+            ["suite=uci121", "suite.entry.files=[]"],
+            "uci121.csv is no table of sets .IndexError",
+        ),
         (["suite=uci121", "suite.only=[irs]"], "no set 'irs'. Did you mean 'iris'"),
         (["suite=uci121", "dataset=[]", "suite.min_rows=100000"], "nothing to do"),
         (
@@ -45,13 +48,34 @@ def test_a_suite_is_its_sets():
             "svm-rbf on uci121-chess-krvk .28056 rows. needs about",
         ),
         (["dataset=[heart]", "protocol.tuning=both"], "tuning=both needs tuning split"),
-        (["experiment=srbench", "protocol=holdout"], "srbench_blackbox.* of other splits"),
-        (["experiment=srbench", "published=uci121_classifiers"], "results of none of the selected"),
-        (["experiment=srbench", "suite.entry.split_seeds=[1,2]"], "2 seeds are too few"),
-        (["experiment=srbench", f"suite.entry.split_seeds={[7] * 10}"], "1 seeds are too few"),
-        (["experiment=srbench", f"suite.entry.split_seeds={[*range(10)]}"], "other splits than"),
-        (["dataset=[heart]", "protocol=time"], r"dataset\.heart: protocol.kind=time needs time"),
-        (["dataset=[heart]", "protocol=group-holdout"], r"dataset\.heart: .* needs groups"),
+        (
+            ["experiment=srbench", "protocol=holdout"],
+            "srbench_blackbox.* of other splits",
+        ),
+        (
+            ["experiment=srbench", "published=uci121_classifiers"],
+            "results of none of the selected",
+        ),
+        (
+            ["experiment=srbench", "suite.entry.split_seeds=[1,2]"],
+            "2 seeds are too few",
+        ),
+        (
+            ["experiment=srbench", f"suite.entry.split_seeds={[7] * 10}"],
+            "1 seeds are too few",
+        ),
+        (
+            ["experiment=srbench", f"suite.entry.split_seeds={[*range(10)]}"],
+            "other splits than",
+        ),
+        (
+            ["dataset=[heart]", "protocol=time"],
+            r"dataset\.heart: protocol.kind=time needs time",
+        ),
+        (
+            ["dataset=[heart]", "protocol=group-holdout"],
+            r"dataset\.heart: .* needs groups",
+        ),
     ],
 )
 def test_named_before_anything_runs(overrides, message):
@@ -66,7 +90,9 @@ def test_seeds_draw_the_splits_of_train_test_split(tmp_path):
     (tmp_path / "made").mkdir()
     (tmp_path / "made/a.tsv.gz").write_bytes(content)
     file = SourceFile("made/{set}.tsv.gz", sha256=None)
-    template = DatasetEntry("regression", [file], format="csv", separator="\t", header=True)
+    template = DatasetEntry(
+        "regression", [file], format="csv", separator="\t", header=True
+    )
     template.split_seeds = [23654, 15795, 860]
     (tmp_path / "s.csv").write_text(
         f"set,n,d,n_splits,sha256\na,41,1,2,{hashlib.sha256(content).hexdigest()}\n"
@@ -75,21 +101,48 @@ def test_seeds_draw_the_splits_of_train_test_split(tmp_path):
     table = load_table("s-a", entry, cache_dir=tmp_path / "cache", mirror=tmp_path)
 
     assert len(table.published_splits) == 2
-    ignored = {"repeats": 1, "test_size": 0.5, "n_splits": 5, "stratify": True, "seed": 0}
-    splits = make_splits(table, kind="holdout", published=True, max_train_rows=20, **ignored)
+    ignored = {
+        "repeats": 1,
+        "test_size": 0.5,
+        "n_splits": 5,
+        "stratify": True,
+        "seed": 0,
+    }
+    splits = make_splits(
+        table, kind="holdout", published=True, max_train_rows=20, **ignored
+    )
     for seed, (train, test) in zip((23654, 15795), splits, strict=True):
-        theirs = train_test_split(table.X, train_size=0.75, test_size=0.25, random_state=seed)
+        theirs = train_test_split(
+            table.X, train_size=0.75, test_size=0.25, random_state=seed
+        )
         assert sorted(table.X[test].ravel()) == sorted(theirs[1].ravel())
-        assert len(train) == 20 and set(table.X[train].ravel()) <= set(theirs[0].ravel())
+        assert len(train) == 20 and set(table.X[train].ravel()) <= set(
+            theirs[0].ravel()
+        )
 
 
 @pytest.mark.filterwarnings("ignore:method .* is left out")
 @pytest.mark.parametrize(
     ("content", "sha256", "absent", "message"),
     [
-        (b"another file", "55d", [], "its SHA-256 is .* the entry says 55d; the file or"),
-        (b"another file", "55d", [SourceFile("x.csv")], "its SHA-256 is .* the entry says 55d"),
-        (gzip.compress(b"x\ttarget\n1\t2\n2\t\n"), None, [], "target is missing in 1 of 2 rows"),
+        (
+            b"another file",
+            "55d",
+            [],
+            "its SHA-256 is .* the entry says 55d; the file or",
+        ),
+        (
+            b"another file",
+            "55d",
+            [SourceFile("x.csv")],
+            "its SHA-256 is .* the entry says 55d",
+        ),
+        (
+            gzip.compress(b"x\ttarget\n1\t2\n2\t\n"),
+            None,
+            [],
+            "target is missing in 1 of 2 rows",
+        ),
     ],
     ids=["sha256", "sha256-of-one", "target"],
 )
@@ -97,12 +150,18 @@ def test_files_that_are_here_are_read_first(tmp_path, content, sha256, absent, m
     file = tmp_path / "srbench/192_vineyard.tsv.gz"
     file.parent.mkdir()
     file.write_bytes(content)
-    overrides = ["experiment=srbench", f"data.mirror={tmp_path}", "suite.only=[192_vineyard]"]
+    overrides = [
+        "experiment=srbench",
+        f"data.mirror={tmp_path}",
+        "suite.only=[192_vineyard]",
+    ]
     plan = load_plan([*overrides, f"data.cache={tmp_path}", "--allow-outside"])
     files = plan.entry("srbench-192_vineyard").files
     files[0].sha256 = sha256
     files += absent
-    with pytest.raises(ConfigError, match=f"dataset.srbench-192_vineyard: .*{message}") as error:
+    with pytest.raises(
+        ConfigError, match=f"dataset.srbench-192_vineyard: .*{message}"
+    ) as error:
         check_tables(plan)
     assert str(file) in str(error.value)
 
@@ -112,7 +171,9 @@ def test_distributions_draw_between_their_ends():
     grid |= {"c": {"integers": [1, 3]}, "d": {"log_integers": [1, 100]}}
     axes = expand_grid(grid, {})
     rng = np.random.RandomState(0)
-    draws = {k: [axis.rvs(random_state=rng) for _ in range(400)] for k, axis in axes.items()}
+    draws = {
+        k: [axis.rvs(random_state=rng) for _ in range(400)] for k, axis in axes.items()
+    }
     assert min(draws["a"]) >= 2 and max(draws["a"]) <= 3
     assert abs(np.median(np.log10(draws["b"]))) < 0.2
     assert set(draws["c"]) == {1, 2, 3}

@@ -12,16 +12,28 @@ from adakern_bench.report.sweep import plot_sweep, sweep_table
 def records(points, datasets=("heart",), **columns):
     """Two repeats of each point: ``(method, swept, accuracy)``."""
     rows = []
-    for dataset, (method, swept, accuracy), repeat in product(datasets, points, range(2)):
-        row = {"dataset": dataset, "base_dataset": dataset, "method": method, "repeat": repeat}
-        row |= {"base_method": method.partition("@")[0], "test_accuracy": accuracy + 0.1 * repeat}
+    for dataset, (method, swept, accuracy), repeat in product(
+        datasets, points, range(2)
+    ):
+        row = {
+            "dataset": dataset,
+            "base_dataset": dataset,
+            "method": method,
+            "repeat": repeat,
+        }
+        row |= {
+            "base_method": method.partition("@")[0],
+            "test_accuracy": accuracy + 0.1 * repeat,
+        }
         rows.append(row | {f"sweep_{axis}": value for axis, value in swept.items()})
     told = {"task": "classification", "status": "ok", "rank": 3.0}
     return pd.DataFrame(rows).assign(**told | columns)
 
 
 SWEPT = {"svm": 0.6, "0.1": 0.4, "10": 0.5}
-ETA = records([("svm-cv", {}, 0.7), *((f"dank@eta={v}", {"eta": v}, s) for v, s in SWEPT.items())])
+ETA = records(
+    [("svm-cv", {}, 0.7), *((f"dank@eta={v}", {"eta": v}, s) for v, s in SWEPT.items())]
+)
 
 
 def lines(axis):
@@ -59,7 +71,9 @@ def test_failed_solves_are_left_out():
     assert table.loc[("dank", "10"), "n"] == 1
 
 
-@pytest.mark.parametrize(("taus", "scale"), [((0, 0.5), "linear"), ((0, 0.001, 1), "symlog")])
+@pytest.mark.parametrize(
+    ("taus", "scale"), [((0, 0.5), "linear"), ((0, 0.001, 1), "symlog")]
+)
 def test_one_method_on_several_sets_shares_a_panel(taus, scale):
     points = [(f"dank@tau={tau}", {"tau": tau}, 0.5) for tau in taus]
     (axis,) = plot_sweep(records(points, ("heart", "sonar")), x="tau").axes

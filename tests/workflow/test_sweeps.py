@@ -66,8 +66,14 @@ def test_a_point_takes_over_and_says_where_it_is():
 def test_settings_of_one_size_add_to_those_of_the_data_set():
     found = load_plan(["experiment=dank_scaling"])
     for rows, clusters in ((1000, 1), (3000, 3), (49990, 50)):
-        estimator = found.recipe(f"ijcnn1@train_rows={rows}", "dank-decomposed")["estimator"]
-        assert [estimator[name] for name in ("C", "gamma", "n_clusters")] == [32, 2, clusters]
+        estimator = found.recipe(f"ijcnn1@train_rows={rows}", "dank-decomposed")[
+            "estimator"
+        ]
+        assert [estimator[name] for name in ("C", "gamma", "n_clusters")] == [
+            32,
+            2,
+            clusters,
+        ]
 
 
 def test_a_parameter_in_units_of_another_follows_what_a_search_found():

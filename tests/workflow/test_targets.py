@@ -11,7 +11,10 @@ def test_a_record_as_a_target_makes_what_it_needs_and_nothing_else(project):
     # It can be understood alone.
     assert record["estimator"] == "sklearn.svm.SVC"
     assert record["preparation"]["scale"] == "unit"
-    assert (record["protocol"]["kind"], record["protocol"]["test_size"]) == ("holdout", 0.5)
+    assert (record["protocol"]["kind"], record["protocol"]["test_size"]) == (
+        "holdout",
+        0.5,
+    )
     assert set(record["search"]["grid"]) == {"C", "gamma"}
     assert (record["search"]["folds"], record["search"]["step"]) == (2, 5)
     assert record["machine"]["cores"] >= 1 and record["machine"]["processor"]

@@ -44,7 +44,9 @@ def test_a_kill_while_the_tables_are_made(tmp_path):
     assert database.exists()
 
 
-def runs_of(uri, experiment="demo", view=ViewType.ACTIVE_ONLY, kinds=("solve", "summary")):
+def runs_of(
+    uri, experiment="demo", view=ViewType.ACTIVE_ONLY, kinds=("solve", "summary")
+):
     client = MlflowClient(uri)
     found = client.get_experiment_by_name(experiment)
     runs = client.search_runs([found.experiment_id], run_view_type=view)
@@ -67,7 +69,9 @@ def artifacts_of(uri, run, folder):
     client, number = MlflowClient(uri), run.info.run_id
     names = [file.path for file in client.list_artifacts(number)]
     paths = [client.download_artifacts(number, name, str(folder)) for name in names]
-    return {n: Path(path).read_text("utf-8") for n, path in zip(names, paths, strict=True)}
+    return {
+        n: Path(path).read_text("utf-8") for n, path in zip(names, paths, strict=True)
+    }
 
 
 def test_a_run_says_what_its_record_says(uri, log, tmp_path):
@@ -77,10 +81,18 @@ def test_a_run_says_what_its_record_says(uri, log, tmp_path):
     log([record], config="name: demo\n")
     (run,) = runs_of(uri)
     assert run.info.status == "FINISHED"
-    params = {"C": "2.0", "eta": "svm", "deep": '{"b": 1}', "n_train": "60", "seed": "7"}
+    params = {
+        "C": "2.0",
+        "eta": "svm",
+        "deep": '{"b": 1}',
+        "n_train": "60",
+        "seed": "7",
+    }
     assert params.items() <= run.data.params.items()
     scores = record["metrics"]
-    expected = {f"{part}/{name}": scores[part][name] for part in scores for name in scores[part]}
+    expected = {
+        f"{part}/{name}": scores[part][name] for part in scores for name in scores[part]
+    }
     expected |= {"time/fit_seconds": record["fit_seconds"], "work/rank": 5}
     expected |= {"work/peak_memory_bytes": record["peak_memory_bytes"]}
     for name, value in expected.items():
@@ -90,9 +102,14 @@ def test_a_run_says_what_its_record_says(uri, log, tmp_path):
         assert run.data.tags[name] == record[name]
     assert run.info.start_time == 1_700_000_000_000
     solved = 12 + record["fit_seconds"] + record["predict_seconds"]
-    assert run.info.end_time - run.info.start_time == pytest.approx(1000 * solved, abs=2)
+    assert run.info.end_time - run.info.start_time == pytest.approx(
+        1000 * solved, abs=2
+    )
     (used,) = run.inputs.dataset_inputs
-    assert used.dataset.name == "heart: 100 rows, 13 features" and used.dataset.digest == "def"
+    assert (
+        used.dataset.name == "heart: 100 rows, 13 features"
+        and used.dataset.digest == "def"
+    )
     artifacts = artifacts_of(uri, run, tmp_path)
     assert artifacts.keys() == {"record.json", "config.yaml"}
     assert json.loads(artifacts["record.json"]) == record
@@ -112,7 +129,9 @@ def test_a_folder_that_was_moved_is_logged_anew(tmp_path, schema):
 
 
 def test_repeats_stand_below_a_run_of_their_method(uri, log, tmp_path):
-    config = yaml.safe_dump({"method": {"dank": {"description": "DANK", "reference": "JMLR"}}})
+    config = yaml.safe_dump(
+        {"method": {"dank": {"description": "DANK", "reference": "JMLR"}}}
+    )
     log(RECORDS, config=config)
     cells, below = cells_of(uri)
     means = {}
@@ -130,7 +149,9 @@ def test_repeats_stand_below_a_run_of_their_method(uri, log, tmp_path):
     assert len(tags["mlflow.source.git.commit"]) == 40
     artifacts = artifacts_of(uri, cells["dank"], tmp_path)
     assert artifacts.keys() == {"repeats.csv", "scores.svg"}
-    assert all(f">{shown}<" in artifacts["scores.svg"] for shown in ("heart", "dank", "svm-cv"))
+    assert all(
+        f">{shown}<" in artifacts["scores.svg"] for shown in ("heart", "dank", "svm-cv")
+    )
     # A new repeat makes the mean another one; all repeats move below the new run.
     log([*RECORDS, make_record(method="dank", repeat=2)], config=config)
     _, below = cells_of(uri)
@@ -144,7 +165,9 @@ def test_only_what_is_new_or_changed_is_written(uri, log):
     assert {run.info.run_id for run in runs_of(uri)} == before
     changed = [RECORDS[0] | {"fit_seconds": 99.0}, *RECORDS[1:]]
     assert log(changed) == (2, 4, 2), "the run of the repeat and that of its method"
-    assert sorted(run.data.metrics["time/fit_seconds"] for run in runs_of(uri))[-1] == 99.0
+    assert (
+        sorted(run.data.metrics["time/fit_seconds"] for run in runs_of(uri))[-1] == 99.0
+    )
     # And back: the first record is logged anew, not taken from the deleted run.
     assert log(RECORDS) == (2, 4, 2)
     others = [make_record("sonar", "dank", k) for k in (0, 1)]
@@ -183,7 +206,11 @@ def test_a_run_cut_short_is_written_again(uri, log, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             log(RECORDS[:1])
     cut = runs_of(uri, kinds=["method", "solve"])
-    assert [run.info.status for run in cut] == ["RUNNING"] and log(RECORDS[:1]) == (2, 0, 1)
+    assert [run.info.status for run in cut] == ["RUNNING"] and log(RECORDS[:1]) == (
+        2,
+        0,
+        1,
+    )
     assert [run.info.status for run in runs_of(uri)] == ["FINISHED"]
 
 
@@ -197,7 +224,11 @@ def test_more_than_mlflow_takes_in_one_call(uri, log):
 
 def test_the_summary_run_has_the_figures_and_is_one(uri, log, tmp_path):
     figure = tmp_path / "a.svg"
-    for text, expected in (("<svg/>", (1, 0, 0)), ("<svg/>", (0, 1, 0)), ("<svg>2", (1, 0, 1))):
+    for text, expected in (
+        ("<svg/>", (1, 0, 0)),
+        ("<svg/>", (0, 1, 0)),
+        ("<svg>2", (1, 0, 1)),
+    ):
         figure.write_text(text)
         assert log([], summary={"figures/a.svg": figure}) == expected
     log(RECORDS, prune=True)
@@ -213,7 +244,9 @@ def test_a_swept_method_has_a_name_that_mlflow_takes(uri, tmp_path):
     assert track(results, tracking_uri=uri).written == 4
 
 
-def test_rebuild_makes_mlflow_say_what_the_files_say(uri, tmp_path, capsys, monkeypatch):
+def test_rebuild_makes_mlflow_say_what_the_files_say(
+    uri, tmp_path, capsys, monkeypatch
+):
     results = tmp_path / "results" / "demo"
     write_records(results, RECORDS)
     (results / "summary.csv").write_text("task\n")

@@ -51,11 +51,15 @@ def test_mlflow_ui_shows_the_runs_over_rest(ui):
     shown = {}
     for run in rest_runs(address):
         tags = told(run, "tags")
-        shown[tags["dataset"], tags["method"], int(tags["repeat"])] = told(run, "metrics")
+        shown[tags["dataset"], tags["method"], int(tags["repeat"])] = told(
+            run, "metrics"
+        )
     assert len(shown) == len(records)
     for record in records:
         metrics = shown[record["dataset"], record["method"], record["repeat"]]
-        assert metrics["test/accuracy"] == pytest.approx(record["metrics"]["test"]["accuracy"])
+        assert metrics["test/accuracy"] == pytest.approx(
+            record["metrics"]["test"]["accuracy"]
+        )
 
     # The server serves the artifacts that lie beside the database.
     run_id = rest_runs(address)[0]["info"]["run_id"]
@@ -74,14 +78,18 @@ def test_mlflow_ui_shows_the_runs_over_rest(ui):
 
 
 def test_the_pages_open_on_the_runs(ui, browser):
-    """The link that is printed leads to the runs, with the main score in sight, best first."""
+    """The link that is printed leads to the runs, with the main score in sight, best
+    first.
+    """
     uri, address = ui
     records = [make_record(method=m, experiment="seen") for m in ("svm-cv", "dank")]
     log_records(records, experiment="seen", tracking_uri=uri)
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.set_default_timeout(180_000)
     page.goto(runs_page(address, experiment_id("seen", uri)))
-    scores = {f"heart / {r['method']}": r["metrics"]["test"]["accuracy"] for r in records}
+    scores = {
+        f"heart / {r['method']}": r["metrics"]["test"]["accuracy"] for r in records
+    }
     places = []
     for name in sorted(scores, key=scores.get, reverse=True):
         row = page.get_by_text(name).first

@@ -15,7 +15,8 @@ def variant(*overrides):
 
 
 @pytest.mark.parametrize(
-    "overrides", [(), ("jobs.threads=2", "title=x", "data.mirror=x"), ("~figures.rank",)]
+    "overrides",
+    [(), ("jobs.threads=2", "title=x", "data.mirror=x"), ("~figures.rank",)],
 )
 def test_what_changes_no_number_keeps_the_folder(overrides):
     found = variant(*overrides)

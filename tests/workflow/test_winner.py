@@ -36,7 +36,9 @@ def table(request, rng):
 )
 def test_importances_dependences_and_columns_that_give_the_target_away(table):
     kind = "Classifier" if table.task == "classification" else "Regressor"
-    settings = SETTINGS | {"estimator": {"_target_": f"{FOREST}{kind}", "n_estimators": 30}}
+    settings = SETTINGS | {
+        "estimator": {"_target_": f"{FOREST}{kind}", "n_estimators": 30}
+    }
     rows = np.arange(200)
     figure, columns = explain("forest", table, rows[:140], rows[140:], settings, {}, 0)
     figure.draw_without_rendering()
@@ -74,13 +76,17 @@ def test_the_flagship_is_calibrated_on_the_most_frequent_classes():
 def test_a_table_of_many_columns_is_bounded(tmp_path, rng):
     X = rng.normal(size=(150, 300))
     names, y = [f"x{i}" for i in range(300)], X[:, 7] + 0.1 * rng.normal(size=150)
-    table = Table(X, y, "my-wide", "regression", names, kinds=dict.fromkeys(names, "numeric"))
+    table = Table(
+        X, y, "my-wide", "regression", names, kinds=dict.fromkeys(names, "numeric")
+    )
     estimator = {"_target_": "sklearn.linear_model.Ridge", "alpha": 1.0}
     settings, rows = SETTINGS | {"estimator": estimator}, np.arange(150)
     table.save(tmp_path / "t.npz")
     save_splits(tmp_path / "s.npz", [(rows[:100], rows[100:])])
     out = tmp_path / "f.svg", tmp_path / "c.csv"
-    explain_files("ridge", tmp_path / "t.npz", tmp_path / "s.npz", *out, settings, {}, 0)
+    explain_files(
+        "ridge", tmp_path / "t.npz", tmp_path / "s.npz", *out, settings, {}, 0
+    )
     columns = pd.read_csv(out[1])
     assert len(columns) == MOST_COLUMNS and columns["column"][0] == "x7"
     assert out[0].read_text().count("<svg") == 1

@@ -4,7 +4,9 @@ import sys
 
 
 def _excepthook(kind, error, trace, before=sys.excepthook):
-    """No traceback of an interrupt: it may meet a job that is still importing, before its log."""
+    """No traceback of an interrupt: it may meet a job that is still importing, before
+    its log.
+    """
     if not issubclass(kind, KeyboardInterrupt):
         before(kind, error, trace)
 

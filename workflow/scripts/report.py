@@ -16,7 +16,9 @@ with job(snakemake):
     tables = [Table.load(path) for path in files.tables]
     config = yaml.safe_load(Path(files.config).read_text(encoding="utf-8"))
     classes = {t.name: t.y for t in tables if t.task == "classification"}
-    shares = {n: np.unique(y, return_counts=True)[1] / len(y) for n, y in classes.items()}
+    shares = {
+        n: np.unique(y, return_counts=True)[1] / len(y) for n, y in classes.items()
+    }
     report(
         Path(snakemake.output.report).parent,
         config,

@@ -16,7 +16,12 @@ with job(snakemake):
     before = {repeat: handed_over.get(repeat, NOT_SEARCHED) for repeat in repeats}
     tasks = {
         repeat: partial(
-            search_repeat, files.table, files.split, settings, before[repeat]["best_params"], repeat
+            search_repeat,
+            files.table,
+            files.split,
+            settings,
+            before[repeat]["best_params"],
+            repeat,
         )
         for repeat in repeats
         if before[repeat]["status"] == "ok"

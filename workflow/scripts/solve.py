@@ -20,17 +20,23 @@ with job(snakemake):
         Path(models).mkdir(parents=True, exist_ok=True)
         import adakern_bench.records.models  # noqa: F401 - before the children need it
     with suppress(Exception):  # what is wrong with it, each fit will say
-        estimator_class(settings["estimator"]["_target_"])  # imported once, before the forks
+        estimator_class(
+            settings["estimator"]["_target_"]
+        )  # imported once, before the forks
     searched = by_repeat(files.search)
     outcomes, tasks = {}, {}
     for repeat in repeats_of(snakemake.output.record):
         found = searched.setdefault(repeat, NOT_SEARCHED)
         if found["status"] != "ok":
-            outcomes[repeat] = Outcome(found["status"], reason=f"search: {found['reason']}")
+            outcomes[repeat] = Outcome(
+                found["status"], reason=f"search: {found['reason']}"
+            )
             continue
         keep = Path(models, str(repeat)) if models else None
         best = found["best_params"]
-        tasks[repeat] = partial(solve_one, files.table, files.split, settings, best, repeat, keep)
+        tasks[repeat] = partial(
+            solve_one, files.table, files.split, settings, best, repeat, keep
+        )
     outcomes |= run_each(tasks, **snakemake.params.limits)
     records = [
         record_of(settings, repeat, searched[repeat], outcomes[repeat])

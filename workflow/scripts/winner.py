@@ -27,7 +27,9 @@ with job(snakemake):
     outcome = run_each({repeat: task}, **snakemake.params.limits)[repeat]
     if outcome.status != "ok":  # the comparison stands without it
         figure = Figure(figsize=(10.5, 1))
-        figure.text(0.01, 0.5, f"{method} was not fitted again: {outcome.reason}", fontsize=9)
+        figure.text(
+            0.01, 0.5, f"{method} was not fitted again: {outcome.reason}", fontsize=9
+        )
         save_svg(figure, output.figure)
         with atomic_path(output.table) as path:
             pd.DataFrame(columns=["column", "hint"]).to_csv(path, index=False)

@@ -7,7 +7,9 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 #: Where in a file an error arose, beside its message.
-WHERE = re.compile(r"^(WorkflowError in file|  File |RuleException|Called|Command ).*\n?")
+WHERE = re.compile(
+    r"^(WorkflowError in file|  File |RuleException|Called|Command ).*\n?"
+)
 
 
 class LogHandler(LogHandlerBase):

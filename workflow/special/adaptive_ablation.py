@@ -104,14 +104,27 @@ def table(frame):
         values = np.log(values) if relative else values
         for without in values.columns.drop(WHOLE):
             whole, rest = values[[WHOLE, without]].dropna().to_numpy().T
-            found = compare_over_sets(rest, whole, greater_is_better=GREATER_IS_BETTER[metric])
+            found = compare_over_sets(
+                rest, whole, greater_is_better=GREATER_IS_BETTER[metric]
+            )
             means = np.array([whole.mean(), rest.mean()])
             means = np.exp(means) if relative else means
             counts = (found.n_datasets, *means, found.better, found.worse, found.pvalue)
             rows.append((metric, without, *counts))
-    names = ["metric", "without", "n_datasets", "whole", "rest", "better", "worse", "p_value"]
+    names = [
+        "metric",
+        "without",
+        "n_datasets",
+        "whole",
+        "rest",
+        "better",
+        "worse",
+        "p_value",
+    ]
     rows = pd.DataFrame(rows, columns=names)
-    return rows.assign(holm_p_value=rows.groupby("metric")["p_value"].transform(holm_correction))
+    return rows.assign(
+        holm_p_value=rows.groupby("metric")["p_value"].transform(holm_correction)
+    )
 
 
 def plot(frame):
@@ -126,7 +139,12 @@ def plot(frame):
         for sure, style in ((True, "C3o"), (False, "C7o")):
             here = rows[(rows["holm_p_value"] < 0.05) == sure]
             label = "p < 0.05 after Holm" if sure else "else"
-            ax.plot(sign * (here["rest"] - here["whole"]), here["without"], style, label=label)
+            ax.plot(
+                sign * (here["rest"] - here["whole"]),
+                here["without"],
+                style,
+                label=label,
+            )
         ax.invert_yaxis()
         ax.set_title(f"{metric}: worse without, by")
     figure.axes[0].legend(fontsize=8)

@@ -41,7 +41,11 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
         }
         moved = np.linalg.norm(whole["F"] - part["F"])
         loss = abs(_h(K, whole, dual, eta) - _h(K, part, dual, eta))
-        found = {"objective": loss, "coefficients": ((alpha - other) ** 2).sum(), "factor": moved}
+        found = {
+            "objective": loss,
+            "coefficients": ((alpha - other) ** 2).sum(),
+            "factor": moved,
+        }
         for quantity, measured in found.items():
             measures = {"measured": measured, "bound": predicted[quantity]}
             records.append(facts | {"quantity": quantity} | measures)
@@ -50,7 +54,9 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
 
 def _solve_on(K, y, C, eta):
     """DANK without intercept and nuclear norm on a Gram matrix: d and F."""
-    model = DANKClassifier(C=C, kernel="precomputed", eta=eta, tau=0.0, fit_intercept=False)
+    model = DANKClassifier(
+        C=C, kernel="precomputed", eta=eta, tau=0.0, fit_intercept=False
+    )
     fit_quietly(model, K, y)
     d = np.zeros(len(K))
     d[model.support_] = model.dual_coef_[0]

@@ -41,7 +41,11 @@ def table(frame, *, near=1e-4):
     best = frame.groupby("dataset")["objective"].transform("max")
     close = frame[best - frame["objective"] <= near * best.abs()]
     groups = frame.groupby(["dataset", "method"], sort=False)
-    last = groups[["seconds", "objective", "gap"]].last().rename(columns={"gap": "relative_gap"})
+    last = (
+        groups[["seconds", "objective", "gap"]]
+        .last()
+        .rename(columns={"gap": "relative_gap"})
+    )
     last.insert(0, "iterations", groups.size())
     first = close.groupby(["dataset", "method"])[["iteration", "seconds"]].first()
     first.columns = ["iterations_to_near", "seconds_to_near"]

@@ -28,7 +28,9 @@ def compute(data, seed, *, multiples=(None,), epsilon=0.01):
         prediction = data.restore(model.predict(X))
         error = 1 - r2_score(y[~train], prediction[~train])
         facts = {"relative_mse": error, "rank": getattr(model, "rank_", np.nan)}
-        frames.append(rows.assign(method=name, prediction=prediction, train=train, **facts))
+        frames.append(
+            rows.assign(method=name, prediction=prediction, train=train, **facts)
+        )
     return pd.concat(frames, ignore_index=True)
 
 

@@ -25,7 +25,9 @@ def compute(data, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15):
     frames = []
     for multiple, solver in product(multiples, ("admm", "exact")):
         reg = multiple * svm.C**2
-        model = KNPLClassifier(C=svm.C, gamma=svm.gamma, reg=reg, solver=solver, **rounds)
+        model = KNPLClassifier(
+            C=svm.C, gamma=svm.gamma, reg=reg, solver=solver, **rounds
+        )
         history = fit_quietly(model, X, y).history_
         # Less the constant reg n^2 that the layer G = 11' costs.
         objective = np.array(history["objective"]) - reg * len(y) ** 2

@@ -34,15 +34,22 @@ def curves(records):
 
 
 def plot(records):
-    """Criterion against gamma, a panel for each data set and a line for each sampler."""
+    """Criterion against gamma, a panel for each data set and a line for
+    each sampler."""
     return plot_lines(curves(records), "gamma", "criterion", "sampling")
 
 
 def with_distance(records):
     """The runs that finished, with their mean distance to the exact criterion."""
     points, keys = curves(records), ["dataset", "sampling", "repeat"]
-    distance = (points["criterion"] - points["exact"]).groupby([points[k] for k in keys]).mean()
-    runs = records[records["status"] == "ok"].rename(columns={"sweep_sampling": "sampling"})
+    distance = (
+        (points["criterion"] - points["exact"])
+        .groupby([points[k] for k in keys])
+        .mean()
+    )
+    runs = records[records["status"] == "ok"].rename(
+        columns={"sweep_sampling": "sampling"}
+    )
     return runs.join(distance.rename("test_distance"), on=keys)
 
 
@@ -51,7 +58,9 @@ def summary(records):
     runs, keys = with_distance(records), ["dataset", "repeat"]
     selected = runs["extra_selected_gamma"]
     exact = runs[runs["sampling"] == "exact"].set_index(keys)["extra_selected_gamma"]
-    runs["same_gamma"] = selected == runs.join(exact.rename("exact_gamma"), on=keys)["exact_gamma"]
+    runs["same_gamma"] = (
+        selected == runs.join(exact.rename("exact_gamma"), on=keys)["exact_gamma"]
+    )
     groups = runs.groupby(["dataset", "sampling"], sort=False)
     table = groups.agg(
         distance=("test_distance", "mean"),
@@ -66,13 +75,16 @@ def summary(records):
 
 
 def paired_tests(records):
-    """The two criterion-driven samplers against every other, by the one rule of this project.
+    """The two criterion-driven samplers against every other, by the one rule of this
+    project.
 
     Holm's correction is over all pairs of samplers on a data set; `winner` is blank
     where the corrected t-test after it does not reject.
     """
     runs = with_distance(records)
     runs = runs.assign(method=runs["sampling"])
-    tests = pd.concat([compare_pairs(runs, metric) for metric in ("distance", "accuracy")])
+    tests = pd.concat(
+        [compare_pairs(runs, metric) for metric in ("distance", "accuracy")]
+    )
     theirs = tests[["method_a", "method_b"]].isin(CRITERION_DRIVEN).any(axis=1)
     return tests[theirs].drop(columns=["task", "significant", "note"])

@@ -9,14 +9,19 @@ from adakern_bench.report.figures import grid
 def over_plane(models, matrix, data, n_grid):
     """Decision values on the rows and on a grid of the unit square, and a matrix.
 
-    The matrix is over the training rows, sorted by class; a row of the frame is an entry.
+    The matrix is over the training rows, sorted by class; a row of the frame is an
+    entry.
     """
     ticks = np.linspace(-0.1, 1.1, n_grid)
     square = np.column_stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
     positive = np.unique(data.y_train)[1]
     order = np.argsort(data.y_train, kind="stable")
     i, j = np.indices(matrix.shape)
-    entries = {"x": i.ravel(), "y": j.ravel(), "entry": matrix[np.ix_(order, order)].ravel()}
+    entries = {
+        "x": i.ravel(),
+        "y": j.ravel(),
+        "entry": matrix[np.ix_(order, order)].ravel(),
+    }
     frames = [pd.DataFrame({"kind": "matrix"} | entries)]
     for kind, rows, labels in (
         ("train", data.X_train, 1.0 * (data.y_train == positive)),
@@ -30,7 +35,9 @@ def over_plane(models, matrix, data, n_grid):
 
 
 def table_of_accuracies(frame, keys, models):
-    """Share of the training and test rows on the right side of each boundary, by the `keys`."""
+    """Share of the training and test rows on the right side of each boundary, by the
+    `keys`.
+    """
     rows = []
     for names, part in frame.groupby(keys, sort=False):
         parts = {kind: part[part["kind"] == kind] for kind in ("train", "test")}
@@ -44,7 +51,9 @@ def table_of_accuracies(frame, keys, models):
 
 
 def plot_boundaries(frame, keys, styles, matrix_title):
-    """For each value of the `keys` the boundaries over the training rows, and the matrix."""
+    """For each value of the `keys` the boundaries over the training rows, and the
+    matrix.
+    """
     groups = frame.groupby(keys, sort=False)
     figure, axes = grid(len(groups), 2, 5.0, 3.8)
     lines = ", ".join(f"{style} {model}" for model, style in styles.items())
@@ -56,7 +65,9 @@ def plot_boundaries(frame, keys, styles, matrix_title):
             plane.tricontour(square["x"], square["y"], square[model], **line)
         shown = [f"{key} = {name}" for key, name in zip(keys, names, strict=True)]
         plane.set_title(f"{', '.join(shown)} ({lines})")
-        matrix = part[part["kind"] == "matrix"].pivot(index="x", columns="y", values="entry")
+        matrix = part[part["kind"] == "matrix"].pivot(
+            index="x", columns="y", values="entry"
+        )
         figure.colorbar(heat.imshow(matrix, cmap="viridis"), ax=heat)
         heat.grid(visible=False)
         heat.set_title(f"{matrix_title}, training rows by class")

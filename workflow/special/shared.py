@@ -7,7 +7,10 @@ from sklearn.model_selection import GridSearchCV
 
 #: sigma and C in 2^-5, ..., 2^5, every other point, as for the experiments' SVM.
 POWERS = range(-5, 6, 2)
-GRID = {"C": [2.0**power for power in POWERS], "gamma": [1 / (2 * 4.0**power) for power in POWERS]}
+GRID = {
+    "C": [2.0**power for power in POWERS],
+    "gamma": [1 / (2 * 4.0**power) for power in POWERS],
+}
 
 
 def tuned(svm, X, y):

@@ -1,16 +1,21 @@
 """One policy for the arrays that users pass.
 
-NumPy arrays, and what becomes one (lists, tables), go through scikit-learn's checks. PyTorch
-tensors and other arrays of the Python array API stay in their library and on their device, whether
-or not scikit-learn's ``array_api_dispatch`` is on; what an estimator predicts is of the kind of the
-rows. Targets and labels become NumPy arrays.
+NumPy arrays, and what becomes one (lists, tables), go through scikit-learn's checks.
+PyTorch tensors and other arrays of the Python array API stay in their library and on
+their device, whether or not scikit-learn's ``array_api_dispatch`` is on; what an
+estimator predicts is of the kind of the rows. Targets and labels become NumPy arrays.
 """
 
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array, is_torch_array
+from array_api_compat import (
+    array_namespace,
+    is_array_api_obj,
+    is_numpy_array,
+    is_torch_array,
+)
 from array_api_compat import device as device_of
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_n_features, assert_all_finite
@@ -23,7 +28,9 @@ _DEVICE: ContextVar = ContextVar("device", default=None)
 
 @contextmanager
 def device_context(X):
-    """A context in which :func:`to_device` puts arrays beside PyTorch's X, in double precision."""
+    """A context in which :func:`to_device` puts arrays beside PyTorch's X, in double
+    precision.
+    """
     like = None
     if is_torch_array(X):
         xp = array_namespace(X)
@@ -69,7 +76,9 @@ def asarray_like(array, like):
 
 
 def output_like(output, X):
-    """The output of an estimator, in X's library and on its device; text stays in NumPy."""
+    """The output of an estimator, in X's library and on its device; text stays in
+    NumPy.
+    """
     if not _is_foreign(X) or output.dtype.kind in "OSU":
         return output
     return array_namespace(X).asarray(output, device=device_of(X))
@@ -86,7 +95,9 @@ def validate_arrays(estimator, X, y="no_validation", *, y_numeric=False):
         return validation.validate_data(estimator, X, reset=False, dtype=floating)
     # A tensor of labels beside a NumPy array of rows is one more thing to take.
     y = from_foreign(y)
-    X, y = validation.validate_data(estimator, X, y, dtype=floating, y_numeric=y_numeric)
+    X, y = validation.validate_data(
+        estimator, X, y, dtype=floating, y_numeric=y_numeric
+    )
     return X, np.asarray(y, dtype=np.float64) if y_numeric else y
 
 

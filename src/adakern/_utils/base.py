@@ -9,7 +9,9 @@ from adakern._utils.arrays import as_numpy, output_like
 
 
 class ScoreClassifierMixin(ClassifierMixin):
-    """A classifier whose ``decision_function`` decides: its sign, or the greatest score."""
+    """A classifier whose ``decision_function`` decides: its sign, or the greatest
+    score.
+    """
 
     def predict(self, X: ArrayLike) -> Any:
         """The class of each row of X, shape (n,).

@@ -21,5 +21,7 @@ def row_blocks(n_rows, bytes_per_row, budget=BLOCK_BYTES):
 
 def by_row_blocks(function, X, bytes_per_row, budget=BLOCK_BYTES):
     """``function`` of all rows of X, computed block by block."""
-    blocks = [function(X[rows, :]) for rows in row_blocks(X.shape[0], bytes_per_row, budget)]
+    blocks = [
+        function(X[rows, :]) for rows in row_blocks(X.shape[0], bytes_per_row, budget)
+    ]
     return array_namespace(*blocks).concat(blocks)

@@ -25,5 +25,6 @@ SHARED = {
 
 
 def constraints(*shared, **own):
-    """Constraints of an estimator's parameters: shared ones by name, its own in full."""
+    """Constraints of an estimator's parameters: shared ones by name, its
+    own in full."""
     return {name: SHARED[name] for name in shared} | own

@@ -9,14 +9,17 @@ from pathlib import Path
 
 @contextmanager
 def atomic_path(path):
-    """A temporary path that takes the place of ``path``, whole, when the block succeeds.
+    """A temporary path that takes the place of ``path``, whole, when the block
+    succeeds.
 
-    It lies in the same folder, since a rename is atomic only there, and keeps the suffix, since
-    writers look at it.
+    It lies in the same folder, since a rename is atomic only there, and keeps the
+    suffix, since writers look at it.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=path.suffix, dir=path.parent)
+    handle, name = tempfile.mkstemp(
+        prefix=f".{path.name}-", suffix=path.suffix, dir=path.parent
+    )
     os.close(handle)
     temporary = Path(name)
     try:
@@ -47,7 +50,11 @@ def plain(value):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
         return [plain(item) for item in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    return (
+        value
+        if value is None or isinstance(value, bool | int | float | str)
+        else str(value)
+    )
 
 
 def read_json(path):
@@ -55,4 +62,6 @@ def read_json(path):
     try:
         return json.loads(Path(path).read_text())
     except json.JSONDecodeError as error:
-        raise ValueError(f"{path} is not valid JSON ({error}); delete it and run again") from None
+        raise ValueError(
+            f"{path} is not valid JSON ({error}); delete it and run again"
+        ) from None

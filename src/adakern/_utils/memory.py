@@ -14,7 +14,8 @@ def require_memory(n_bytes, purpose, way_out):
         enough = False
     if not enough:
         raise MemoryError(
-            f"{purpose} needs {n_bytes / 1e9:.1f} GB, which this machine does not have; {way_out}"
+            f"{purpose} needs {n_bytes / 1e9:.1f} GB, which this machine does not "
+            f"have; {way_out}"
         )
 
 

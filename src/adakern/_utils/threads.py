@@ -22,10 +22,12 @@ def one_thread(kind=None):
 
 
 def one_blas_thread(size, largest=SMALL_SYSTEM):
-    """A context in which all linear algebra runs on one thread where steps are small and many.
+    """A context in which all linear algebra runs on one thread where steps are small
+    and many.
 
-    NumPy's wheel and SciPy's bring a BLAS each, whose waiting threads take the processor from the
-    other: on two cores fits that go back and forth took 2 to 7 times as long.
+    NumPy's wheel and SciPy's bring a BLAS each, whose waiting threads take the
+    processor from the other: on two cores fits that go back and forth took 2 to 7 times
+    as long.
     """
     return nullcontext() if size > largest else one_thread("blas")
 
@@ -37,7 +39,9 @@ def blas_threads():
 
 
 def map_in_threads(function, items):
-    """``function`` of every item, in as many threads as linear algebra has, which then has one."""
+    """``function`` of every item, in as many threads as linear algebra has, which then
+    has one.
+    """
     n_threads = blas_threads()
     # The limit is the whole process's. Of two that overlap, the second would find one
     # thread when it begins, and restore that when it ends.
@@ -46,7 +50,9 @@ def map_in_threads(function, items):
     try:
         with one_thread("blas"), ThreadPoolExecutor(n_threads) as threads:
             contexts = [copy_context() for _ in items]
-            return list(threads.map(lambda own, item: own.run(function, item), contexts, items))
+            return list(
+                threads.map(lambda own, item: own.run(function, item), contexts, items)
+            )
     finally:
         _MAPPING.release()
 

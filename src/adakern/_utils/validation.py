@@ -1,7 +1,8 @@
 """What every estimator asks of its input and promises of its output.
 
-scikit-learn's own checks, and a scale that floating-point numbers can compute with: beyond it
-squares overflow or vanish, and what comes out is NaN, a bare internal error or a loop without end.
+scikit-learn's own checks, and a scale that floating-point numbers can compute with:
+beyond it squares overflow or vanish, and what comes out is NaN, a bare internal error
+or a loop without end.
 """
 
 import numpy as np
@@ -22,7 +23,9 @@ def validate_data(estimator, /, X="no_validation", y="no_validation", **options)
 
     A NumPy array comes back in row order, since the last digits of sums depend on it.
     """
-    checked = sklearn.utils.validation.validate_data(estimator, X, y, **{"order": "C"} | options)
+    checked = sklearn.utils.validation.validate_data(
+        estimator, X, y, **{"order": "C"} | options
+    )
     fitting = options.get("reset", True)
     X, y = checked if isinstance(checked, tuple) else (checked, None)
     check_scale("X", X, fitting)
@@ -49,9 +52,12 @@ def check_scale(name, values, fitting):
     if not largest <= limit:
         raise ValueError(
             f"{name} holds {largest:.3g}; at most {limit:g} can be computed with in "
-            f"{values.dtype}. Scale it, with sklearn.preprocessing.StandardScaler for instance"
+            f"{values.dtype}. Scale it, with sklearn.preprocessing.StandardScaler for "
+            "instance"
         )
-    spread = float(xp.max(xp.maximum(highest - values[0, ...], values[0, ...] - lowest)))
+    spread = float(
+        xp.max(xp.maximum(highest - values[0, ...], values[0, ...] - lowest))
+    )
     if fitting and 0 < spread < SMALLEST:
         raise ValueError(
             f"the values of {name} differ by at most {spread:.3g}, whose square "
@@ -66,7 +72,8 @@ def check_parameters(estimator):
         number = isinstance(value, int | float | np.number)
         if number and value and not SMALLEST <= abs(value) <= LARGEST:
             raise ValueError(
-                f"{name}={value:.3g} of {type(estimator).__name__} cannot be computed with; sizes "
+                f"{name}={value:.3g} of {type(estimator).__name__} cannot be computed "
+                "with; sizes "
                 f"from {SMALLEST:g} to {LARGEST:g} can, and 0 where it is allowed"
             )
 
@@ -75,12 +82,15 @@ def check_square(K):
     """Refuse a Gram matrix of training rows that is not square."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
-            f"a kernel of training rows must be a square matrix, got shape {tuple(K.shape)}"
+            "a kernel of training rows must be a square matrix, got shape "
+            f"{tuple(K.shape)}"
         )
 
 
 def check_gram_matrix(estimator, X):
-    """Refuse training rows that should be a Gram matrix, square and symmetric, and are not."""
+    """Refuse training rows that should be a Gram matrix, square and symmetric, and are
+    not.
+    """
     if not get_tags(estimator).input_tags.pairwise:
         return
     check_square(X)

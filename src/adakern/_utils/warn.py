@@ -16,9 +16,16 @@ def warn_user(message, category=UserWarning):
 
 
 def warn_unconverged(estimator, left, limit="max_iter", value=None):
-    """Warn that an iteration was cut off by this parameter or its default, with what is left."""
-    from sklearn.exceptions import ConvergenceWarning  # what only plans does without scikit-learn
+    """Warn that an iteration was cut off by this parameter or its default, with what is
+    left.
+    """
+    from sklearn.exceptions import (
+        ConvergenceWarning,
+    )  # what only plans does without scikit-learn
 
     name, value = type(estimator).__name__, value or getattr(estimator, limit)
     way_out = f"raise {limit}" + " or tol" * hasattr(estimator, "tol")
-    warn_user(f"{name} stopped, with {limit}={value}, at {left}; {way_out}", ConvergenceWarning)
+    warn_user(
+        f"{name} stopped, with {limit}={value}, at {left}; {way_out}",
+        ConvergenceWarning,
+    )

@@ -7,14 +7,29 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import check_array, check_consistent_length, check_random_state, validation
+from sklearn.utils import (
+    check_array,
+    check_consistent_length,
+    check_random_state,
+    validation,
+)
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, check_X_y
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_is_fitted,
+    check_X_y,
+)
 
 from adakern._utils.arrays import device_context, from_foreign
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_user
-from adakern.adaptive.columns import TableReader, as_columns, declared_categorical, in_order_of
+from adakern.adaptive.columns import (
+    TableReader,
+    as_columns,
+    declared_categorical,
+    in_order_of,
+)
 from adakern.adaptive.ensemble import Learned
 from adakern.adaptive.fitting import Schedule, fit_members
 from adakern.adaptive.folds import make_table
@@ -92,14 +107,18 @@ class AdaptiveKernel(BaseEstimator, ABC):
             return list(default_members(n, d, classify, self.preset, pair))
         known = [name for name in MEMBERS if classify or name != "svm"]
         if not len(self.members) or any(name not in known for name in self.members):
-            raise ValueError(f"members={self.members!r}: use 'auto' or some of {', '.join(known)}")
+            raise ValueError(
+                f"members={self.members!r}: use 'auto' or some of {', '.join(known)}"
+            )
         return list(dict.fromkeys(self.members))
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "ensemble_")
 
     def _validated(self, X, *y):
-        """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical type too."""
+        """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical
+        type too.
+        """
         X, y = from_foreign(X), [from_foreign(v) for v in y]
         if hasattr(X, "to_pandas") and not hasattr(X, "dtypes"):
             X = X.to_pandas()  # Arrow's columns have no names
@@ -113,7 +132,9 @@ class AdaptiveKernel(BaseEstimator, ABC):
             _refuse_missing_labels(y[0])
         try:
             if categorical is None:
-                checked = validation.validate_data(self, X, *y, reset=bool(y), **options)
+                checked = validation.validate_data(
+                    self, X, *y, reset=bool(y), **options
+                )
             else:
                 validation.validate_data(self, X, reset=bool(y), skip_check_array=True)
                 check = check_X_y if y else check_array
@@ -203,7 +224,9 @@ class AdaptiveKernel(BaseEstimator, ABC):
         if not (weights > 0).any():
             raise ValueError("sample_weight is zero for every row")
         feature_names = getattr(self, "feature_names_in_", None)
-        declared = declared_categorical(self.categorical_features, rows.shape[1], feature_names)
+        declared = declared_categorical(
+            self.categorical_features, rows.shape[1], feature_names
+        )
         if categorical is not None:
             declared |= categorical
         reader = TableReader(feature_names, declared).fit(rows)
@@ -220,17 +243,25 @@ class AdaptiveKernel(BaseEstimator, ABC):
                 validation.assert_all_finite(groups, input_name="groups")
                 groups = np.unique(groups, return_inverse=True)[1]
             except TypeError:
-                raise ValueError("groups holds None or values of several types") from None
+                raise ValueError(
+                    "groups holds None or values of several types"
+                ) from None
             if np.ptp(groups[weights > 0]) == 0:
-                warn_user("groups has one value only: folds are drawn as without groups")
+                warn_user(
+                    "groups has one value only: folds are drawn as without groups"
+                )
                 groups = None
         table, position = make_table(
             rows, Y, weights, self.n_folds, rng, groups=groups, validation=held_out
         )
-        names = self._member_names(rows.shape[1], Y if held_out is None else Y[~held_out])
+        names = self._member_names(
+            rows.shape[1], Y if held_out is None else Y[~held_out]
+        )
         seeds = {name: rng.randint(2**31 - 1) for name in MEMBERS}
         fast = self.preset == "fast"
-        settings = Settings(blend.classify, fast, reader.is_categorical, self.max_support, seeds)
+        settings = Settings(
+            blend.classify, fast, reader.is_categorical, self.max_support, seeds
+        )
         limit = np.inf if self.time_limit is None else self.time_limit
         may_screen = isinstance(self.members, str)
         schedule = Schedule(names, may_screen, started, limit, self.n_jobs, self._tell)
@@ -253,7 +284,9 @@ class AdaptiveKernel(BaseEstimator, ABC):
                 deadline=started + limit,
             )
         ungrouped = groups is None and held_out is None
-        return Learned(reader, table, position, members, dropped, blend, probe, ungrouped, refit)
+        return Learned(
+            reader, table, position, members, dropped, blend, probe, ungrouped, refit
+        )
 
     def _validation_rows(self, X_val, y_val, groups, reader, blend):
         """X_val as read and y_val as encoded."""
@@ -263,7 +296,10 @@ class AdaptiveKernel(BaseEstimator, ABC):
             raise ValueError("pass groups or X_val, not both: rows of X_val are a fold")
         new = reader.transform(self._validated(in_memory(X_val)))
         _refuse_missing_labels(y_val := from_foreign(in_memory(y_val)))
-        options = {"y_numeric": not is_classifier(self), "ensure_all_finite": "allow-nan"}
+        options = {
+            "y_numeric": not is_classifier(self),
+            "ensure_all_finite": "allow-nan",
+        }
         y_val = check_X_y(new, y_val, estimator=self, **options)[1]
         self._unfitted_blend(y_val)  # refuses what is no target
         return new, blend.encode(y_val)
@@ -273,7 +309,8 @@ class AdaptiveKernel(BaseEstimator, ABC):
             print(f"[{type(self).__name__}] {message}")
 
     def _predicted(self, X):
-        """New rows X as numbers and codes of categories, and what the blend predicts."""
+        """New rows X as numbers and codes of categories, and what the blend
+        predicts."""
         check_is_fitted(self)
         read = self.reader_.transform(self._validated(X))
         with device_context(X):
@@ -303,9 +340,12 @@ def check_levels(name, value):
 def _refuse_missing_labels(y):
     y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
     if y.dtype == object and y.ndim == 1:
-        # Pandas' NA is neither equal to itself nor unequal, and pandas may not be there.
+        # Pandas' NA is neither equal to itself nor unequal, and pandas may not be
+        # there.
         names = ("NoneType", "NAType")
         missing = [type(value).__name__ in names or value != value for value in y]
         if any(missing):
             row = missing.index(True)
-            raise ValueError(f"y[{row}] is {y[row]}: Input contains NaN or None; drop those rows")
+            raise ValueError(
+                f"y[{row}] is {y[row]}: Input contains NaN or None; drop those rows"
+            )

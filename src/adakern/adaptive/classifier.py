@@ -43,7 +43,9 @@ class Mixture:
     def encode(self, y):
         """Indicators (n, k) of the classes."""
         if unknown := sorted({str(label) for label in y[~np.isin(y, self.classes)]}):
-            raise ValueError(f"y_val holds labels that y does not: {', '.join(unknown)}")
+            raise ValueError(
+                f"y_val holds labels that y does not: {', '.join(unknown)}"
+            )
         return (y[:, None] == self.classes).astype(float)
 
     def decode(self, predicted):
@@ -72,7 +74,9 @@ class Mixture:
                 lambda b: blend._finished(mix(log_proba, b), b, table)[1],
             )
             scores = _accuracies(log_proba, codes, row_weights)
-            blend = replace(blend, weights=weights, scores=scores, calibrations=calibrations)
+            blend = replace(
+                blend, weights=weights, scores=scores, calibrations=calibrations
+            )
             mixed = mix(log_proba, weights)
         return blend._finished(mixed, blend.weights, table)[0]
 
@@ -87,14 +91,18 @@ class Mixture:
         return blend, log_loss(blend._log_proba(mixed), codes, table.weights)
 
     def _log_proba(self, mixed):
-        """What is predicted from a mixture: a little nearer to the frequencies of the classes."""
+        """What is predicted from a mixture: a little nearer to the frequencies of the
+        classes.
+        """
         found = mixed if self.final is None else self.final.log_probabilities(mixed)
         nearer = np.log(self.nearer) + self.log_prior
         return np.logaddexp(np.log1p(-self.nearer) + found, nearer)
 
     def only(self, used):
         """The blend of the members that are used."""
-        calibrations = [c for c, counts in zip(self.calibrations, used, strict=True) if counts]
+        calibrations = [
+            c for c, counts in zip(self.calibrations, used, strict=True) if counts
+        ]
         return replace(self, weights=self.weights[used], calibrations=calibrations)
 
     def combine(self, values, X):
@@ -151,11 +159,11 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     The members of :class:`AdaptiveKernelRegressor`, fitted in every fold on the other
     folds' rows: kernel ridge regressions on indicators of the classes, logistic
-    regression, support vector machines (up to 4,000 rows, and from 9,000 to 25,000 where no
-    two classes have more than 9,000), forests and boosting. Each
-    member's scores are calibrated, and the members weighted by the likelihood of their
-    mixture, on the rows left out. What is predicted is the mixture of kernel and linear
-    members refitted on all rows, and of the means over folds of the trees.
+    regression, support vector machines (up to 4,000 rows, and from 9,000 to 25,000
+    where no two classes have more than 9,000), forests and boosting. Each member's
+    scores are calibrated, and the members weighted by the likelihood of their mixture,
+    on the rows left out. What is predicted is the mixture of kernel and linear members
+    refitted on all rows, and of the means over folds of the trees.
 
     Parameters
     ----------
@@ -163,26 +171,27 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         At least 2; as many as there are different rows if those are fewer.
     max_support : int, default=3000
         Most centres of the kernel members where rows exceed three times as many (the
-        Nyström form; a warning then says so): five for each effective degree of freedom.
-        Rows times centres are never stored. Models of cells of a thousand near rows are
-        added where they help. Scales and centres are then those of all rows in every fold.
+        Nyström form; a warning then says so): five for each effective degree of
+        freedom. Rows times centres are never stored. Models of cells of a thousand near
+        rows are added where they help. Scales and centres are then those of all rows in
+        every fold.
     max_rows : int, default=200_000
         Most rows that are learned from, drawn at random. The coefficients of kernel
         members on centres come from all rows, block by block, so that X need not be in
         memory.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes those without which
-        the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000 where
-        there are less than 100 a column; without ``time_limit``) by what kernel members
-        predict, in closed form, for rows left out, on more rows than three times
-        ``max_support``, and than 8,000, by a screening on 8,000 of them. Trees that so many
-        more rows may bring up to the others are tried in one fold.
+        the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000
+        where there are less than 100 a column; without ``time_limit``) by what kernel
+        members predict, in closed form, for rows left out, on more rows than three
+        times ``max_support``, and than 8,000, by a screening on 8,000 of them. Trees
+        that so many more rows may bring up to the others are tried in one fold.
     preset : {"best", "fast"}, default="best"
         "fast" has the members that matter most, in about a quarter of the time.
     categorical_features : array-like of str, int or bool, default=None
         Columns of numbers that are codes of categories. Columns of strings that are
-        neither numbers nor dates, and of a data frame's categorical type, are categorical
-        anyway.
+        neither numbers nor dates, and of a data frame's categorical type, are
+        categorical anyway.
     time_limit : float or None, default=None
         Seconds for ``fit``, about: members that would exceed it are left out, with a
         warning, but never the cheapest one.
@@ -191,7 +200,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     n_jobs : int or None, default=None
         Folds fitted at the same time; -1 for all processors.
     verbose : int, default=0
-        Above 0, a line for each member, with the time of those to come, and the table of them.
+        Above 0, a line for each member, with the time of those to come, and the table
+        of them.
     random_state : int, RandomState instance or None, default=None
         Draws folds, forests and subsamples.
 
@@ -200,8 +210,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     classes_ : ndarray of shape (n_classes,)
     members_ : list of Member
         Name, weight, out-of-fold accuracy and seconds of each; prints as a table.
-        Those that were dropped come last, with their score and seconds until then. A kernel
-        named ``-ard`` has one scale for each feature (automatic relevance determination).
+        Those that were dropped come last, with their score and seconds until then. A
+        kernel named ``-ard`` has one scale for each feature (automatic relevance
+        determination).
     weights_ : dict
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n, n_classes)
@@ -252,7 +263,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         verbose=0,
         random_state=None,
     ):
-        rows, choice = (n_folds, max_support, max_rows), (members, preset, categorical_features)
+        rows, choice = (
+            (n_folds, max_support, max_rows),
+            (members, preset, categorical_features),
+        )
         super().__init__(*rows, *choice, time_limit, n_jobs, verbose, random_state)
         self.class_weight = class_weight
 
@@ -270,9 +284,14 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         """Times those of classes; "balanced" counts a row as often as it weighs."""
         if self.class_weight != "balanced":
             return counts * compute_sample_weight(self.class_weight, y)
-        codes, counts = np.unique(y, return_inverse=True)[1], counts / (counts.max() or 1.0)
+        codes, counts = (
+            np.unique(y, return_inverse=True)[1],
+            counts / (counts.max() or 1.0),
+        )
         total = np.bincount(codes, counts)
-        share = np.divide(counts.sum(), total, out=np.zeros_like(total), where=total > 0)
+        share = np.divide(
+            counts.sum(), total, out=np.zeros_like(total), where=total > 0
+        )
         return counts * (share / np.count_nonzero(total))[codes]
 
     def _set_out_of_fold(self, learned, blend, proba, of_folds):

@@ -11,13 +11,19 @@ DATE_PARTS = ("elapsed days", "year", "sine of season", "cosine of season", "wee
 
 
 def as_columns(X):
-    """X as an array, of objects if need be, and which columns a data frame calls categorical."""
+    """X as an array, of objects if need be, and which columns a data frame calls
+    categorical.
+    """
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         words = isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U"
         # As words, NaN would be one.
         return np.asarray(X, dtype=object) if words else X, None
     # Polars has no `items`.
-    columns = X.get_columns() if hasattr(X, "get_columns") else [column for _, column in X.items()]
+    columns = (
+        X.get_columns()
+        if hasattr(X, "get_columns")
+        else [column for _, column in X.items()]
+    )
     kinds = [str(column.dtype) for column in columns]
     categorical = np.array([k.startswith(("cat", "Cat", "Enum")) for k in kinds])
     arrays = [np.asarray(column) for column in columns]
@@ -32,12 +38,15 @@ def as_columns(X):
 
 
 def in_order_of(names, X):
-    """A data frame's columns in the order of these names, of which none may be missing."""
+    """A data frame's columns in the order of these names, of which none may
+    be missing."""
     found = {str(name): name for name in X.columns}
     if len(found) < len(X.columns) or list(found) == list(names):
         return X
     if missing := [name for name in names if name not in found]:
-        raise ValueError(f"X lacks the columns {', '.join(missing)}, which it had in training")
+        raise ValueError(
+            f"X lacks the columns {', '.join(missing)}, which it had in training"
+        )
     if extra := sorted(set(found) - set(names)):
         warn_user(f"X has columns that training did not: {', '.join(extra)}; ignored")
     return X[[found[name] for name in names]]
@@ -46,7 +55,9 @@ def in_order_of(names, X):
 def declared_categorical(features, n_columns, names):
     """A boolean for each column from names, numbers or booleans of columns."""
     features = [] if features is None else list(features)
-    if len(features) == n_columns and all(isinstance(f, bool | np.bool_) for f in features):
+    if len(features) == n_columns and all(
+        isinstance(f, bool | np.bool_) for f in features
+    ):
         return np.array(features)
     places = {j: j for j in range(-n_columns, n_columns)}
     if names is not None:
@@ -136,7 +147,8 @@ class TableReader:
             return None
         except OverflowError:
             raise ValueError(
-                f"{self._name(j)} holds a number beyond 1.8e308; rescale it, or take its logarithm"
+                f"{self._name(j)} holds a number beyond 1.8e308; rescale it, or take "
+                "its logarithm"
             ) from None
 
     def _checked(self, column, j):
@@ -216,6 +228,9 @@ def _date_parts(value):
 
 def _category(value):
     """The spelling of a category; 3, 3.0 and "3" are the same, and 1 and True."""
-    if isinstance(value, bool | np.bool_ | float | np.floating) and float(value).is_integer():
+    if (
+        isinstance(value, bool | np.bool_ | float | np.floating)
+        and float(value).is_integer()
+    ):
         return str(int(value))
     return str(value)

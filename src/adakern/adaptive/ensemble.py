@@ -66,8 +66,8 @@ class Learned:
 
     ``position`` is the place of each row among those of the table that are in a fold,
     -1 for weight zero (rows of X_val where these are given); ``blend`` is not yet
-    fitted; ``dropped`` are the members that were not worth their folds. Members that were
-    fitted to a sample are given to ``refit`` if they count.
+    fitted; ``dropped`` are the members that were not worth their folds. Members that
+    were fitted to a sample are given to ``refit`` if they count.
     """
 
     reader: object
@@ -92,9 +92,9 @@ class Learned:
     def nested(self, members, blend):
         """What is predicted for the rows left out by blends that never saw their fold.
 
-        From both kinds of values that :class:`Fits` holds, left out and by the folds. As
-        many rows as decide the weights well, and too few to be split, are predicted by
-        ``blend``, that of all.
+        From both kinds of values that :class:`Fits` holds, left out and by the folds.
+        As many rows as decide the weights well, and too few to be split, are predicted
+        by ``blend``, that of all.
         """
         table, slopes = self.table.left_out, [m.slope for m in members]
         left_out = [m.fits.left_out for m in members]
@@ -105,7 +105,9 @@ class Learned:
         predicted = np.empty((2, *table.Y.shape))
         for k in range(fold.max() + 1):
             rest, rows = fold != k, fold == k
-            blend = self.blend.fit([v[rest] for v in left_out], slopes, table.take(rest))
+            blend = self.blend.fit(
+                [v[rest] for v in left_out], slopes, table.take(rest)
+            )
             for values, found in zip(kinds, predicted, strict=True):
                 found[rows] = blend.combine([v[rows] for v in values], table.X[rows])
         return predicted
@@ -127,7 +129,9 @@ class Learned:
         """The members: those that count most first, those dropped last."""
         members = MemberTable(
             Member(m.name, float(weight), float(score), m.seconds)
-            for m, weight, score in zip(self.members, blend.weights, blend.scores, strict=True)
+            for m, weight, score in zip(
+                self.members, blend.weights, blend.scores, strict=True
+            )
         )
         members.sort(key=lambda member: -member.weight)
         members.extend(self.dropped)

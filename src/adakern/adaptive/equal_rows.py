@@ -55,7 +55,9 @@ class EqualRows:
             self.prior_rows_ = float(PRIORS[best])
             first = np.unique(table.cell, return_index=True)[1]
             self._place = {key: i for i, key in enumerate(_keys(table.X[first]))}
-            q = np.array([np.bincount(table.cell, table.counts * p) / n for p in predicted.T]).T
+            q = np.array(
+                [np.bincount(table.cell, table.counts * p) / n for p in predicted.T]
+            ).T
             self._values = _posterior(self.prior_rows_, q, sums, mass)
         return self
 
@@ -81,7 +83,9 @@ def _gains(prior, sums, mass, n, table, predicted):
     again, the rows are one piece of evidence, in others each is one.
     """
     cell, own = table.cell, table.mass / table.counts
-    others = _posterior(prior, predicted, sums[cell] - own[:, None] * table.Y, mass[cell] - own)
+    others = _posterior(
+        prior, predicted, sums[cell] - own[:, None] * table.Y, mass[cell] - own
+    )
     fall = np.sum((table.Y - predicted) ** 2 - (table.Y - others) ** 2, axis=1) * own
     total = np.bincount(cell, table.counts * fall, minlength=len(n))
     squares = np.bincount(cell, table.counts * fall**2, minlength=len(n))

@@ -15,13 +15,20 @@ from adakern.adaptive import screening
 from adakern.adaptive.kernel_members import FULL_FACTOR
 from adakern.adaptive.parts import Fits, FittedMember, Member, Table, varies
 from adakern.adaptive.plan import ROWS_PER_SCALE, Settings, make_member, seconds
-from adakern.adaptive.screening import FEW_ROWS, LEARNERS, MAX_SUPPORT, RISE, candidates_kept
+from adakern.adaptive.screening import (
+    FEW_ROWS,
+    LEARNERS,
+    MAX_SUPPORT,
+    RISE,
+    candidates_kept,
+)
 from adakern.adaptive.views import KernelView, TreeView
 
 #: A screening may take this part of a time limit.
 SCREENING_SHARE = 0.2
 
-#: Weights, scores and the sizes of errors, found after the members, take about this part.
+#: Weights, scores and the sizes of errors, found after the members, take about this
+#: part.
 SHARE_AFTER = 0.1
 
 
@@ -57,7 +64,8 @@ class _Job:
         return seconds(name, n, d, k, self.settings.max_support, self.table.n_folds)
 
     def fit(self, name, found, run, before=None, *, screening=False):
-        """One member fitted in all folds; None if ``run`` finds that not worth the time.
+        """One member fitted in all folds; None if ``run`` finds that not worth the
+        time.
 
         ``before`` is what :meth:`fit_whole` made of it.
         """
@@ -76,7 +84,9 @@ class _Job:
         if whole is None or not whole.closed_form:  # or nothing to learn from
             return None
         with suppress(np.linalg.LinAlgError):
-            values = whole.predict_left_out(table.X, table.Y, table.weights)[table.fold >= 0]
+            values = whole.predict_left_out(table.X, table.Y, table.weights)[
+                table.fold >= 0
+            ]
             return self._fitted(name, member, Fits([], values, values, whole), started)
 
     def _seen(self, member):
@@ -90,13 +100,20 @@ class _Job:
         fits.predicted = np.clip(fits.predicted, *self.bounds)
         fits.left_out = np.clip(fits.left_out, *self.bounds)
         took = time.perf_counter() - started
-        return FittedMember(name, self.views[member.view], fits, self.bounds, member.slope, took)
+        return FittedMember(
+            name, self.views[member.view], fits, self.bounds, member.slope, took
+        )
 
     def improves(self, fitted, first):
-        """Whether what a model of trees predicts for the first fold makes the blend better."""
+        """Whether what a model of trees predicts for the first fold makes the blend
+        better.
+        """
         rows = self.table.left_out
         place = rows.fold == 0
-        every = [*(m.fits.predicted[place] for m in fitted), np.clip(first[1], *self.bounds)]
+        every = [
+            *(m.fits.predicted[place] for m in fitted),
+            np.clip(first[1], *self.bounds),
+        ]
         slopes = [*(m.slope for m in fitted), 1.0]
         loss_of, _ = self.blend.judge(every, slopes, rows.take(place))
         return loss_of(range(len(every))) < (1 - RISE) * loss_of(range(len(fitted)))
@@ -139,10 +156,11 @@ def fit_members(table, settings, schedule, blend, rng):
 
 
 class _Turns:
-    """Members fitted one after another, those left out that take too long or do not count.
+    """Members fitted one after another, those left out that take too long or do not
+    count.
 
-    ``on_trial`` are those that a screening would have ``dropped`` if more rows could not
-    bring them up to the others, ``found`` is what searches for scales found.
+    ``on_trial`` are those that a screening would have ``dropped`` if more rows could
+    not bring them up to the others, ``found`` is what searches for scales found.
     """
 
     def __init__(self, job, schedule):
@@ -155,11 +173,11 @@ class _Turns:
     def fit(self):
         """The members fitted.
 
-        In a limited fit the cheapest comes first, and is fitted however little time there
-        is. Those on trial come last. Of few rows, without a limit, which could end before
-        the folds of the only kernel that is kept, kernel members are fitted to all of them
-        first, and in folds only if they count by what they predict, in closed form, for
-        rows left out.
+        In a limited fit the cheapest comes first, and is fitted however little time
+        there is. Those on trial come last. Of few rows, without a limit, which could
+        end before the folds of the only kernel that is kept, kernel members are fitted
+        to all of them first, and in folds only if they count by what they predict, in
+        closed form, for rows left out.
         """
         table, order = self.job.table, list(self.names)
         limited = self.schedule.limit < np.inf
@@ -185,17 +203,24 @@ class _Turns:
         return [self.fitted[name] for name in self.names if name in self.fitted]
 
     def _take(self, name, later, whole_only=False):
-        """Fit the member if there is time, in folds or to all rows; then come the others."""
+        """Fit the member if there is time, in folds or to all rows; then come the
+        others.
+        """
         job, started, estimate = self.job, time.perf_counter(), self.job.seconds(name)
         before = self.fitted.pop(name, None)
-        others, tried = list(self.fitted.values()), self.fitted and name in self.on_trial
+        others, tried = (
+            list(self.fitted.values()),
+            self.fitted and name in self.on_trial,
+        )
         if others and started + self._corrected(estimate) > self.deadline:
             return
         member = job.fit_whole(name, self.found) if whole_only else None
         if member is None:
             deadline = self.deadline if others else np.inf
             goes_on = partial(job.improves, others) if tried else None
-            run = partial(in_time, parallel=self.parallel, deadline=deadline, goes_on=goes_on)
+            run = partial(
+                in_time, parallel=self.parallel, deadline=deadline, goes_on=goes_on
+            )
             member = job.fit(name, self.found, run, before)
         self.took += time.perf_counter() - started
         if member is None:  # after its first fold
@@ -207,25 +232,42 @@ class _Turns:
         if member.fits.whole is not None:
             self.found[name] = member.fits.whole.found()
         left = self._corrected(sum(map(job.seconds, later)))
-        self.schedule.tell(f"{name}: {member.seconds:.1f} s, about {left:.0f} s for the others")
+        self.schedule.tell(
+            f"{name}: {member.seconds:.1f} s, about {left:.0f} s for the others"
+        )
 
     def _corrected(self, estimate):
         return estimate * self.took / self.estimated
 
     def screen(self, rng):
-        """Drop members that do not count on a subsample, if that takes little of the time."""
-        job, started, part = self.job, time.perf_counter(), screening.subsample(self.job.table, rng)
-        few = job.settings._replace(max_support=min(MAX_SUPPORT, job.settings.max_support))
+        """Drop members that do not count on a subsample, if that takes little of the
+        time.
+        """
+        job, started, part = (
+            self.job,
+            time.perf_counter(),
+            screening.subsample(self.job.table, rng),
+        )
+        few = job.settings._replace(
+            max_support=min(MAX_SUPPORT, job.settings.max_support)
+        )
         small, place = replace(job, table=part, settings=few), to_device(np.empty(0))
         if sum(map(small.seconds, self.names)) > SCREENING_SHARE * self.schedule.limit:
             return
         members = []
-        for last in (False, True):  # support vector machines start at the others' scales
+        for last in (
+            False,
+            True,
+        ):  # support vector machines start at the others' scales
             names = [name for name in self.names if (name == "svm") is last]
-            tasks = [delayed(_screened)(place, small, name, self.found) for name in names]
+            tasks = [
+                delayed(_screened)(place, small, name, self.found) for name in names
+            ]
             members += _run(tasks, self.parallel)
             found = {m.name: m.fits.models[0].found() for m in members}
-            self.found = {name: scales for name, scales in found.items() if scales is not None}
+            self.found = {
+                name: scales for name, scales in found.items() if scales is not None
+            }
         everyone = np.ones(len(members), dtype=bool)
         kept, judged, loss_of = _judged(members, job.blend, part.left_out, everyone)
         trees = ~kept & [isinstance(m.view, TreeView) for m in members]
@@ -238,7 +280,8 @@ class _Turns:
 
 
 def _judged(members, blend, rows, may_go):
-    """Which are kept, all as :class:`Member` of weight 0, and the loss of some of them."""
+    """Which are kept, all as :class:`Member` of weight 0, and the loss of
+    some of them."""
     values, slopes = [m.fits.left_out for m in members], [m.slope for m in members]
     loss_of, scores = blend.judge(values, slopes, rows)
     pairs = zip(members, scores, strict=True)
@@ -249,8 +292,8 @@ def _judged(members, blend, rows, may_go):
 def in_time(tasks, parallel, deadline, goes_on=None):
     """What the tasks return; None if the first shows that the rest takes too long.
 
-    Or if after what it returned nothing ``goes_on``. Without either the first does not go
-    ahead of the others.
+    Or if after what it returned nothing ``goes_on``. Without either the first does not
+    go ahead of the others.
     """
     if deadline == np.inf and goes_on is None:
         return _run(tasks, parallel)
@@ -258,7 +301,9 @@ def in_time(tasks, parallel, deadline, goes_on=None):
     first = _run_here(tasks[0])
     ended = time.perf_counter()
     rounds = np.ceil((len(tasks) - 1) / effective_n_jobs(parallel.n_jobs))
-    if ended + rounds * (ended - started) > deadline or (goes_on and not goes_on(first)):
+    if ended + rounds * (ended - started) > deadline or (
+        goes_on and not goes_on(first)
+    ):
         return None
     return [first, *_run(tasks[1:], parallel)]
 

@@ -18,12 +18,12 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
     A row and its target that occur several times become one row, and all rows of a
     cell lie in one fold: what is learned depends neither on the order of the rows nor
     on how often each was entered. Where a cell is full its rows count each for itself
-    and are dealt out over the folds, so that none lacks the cell; where there are hardly
-    more cells than folds, a row for each fold makes it full.
+    and are dealt out over the folds, so that none lacks the cell; where there are
+    hardly more cells than folds, a row for each fold makes it full.
 
-    Rows of next to no weight are left out; their place is -1. With ``groups`` (codes from 0)
-    a group lies in one fold. Rows of ``validation`` (boolean) are the only fold, the
-    others are learned from.
+    Rows of next to no weight are left out; their place is -1. With ``groups`` (codes
+    from 0) a group lies in one fold. Rows of ``validation`` (boolean) are the only
+    fold, the others are learned from.
     """
     classify = Y.shape[1] > 1
     y = Y.argmax(axis=1) if classify else Y[:, 0]
@@ -37,7 +37,9 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
     new_pair = new_cell.copy()
     new_pair[1:] |= y[1:] != y[:-1]
     cell, pair = np.cumsum(new_cell) - 1, np.cumsum(new_pair) - 1
-    few = new_cell.sum() <= 2 * n_folds  # without one of them little is left to learn from
+    few = (
+        new_cell.sum() <= 2 * n_folds
+    )  # without one of them little is left to learn from
     full = np.bincount(cell)[cell] >= (n_folds if few else max(FULL_CELL, 2 * n_folds))
     if validation is not None:
         full[:], fold = False, np.where(given, 0, -1)
@@ -50,7 +52,9 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
         n_folds = min(n_folds, unit.max() + 1)
         fold = assign_folds(unit, n_folds, rng, y if classify else None)
     # Rows of one pair in different folds stay apart.
-    _, first, place = np.unique(pair * (n_folds + 1) + fold, return_index=True, return_inverse=True)
+    _, first, place = np.unique(
+        pair * (n_folds + 1) + fold, return_index=True, return_inverse=True
+    )
     total, counts = np.bincount(place, w), np.bincount(place)
     squares = np.where(full[first], np.bincount(place, w**2), total**2)
     position = np.full(len(weights), -1)

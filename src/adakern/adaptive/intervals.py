@@ -72,11 +72,16 @@ def fit_error_model(X, predicted, errors, weights):
     inputs = np.column_stack([X, predicted])
     rows = np.random.default_rng(0).permutation(len(size))[:MOST_ROWS]
     forest = ExtraTreesRegressor(
-        50, min_samples_leaf=10, max_features=0.5, bootstrap=True, oob_score=True, random_state=0
+        50,
+        min_samples_leaf=10,
+        max_features=0.5,
+        bootstrap=True,
+        oob_score=True,
+        random_state=0,
     )
     with warnings.catch_warnings():
-        # Those that every tree drew, as the heaviest are: they have 0 here, and the forest's
-        # prediction stands for it.
+        # Those that every tree drew, as the heaviest are: they have 0 here, and the
+        # forest's prediction stands for it.
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
         forest.fit(inputs[rows], size[rows], weights[rows])
     expected = forest.predict(inputs)

@@ -64,7 +64,9 @@ class KernelRidgeMember(BaseMember):
             return self.fit_nystrom_folds(X, Y, weights, fold)[-1]
         X, Y, weights, _ = merge_equal_rows(X, Y, weights)
         with one_blas_thread(len(X)):
-            Y, weights = self._tune(X, Y, weights, check_random_state(self.random_state))
+            Y, weights = self._tune(
+                X, Y, weights, check_random_state(self.random_state)
+            )
             self._solve_in_full(X * self.scales_, Y, weights)
         return self
 
@@ -76,7 +78,11 @@ class KernelRidgeMember(BaseMember):
         """Find intercept, scales and ridge; returns Y centred and weights of mean 1."""
         self.intercept_ = np.average(Y, axis=0, weights=weights)
         Y, weights = Y - self.intercept_, weights / weights.mean()
-        how = {"start": self.start, "per_feature": self.per_feature, "search": self.search}
+        how = {
+            "start": self.start,
+            "per_feature": self.per_feature,
+            "search": self.search,
+        }
         with one_blas_thread(self.search.most_rows):
             found, self.start_ = tune_scales(X, Y, weights, self.kernel, rng, **how)
         self.scales_, self.alpha_ = found
@@ -92,7 +98,8 @@ class KernelRidgeMember(BaseMember):
         return self.scales_, self.alpha_
 
     def in_fold(self, whole):
-        """Itself for a fold: its search starts where that on all rows ended, or began."""
+        """Itself for a fold: its search starts where that on all rows
+        ended, or began."""
         search, member = self.fold_search, copy(self)
         if search is None or not hasattr(whole, "start_"):
             return member
@@ -127,25 +134,36 @@ class KernelRidgeMember(BaseMember):
         n_centres = self._enough_centres(Z[order[:ROWS_OF_SPECTRUM]], len(Z))
         self.support_ = Z[np.sort(order[:n_centres])]
         sums = [
-            self._normal_equations(Z[fold_of == k], Y[fold_of == k], weights[fold_of == k])
+            self._normal_equations(
+                Z[fold_of == k], Y[fold_of == k], weights[fold_of == k]
+            )
             for k in range(fold.max() + 1)
         ]
         normal = self.alpha_ * self._gram(self.support_) + sum(A for A, _ in sums)
         right = sum(B for _, B in sums)
-        folds = [self._solved(normal - A, right - B) for A, B in sums] if len(sums) > 1 else []
+        folds = (
+            [self._solved(normal - A, right - B) for A, B in sums]
+            if len(sums) > 1
+            else []
+        )
         self.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
         self._add_local_models(folds, Z, Y, weights, fold_of)
         return [*folds, self]
 
     def _enough_centres(self, Z, n):
-        """So many times the effective degrees of freedom that n rows have, from some of them.
+        """So many times the effective degrees of freedom that n rows have, from some of
+        them.
 
-        Rudi, Camoriano, Rosasco. Less is more: Nyström computational regularization. NeurIPS
-        2015.
+        Rudi, Camoriano, Rosasco. Less is more: Nyström computational regularization.
+        NeurIPS 2015.
         """
-        values = np.maximum(np.linalg.eigvalsh(as_numpy(self._gram(Z))), 0) * (n / len(Z))
+        values = np.maximum(np.linalg.eigvalsh(as_numpy(self._gram(Z))), 0) * (
+            n / len(Z)
+        )
         freedom = np.sum(values / (values + self.alpha_))
-        return int(min(self.max_support, max(FEWEST_CENTRES, CENTRES_PER_DEGREE * freedom)))
+        return int(
+            min(self.max_support, max(FEWEST_CENTRES, CENTRES_PER_DEGREE * freedom))
+        )
 
     def _solved(self, normal, right):
         member = copy(self)
@@ -158,7 +176,8 @@ class KernelRidgeMember(BaseMember):
         return self.local_ is not None
 
     def normal_equations(self, X, Y, weights):
-        """Sums over rows for :meth:`with_sums`; weights have the mean 1 over all rows."""
+        """Sums over rows for :meth:`with_sums`; weights have the mean 1
+        over all rows."""
         return self._normal_equations(X * self.scales_, Y - self.intercept_, weights)
 
     def with_sums(self, normal, right):
@@ -174,7 +193,9 @@ class KernelRidgeMember(BaseMember):
         for k, (member, values) in enumerate(zip(folds, fitted[1:], strict=True)):
             rows = fold_of != k
             part = Z[rows], (Y - values)[rows], weights[rows]
-            member.local_ = LocalModels(self.kernel, cells, *part, alpha, like=self.local_)
+            member.local_ = LocalModels(
+                self.kernel, cells, *part, alpha, like=self.local_
+            )
 
     def _normal_equations(self, Z, Y, weights):
         """Sums over the rows Z of products of kernels with each other and with Y."""
@@ -222,7 +243,9 @@ class KernelRidgeMember(BaseMember):
 
     def predict(self, X):
         blocks = row_blocks(len(X), 1, PREDICTED_ROWS)
-        return np.concatenate(map_in_threads(self._values, [X[rows] for rows in blocks]))
+        return np.concatenate(
+            map_in_threads(self._values, [X[rows] for rows in blocks])
+        )
 
     def _values(self, X):
         Z = X * self.scales_

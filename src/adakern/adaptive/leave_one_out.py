@@ -9,7 +9,12 @@ from scipy.spatial.distance import pdist
 
 from adakern._utils.arrays import as_index, as_numpy, to_device
 from adakern.kernels import gram_matrix, kernel_distances, squared_distances
-from adakern.linalg import add_to_diagonal, invert_definite, leave_one_out, left_out_residuals
+from adakern.linalg import (
+    add_to_diagonal,
+    invert_definite,
+    leave_one_out,
+    left_out_residuals,
+)
 
 #: Ranges of the search, as factors of the median distance and of a kernel's diagonal.
 SCALES = np.logspace(-3, 1, 9)
@@ -74,7 +79,9 @@ class LeaveOneOutError:
             for A in (self._exponents(scales), self._root, self._target)
         )
         K = xp.exp(-exponents) * root[:, None] * root
-        R = invert_definite(add_to_diagonal(xp.asarray(K, copy=True), alpha * xp.ones_like(root)))
+        R = invert_definite(
+            add_to_diagonal(xp.asarray(K, copy=True), alpha * xp.ones_like(root))
+        )
         dual, diagonal = R @ target, xp.linalg.diagonal(R)
         residuals = left_out_residuals(dual, diagonal)
         error = float(xp.sum(residuals**2)) / total
@@ -84,7 +91,11 @@ class LeaveOneOutError:
         M -= xp.concat([outer, dual], axis=1) @ xp.concat([dual, outer], axis=1).T
         by_alpha = alpha * float(xp.linalg.trace(M))
         M *= K
-        return error, -self._exponents.gradient(xp.astype(M, xp.float64, copy=False)), by_alpha
+        return (
+            error,
+            -self._exponents.gradient(xp.astype(M, xp.float64, copy=False)),
+            by_alpha,
+        )
 
 
 class _TiedExponents:
@@ -179,16 +190,18 @@ class Search(NamedTuple):
 SEARCH = Search()
 
 
-def tune_scales(X, Y, weights, kernel, rng, *, start=None, per_feature=False, search=SEARCH):
+def tune_scales(
+    X, Y, weights, kernel, rng, *, start=None, per_feature=False, search=SEARCH
+):
     """Scales (d,) and ridge of least leave-one-out error, and where the search began.
 
-    Y is centred. A grid on the fewest rows finds the region for one scale of all features
-    where there is no ``start``; quasi-Newton steps refine it on these, then a few on
-    twice as many: what is best for few rows is not for many (power-plant with 5,000
-    rows: an error of 0.200 with scales found on 500, 0.176 on 1,000, 0.173 on 2,000).
-    With ``per_feature`` there is a scale for each, and ``PENALTY`` / n times the squared
-    deviation of the log scales from their mean is added to the log error: without it,
-    many scales fit small tables' noise.
+    Y is centred. A grid on the fewest rows finds the region for one scale of all
+    features where there is no ``start``; quasi-Newton steps refine it on these, then a
+    few on twice as many: what is best for few rows is not for many (power-plant with
+    5,000 rows: an error of 0.200 with scales found on 500, 0.176 on 1,000, 0.173 on
+    2,000). With ``per_feature`` there is a scale for each, and ``PENALTY`` / n times
+    the squared deviation of the log scales from their mean is added to the log error:
+    without it, many scales fit small tables' noise.
 
     Cawley and Talbot. Preventing over-fitting during model selection via Bayesian
     regularisation of the hyper-parameters. JMLR 8 (2007).
@@ -230,7 +243,9 @@ def _best_of_grid(X, Y, weights, kernel):
 
     From the best of three scales on, neighbours are tried until none is better.
     """
-    exponent = -np.log(np.maximum(gram_matrix(X / _reach(X), kernel=kernel, gamma=1.0), 1e-300))
+    exponent = -np.log(
+        np.maximum(gram_matrix(X / _reach(X), kernel=kernel, gamma=1.0), 1e-300)
+    )
     typical = np.median(exponent) or 1.0
     errors = np.full((len(SCALES), len(RIDGES)), np.inf)
 
@@ -259,10 +274,13 @@ def _reach(X):
 
 
 def _descend(X, Y, weights, kernel, scales, alpha, tied, max_iter):
-    """Quasi-Newton steps on the log error, with a penalty unless the scales are tied."""
+    """Quasi-Newton steps on the log error, with a penalty unless the scales
+    are tied."""
     n = len(X)
     single_from = SINGLE_RIDGE * n
-    error = LeaveOneOutError(X * scales, Y, weights, kernel, tied=tied, single_from=single_from)
+    error = LeaveOneOutError(
+        X * scales, Y, weights, kernel, tied=tied, single_from=single_from
+    )
 
     def objective(p):
         try:

@@ -22,7 +22,8 @@ CELLS_TO_CHOOSE = 10
 
 
 class Cells:
-    """Rows split in halves along their direction of largest variance, again and again."""
+    """Rows split in halves along their direction of largest variance, again
+    and again."""
 
     def __init__(self, X):
         #: Direction, threshold and the two children of each split; a child that is a
@@ -34,7 +35,9 @@ class Cells:
     def _grow(self, X, rng):
         if len(X) > CELL_ROWS:
             some = X[rng.permutation(len(X))[:CELL_ROWS]]
-            direction = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][0]
+            direction = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][
+                0
+            ]
             along = (X @ direction).round(6)  # equal rows are, on both sides of a split
             middle = np.median(along)
             above = along > middle if middle < along.max() else along == middle
@@ -92,7 +95,11 @@ class LocalModels:
 
         The first gamma is taken that the next one is not better than.
         """
-        least, best, judges = np.inf, None, self.places[:: -(-len(self.places) // CELLS_TO_CHOOSE)]
+        least, best, judges = (
+            np.inf,
+            None,
+            self.places[:: -(-len(self.places) // CELLS_TO_CHOOSE)],
+        )
         for gamma in GAMMAS:
 
             def judge(part, gamma=gamma):
@@ -114,7 +121,10 @@ class LocalModels:
         if self.share:
             for new, part in zip(self._by_cell(X), self.places, strict=True):
                 if len(new) and len(part):
-                    added[new] = self._gram(X[new], self.rows[part], self.gamma) @ self.dual[part]
+                    added[new] = (
+                        self._gram(X[new], self.rows[part], self.gamma)
+                        @ self.dual[part]
+                    )
         return self.share * added
 
     def _by_cell(self, X):
@@ -123,4 +133,6 @@ class LocalModels:
         return np.split(np.argsort(cells, kind="stable"), ends[:-1])
 
     def _gram(self, A, B, gamma):
-        return as_numpy(gram_matrix(to_device(A), to_device(B), kernel=self.kernel, gamma=gamma))
+        return as_numpy(
+            gram_matrix(to_device(A), to_device(B), kernel=self.kernel, gamma=gamma)
+        )

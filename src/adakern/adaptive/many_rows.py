@@ -1,9 +1,10 @@
 """Tables of more rows than a fit takes: a sample, then sums over blocks of all rows.
 
-Everything is learned from the sample. After that the coefficients of kernel members that
-stand on centres, which are least squares and need sums over rows alone, become those of
-all rows. These are read block by block: from memory, from a file mapped into it, or from
-the partitions of a Dask array or data frame, whose sums are taken where they lie.
+Everything is learned from the sample. After that the coefficients of kernel members
+that stand on centres, which are least squares and need sums over rows alone, become
+those of all rows. These are read block by block: from memory, from a file mapped into
+it, or from the partitions of a Dask array or data frame, whose sums are taken where
+they lie.
 """
 
 import time
@@ -13,7 +14,11 @@ from functools import partial, reduce, wraps
 import numpy as np
 from array_api_compat import array_namespace
 from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
-from sklearn.utils.validation import _check_sample_weight, _num_samples, assert_all_finite
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    assert_all_finite,
+)
 
 from adakern._utils.arrays import device_context, from_foreign
 from adakern._utils.blocks import row_blocks
@@ -40,12 +45,15 @@ def in_memory(X):
 
 
 class AllRows:
-    """All rows of a table, and a sample of them: ``sample`` are their numbers, rising."""
+    """All rows of a table, and a sample of them: ``sample`` are their
+    numbers, rising."""
 
     def __init__(self, X, y, sample_weight, row_weights):
         self.X, self.y = X, column_or_1d(from_foreign(in_memory(y)), warn=True)
         assert_all_finite(self.y, input_name="y")
-        self._partitions, lengths = _partitions(X) if is_dask(X) else ([], [_num_samples(X)])
+        self._partitions, lengths = (
+            _partitions(X) if is_dask(X) else ([], [_num_samples(X)])
+        )
         self._ends = np.cumsum(lengths)
         check_consistent_length(self.y, range(self._ends[-1]))
         weight = from_foreign(in_memory(sample_weight))
@@ -54,14 +62,18 @@ class AllRows:
         self._weights = row_weights(self.y, self._sample_weight)
 
     def draw(self, n, rng, groups, stratify):
-        """Up to n rows that have a weight, of each class with ``stratify``, and what is theirs."""
+        """Up to n rows that have a weight, of each class with ``stratify``, and what is
+        theirs.
+        """
         self.sample = np.arange(len(self.y))
         if len(self.y) > n:
             rows = rng.permutation(np.flatnonzero(self._weights))
             if stratify:
                 codes = np.unique(self.y[rows], return_inverse=True)[1]
                 order = np.argsort(codes, kind="stable")
-                place = np.arange(len(rows)) - np.searchsorted(codes[order], codes[order])
+                place = np.arange(len(rows)) - np.searchsorted(
+                    codes[order], codes[order]
+                )
                 first = order[place < FEWEST_OF_CLASS]
                 rows = np.append(rows[first], np.delete(rows, first))
             self.sample = np.sort(rows[:n])
@@ -81,10 +93,14 @@ class AllRows:
         take, starts = delayed(_safe_indexing), [0, *self._ends]
         cuts = np.searchsorted(rows, starts)
         parts = zip(self._partitions, cuts[:-1], cuts[1:], starts, strict=False)
-        return delayed(_joined)([take(p, rows[a:b] - start) for p, a, b, start in parts if a < b])
+        return delayed(_joined)(
+            [take(p, rows[a:b] - start) for p, a, b, start in parts if a < b]
+        )
 
     def places(self, position):
-        """Places of all rows, -1 for those outside of the sample, whose places these are."""
+        """Places of all rows, -1 for those outside of the sample, whose places these
+        are.
+        """
         places = np.full(len(self.y), -1)
         places[self.sample] = position
         return places
@@ -108,7 +124,9 @@ class AllRows:
             return members
         work = partial(_sums, read=read, encode=encode, models=list(found.values()))
         with device_context(self.X):
-            for (i, (model, _)), sums in zip(found.items(), self._summed(work), strict=True):
+            for (i, (model, _)), sums in zip(
+                found.items(), self._summed(work), strict=True
+            ):
                 fits = replace(members[i].fits, whole=model.with_sums(*sums))
                 members[i] = replace(members[i], fits=fits)
         return members
@@ -116,22 +134,30 @@ class AllRows:
     def _summed(self, work):
         """The sum of ``work`` over all blocks.
 
-        Dask adds up the same blocks in the same order: the sums of a smooth kernel are so
-        ill-conditioned that other rounding would be seen in what is predicted.
+        Dask adds up the same blocks in the same order: the sums of a smooth kernel are
+        so ill-conditioned that other rounding would be seen in what is predicted.
         """
-        weights, add = self._weights / self._weights.max(), _added  # whose sum may overflow
+        weights, add = (
+            self._weights / self._weights.max(),
+            _added,
+        )  # whose sum may overflow
         weights /= weights[weights > 0].mean()
         if is_dask(self.X):
             from dask import delayed
 
             work, add = delayed(work), delayed(_added)
-        # The model knows no class that has rows without weight alone; those rows are still read,
-        # since X is checked wherever it is.
+        # The model knows no class that has rows without weight alone; those rows are
+        # still read, since X is checked wherever it is.
         y = np.where(weights > 0, self.y, self.y[self.sample[0]])
         numbers = np.arange(len(y))
         blocks = [numbers[block] for block in _blocks(self.X, len(numbers))]
         sums = (
-            add([work(self._take(b), y[b], weights[b]) for b in blocks[i : i + SUMMANDS]])
+            add(
+                [
+                    work(self._take(b), y[b], weights[b])
+                    for b in blocks[i : i + SUMMANDS]
+                ]
+            )
             for i in range(0, len(blocks), SUMMANDS)
         )
         return in_memory(reduce(lambda total, part: add([total, part]), sums))
@@ -156,12 +182,17 @@ def _sums(X, y, weights, read, encode, models):
     """Normal equations of a block of rows for each of the models."""
     with device_context(X):
         rows, Y = read(X), encode(y)
-        return [model.normal_equations(view.transform(rows), Y, weights) for model, view in models]
+        return [
+            model.normal_equations(view.transform(rows), Y, weights)
+            for model, view in models
+        ]
 
 
 def _added(parts):
     """Normal equations for each of the models, summed up."""
-    return [tuple(map(sum, zip(*model, strict=True))) for model in zip(*parts, strict=True)]
+    return [
+        tuple(map(sum, zip(*model, strict=True))) for model in zip(*parts, strict=True)
+    ]
 
 
 def _joined(parts):
@@ -174,7 +205,9 @@ def _joined(parts):
 
 
 def in_blocks(method):
-    """A method of rows X that goes through many of them block by block, through Dask's lazily."""
+    """A method of rows X that goes through many of them block by block, through Dask's
+    lazily.
+    """
 
     @wraps(method)
     def of_rows(self, X, *args, **options):
@@ -183,7 +216,9 @@ def in_blocks(method):
 
         if is_dask(X):
             return _lazily(predict, X)
-        blocks = _blocks(X, _num_samples(X)) if len(getattr(X, "shape", ())) == 2 else []
+        blocks = (
+            _blocks(X, _num_samples(X)) if len(getattr(X, "shape", ())) == 2 else []
+        )
         if len(blocks) < 2:
             return predict(X)
         parts = [predict(_safe_indexing(X, rows)) for rows in blocks]
@@ -193,9 +228,12 @@ def in_blocks(method):
 
 
 def _lazily(predict, X):
-    """An array of Dask of what is predicted for its rows; one row shows of what kind."""
+    """An array of Dask of what is predicted for its rows; one row shows of
+    what kind."""
     is_frame = hasattr(X, "columns")
-    like = predict(X._meta_nonempty if is_frame else np.zeros((1, X.shape[1]), dtype=X.dtype))
+    like = predict(
+        X._meta_nonempty if is_frame else np.zeros((1, X.shape[1]), dtype=X.dtype)
+    )
 
     def unless_empty(block):
         return predict(block) if len(block) else like[:0]
@@ -205,4 +243,6 @@ def _lazily(predict, X):
     X = X.rechunk({1: -1})
     if like.ndim == 1:
         return X.map_blocks(unless_empty, dtype=like.dtype, drop_axis=1)
-    return X.map_blocks(unless_empty, dtype=like.dtype, chunks=(X.chunks[0], (like.shape[1],)))
+    return X.map_blocks(
+        unless_empty, dtype=like.dtype, chunks=(X.chunks[0], (like.shape[1],))
+    )

@@ -22,8 +22,8 @@ MARGIN_KERNELS = ("rbf", "laplacian")
 MARGIN_FACTORS = (0.6, 1.7)
 MARGIN_COSTS = (0.3, 3.0, 30.0)
 
-#: Rows up to which the machines of all pairs of classes share a Gram matrix, and on which
-#: they are chosen where there are more.
+#: Rows up to which the machines of all pairs of classes share a Gram matrix, and on
+#: which they are chosen where there are more.
 MARGIN_ROWS = 4000
 
 
@@ -31,8 +31,8 @@ class MarginMember(BaseMember):
     """Support vector machines, one-vs-one, on the scales that ridge regression found.
 
     ``starts`` are pairs of scales and ridge by kernel; without any they are searched.
-    Kernel, factor of the scales and C are ``chosen``, or those whose decision values for
-    the rows left out of the folds have the least log loss, calibrated.
+    Kernel, factor of the scales and C are ``chosen``, or those whose decision values
+    for the rows left out of the folds have the least log loss, calibrated.
     """
 
     refit = True
@@ -47,7 +47,9 @@ class MarginMember(BaseMember):
         return self.chosen
 
     def fit_folds(self, table, run, whole=None):
-        """Choose among the candidates by all folds, or of many rows by some of the first."""
+        """Choose among the candidates by all folds, or of many rows by some of the
+        first.
+        """
         member, part = copy(self), table
         if len(table.X) > MARGIN_ROWS:
             rng = np.random.RandomState(self.random_state)
@@ -71,10 +73,16 @@ class MarginMember(BaseMember):
             for C in MARGIN_COSTS:
                 scores = np.zeros(table.Y.shape)
                 for k in folds:
-                    train, rest = map(np.flatnonzero, (table.fold != k, table.fold == k))
-                    model = _fit_svc(K[np.ix_(train, train)], codes[train], table.weights[train], C)
+                    train, rest = map(
+                        np.flatnonzero, (table.fold != k, table.fold == k)
+                    )
+                    model = _fit_svc(
+                        K[np.ix_(train, train)], codes[train], table.weights[train], C
+                    )
                     given = K[np.ix_(rest, train)]
-                    scores[rest] = _scores(model, given, table.Y.shape[1], by_odds=by_odds)
+                    scores[rest] = _scores(
+                        model, given, table.Y.shape[1], by_odds=by_odds
+                    )
                 part = scores[judged], codes[judged], table.weights[judged]
                 calibrated = Calibration().fit(*part).log_probabilities(part[0])
                 if (loss := log_loss(calibrated, *part[1:])) < least:
@@ -112,7 +120,9 @@ class _Pairs:
 
         def learn(pair):
             rows = np.flatnonzero(np.isin(codes, pair))
-            require_memory(8 * len(rows) ** 2, "the Gram matrix of two classes", "leave out svm")
+            require_memory(
+                8 * len(rows) ** 2, "the Gram matrix of two classes", "leave out svm"
+            )
             K = gram_matrix(Z[rows], kernel=kernel, gamma=1.0)
             model = _fit_svc(K, codes[rows], weights[rows], C)
             # Of two classes the second is the positive one.
@@ -128,9 +138,13 @@ class _Pairs:
         )
 
     def decision_function(self, Z):
-        """Decision values (n, number of pairs), positive for the first of two classes."""
+        """Decision values (n, number of pairs), positive for the first of
+        two classes."""
         dual = csc_array(self.columns, shape=(len(self.rows), len(self.intercept)))
-        return kernel_product(Z, self.rows, dual, kernel=self.kernel, gamma=1.0) + self.intercept
+        return (
+            kernel_product(Z, self.rows, dual, kernel=self.kernel, gamma=1.0)
+            + self.intercept
+        )
 
 
 def _fit_svc(K, codes, weights, C):
@@ -153,11 +167,11 @@ def _scores(model, given, n_classes, *, by_odds=False):
     """Decision values of pairs, coupled; the model is given kernels, or rows.
 
     Mean logarithms of a class winning against each other, or with ``by_odds`` minus the
-    logarithm of one plus the sum of the odds against it (Price, Knerr, Personnaz, Dreyfus.
-    Pairwise neural network classifiers with probabilistic outputs. NIPS 1994), in which
-    pairs that have nothing to do with a row do not count. Both for two classes are
-    differences in proportion to the decision value. A class that the model never saw is a
-    little less likely than all others.
+    logarithm of one plus the sum of the odds against it (Price, Knerr, Personnaz,
+    Dreyfus. Pairwise neural network classifiers with probabilistic outputs. NIPS 1994),
+    in which pairs that have nothing to do with a row do not count. Both for two classes
+    are differences in proportion to the decision value. A class that the model never
+    saw is a little less likely than all others.
     """
     if model is None:
         return np.zeros((len(given), n_classes))

@@ -4,7 +4,10 @@ from contextlib import nullcontext
 
 import numpy as np
 from sklearn import ensemble
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
@@ -34,9 +37,9 @@ MAX_BOOSTED_TREES = 1500
 #: Columns that a split of small trees looks at, at most.
 MOST_FEATURES = 300
 
-#: Below so many rows boosting is small and forests have a third of their trees: the rest
-#: took a quarter of the time of a fit, and the blend was none the better for it. With
-#: more, classification ends when a tenth of the rows, held out, gains no more.
+#: Below so many rows boosting is small and forests have a third of their trees: the
+#: rest took a quarter of the time of a fit, and the blend was none the better for it.
+#: With more, classification ends when a tenth of the rows, held out, gains no more.
 FEW_ROWS = 2000
 
 #: Options of boosting on few rows, and on many.
@@ -84,7 +87,9 @@ class LinearMember(BaseMember):
 
 
 class TreeMember(BaseMember):
-    """Trees take missing values, but no columns that hold nothing else where they learn."""
+    """Trees take missing values, but no columns that hold nothing else where they
+    learn.
+    """
 
     view = "tree"
 
@@ -102,9 +107,9 @@ class TreeMember(BaseMember):
 class ForestMember(TreeMember):
     """Random forest or, if ``extra``, extremely randomised trees grown on all rows.
 
-    Sixty trees in each fold, so that five folds have 300; a third on tables of less than
-    2,000 rows, and of more than 20,000, of which each tree of a random forest then draws
-    so many.
+    Sixty trees in each fold, so that five folds have 300; a third on tables of less
+    than 2,000 rows, and of more than 20,000, of which each tree of a random forest then
+    draws so many.
     """
 
     def __init__(self, classify, extra, random_state=None):
@@ -164,9 +169,13 @@ class BoostingMember(TreeMember):
         self.random_state = random_state
 
     def _grow(self, X, Y, weights):
-        few_codes = np.array([len(np.unique(column)) < MAX_CATEGORIES for column in X.T])
+        few_codes = np.array(
+            [len(np.unique(column)) < MAX_CATEGORIES for column in X.T]
+        )
         small, early_stopping, target = len(X) < FEW_ROWS, False, Y[:, 0]
-        options = {name: few if small else many for name, (few, many) in BOOSTING.items()}
+        options = {
+            name: few if small else many for name, (few, many) in BOOSTING.items()
+        }
         options["max_features"] = _share(options["max_features"], X)
         if self.rough and not small:
             options |= ROUGH
@@ -178,13 +187,22 @@ class BoostingMember(TreeMember):
             faster = max(1.0, options["max_iter"] / most)
             options["max_iter"] = min(options["max_iter"], most)
             options["learning_rate"] = min(0.3, faster * options["learning_rate"])
-            # A tenth is held out with rows of each class: a class of one row is left out.
+            # A tenth is held out with rows of each class: a class of one row is left
+            # out.
             several = np.bincount(target) > 1
             early_stopping = not small and 1 < several.sum() <= len(X) / 20
             if early_stopping:
-                X, target, weights = (part[several[target]] for part in (X, target, weights))
-        options["min_samples_leaf"] = min(options["min_samples_leaf"], max(1, len(X) // 10))
-        make = HistGradientBoostingClassifier if self.classify else HistGradientBoostingRegressor
+                X, target, weights = (
+                    part[several[target]] for part in (X, target, weights)
+                )
+        options["min_samples_leaf"] = min(
+            options["min_samples_leaf"], max(1, len(X) // 10)
+        )
+        make = (
+            HistGradientBoostingClassifier
+            if self.classify
+            else HistGradientBoostingRegressor
+        )
         rng = check_random_state(self.random_state)
         self.model_ = make(
             **options,

@@ -39,7 +39,9 @@ class MemberTable(list):
 
     def __repr__(self):
         lines = [f"{'member':18} {'weight':>7} {'score':>8} {'seconds':>8}"]
-        lines += [f"{m.name:18} {m.weight:7.3f} {m.score:8.4f} {m.seconds:8.2f}" for m in self]
+        lines += [
+            f"{m.name:18} {m.weight:7.3f} {m.score:8.4f} {m.seconds:8.2f}" for m in self
+        ]
         return "\n".join(lines)
 
 
@@ -119,14 +121,17 @@ class FittedMember:
 
     def _mean(self, models, X):
         Z = self.view.transform(X)
-        return np.mean([np.clip(model.predict(Z), *self.bounds) for model in models], axis=0)
+        return np.mean(
+            [np.clip(model.predict(Z), *self.bounds) for model in models], axis=0
+        )
 
 
 class BaseMember:
     """The protocol of members, and how they are fitted in folds unless they say else.
 
-    A member learns by ``fit(X, Y, weights)`` from rows (n, d), targets (n, k) and positive
-    weights (n,); ``predict(X)`` gives values (n, k), of classes scores or log probabilities.
+    A member learns by ``fit(X, Y, weights)`` from rows (n, d), targets (n, k) and
+    positive weights (n,); ``predict(X)`` gives values (n, k), of classes scores or log
+    probabilities.
     """
 
     #: Which view of the rows it learns from, "kernel" or "tree".
@@ -168,7 +173,9 @@ class BaseMember:
         whole = self.fit_whole(table) if whole is None else whole
         place = to_device(np.empty(0))
         folds = range(table.n_folds)
-        results = run([delayed(_fit_fold)(self.in_fold(whole), table, k, place) for k in folds])
+        results = run(
+            [delayed(_fit_fold)(self.in_fold(whole), table, k, place) for k in folds]
+        )
         if results is None:
             return None
         models, *values = zip(*results, strict=True)
@@ -225,5 +232,7 @@ def _fit_fold(member, table, k, place):
             with suppress(np.linalg.LinAlgError):  # the ridge is too small for all rows
                 of_all = member.predict_left_out(X, table.Y, table.weights)
                 if of_all is not None:
-                    values = np.where(alone[left_out, None], of_all[left_out], predicted)
+                    values = np.where(
+                        alone[left_out, None], of_all[left_out], predicted
+                    )
     return member, predicted, values

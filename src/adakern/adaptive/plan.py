@@ -47,12 +47,13 @@ ROWS_PER_SCALE = 100
 EVALUATIONS_PER_FEATURE = 30
 EVALUATIONS_IN_FOLD = (4, 8)
 
-#: Rows of the search's last steps: in regression; in classification, which gains nothing
-#: by more, and in a screening; in a fold.
+#: Rows of the search's last steps: in regression; in classification, which gains
+#: nothing by more, and in a screening; in a fold.
 MOST_ROWS, FEWER_ROWS, MOST_ROWS_IN_FOLD = 2000, 1000, 500
 
-#: Where kernel ridge regressions stand on centres alone (beyond so many rows), and up to so
-#: many, support vector machines stand on all rows if two classes have at most as many.
+#: Where kernel ridge regressions stand on centres alone (beyond so many rows), and up
+#: to so many, support vector machines stand on all rows if two classes have at most as
+#: many.
 PAIR_ROWS, MOST_OF_MARGIN = 9000, 25_000
 
 #: Below so many rows boosting, which splits leaves of eight, has nothing to split.
@@ -60,7 +61,8 @@ FEW_ROWS = 100
 
 
 def default_members(n, d=1, classify=False, preset="best", pair=np.inf):
-    """Names of the members for a table of n rows and d columns; two classes have ``pair`` at most.
+    """Names of the members for a table of n rows and d columns; two classes have
+    ``pair`` at most.
 
     The preset "fast" has those that made the most of a sixth of the time on the
     development sets: one scale is enough for classes, and not for numbers.
@@ -100,7 +102,8 @@ def search_of(name, n, d, in_fold, most_rows=MOST_ROWS):
 
 
 def quicker(search, n):
-    """A search as the preset "fast" makes it: on a quarter of the rows, 250 at least."""
+    """A search as the preset "fast" makes it: on a quarter of the rows, 250
+    at least."""
     rows, steps = max(FEWEST_ROWS // 2, n // 4), EVALUATIONS_PER_FEATURE // 2
     return search._replace(
         max_iter=min(search.max_iter, steps),
@@ -148,7 +151,9 @@ def make_member(name, settings, n, d, found, *, screening=False):
         )
     if name == "svm":
         names = {kernel: (kernel, f"{kernel}-ard") for kernel in KERNELS}
-        starts = {k: found[n] for k, pair in names.items() for n in pair[::-1] if n in found}
+        starts = {
+            k: found[n] for k, pair in names.items() for n in pair[::-1] if n in found
+        }
         return MarginMember(starts, found.get("svm"), random_state=seed)
     if name == "linear":
         return LinearMember(classify)
@@ -175,8 +180,13 @@ def seconds(name, n, d, k, max_support, n_folds):
         least = 0.05 if n < SMALL_ROWS else 0.8  # eight hundred rounds of anything
         return n_folds * (0.05 + min(k, 15) * (least + 6e-6 * n * d**0.7))
     if name == "svm":
-        return n_folds * (0.02 + (4e-7 * max(1, k / 2) if n <= MARGIN_ROWS else 5e-8) * n**2)
-    m, steps = min(n, MOST_ROWS), 2 * EVALUATIONS if name.endswith("-ard") else EVALUATIONS
+        return n_folds * (
+            0.02 + (4e-7 * max(1, k / 2) if n <= MARGIN_ROWS else 5e-8) * n**2
+        )
+    m, steps = (
+        min(n, MOST_ROWS),
+        2 * EVALUATIONS if name.endswith("-ard") else EVALUATIONS,
+    )
     tuning = steps * (5e-11 * m**3 + 6e-9 * m * m * (1 + d / 20))
     pair = 1e-9 * (5 + d)
     if n > FULL_FACTOR * max_support:

@@ -48,7 +48,9 @@ def plot_adaptive(model, *, axes=None):
     left.set_xlabel("weight (beside it the out-of-fold score)")
     left.margins(x=0.15)
     importances = model.feature_importances_
-    names = getattr(model, "feature_names_in_", [f"feature {j}" for j in range(len(importances))])
+    names = getattr(
+        model, "feature_names_in_", [f"feature {j}" for j in range(len(importances))]
+    )
     shown = np.argsort(importances, kind="stable")[-MAX_FEATURES:]
     right.barh([str(names[j]) for j in shown], importances[shown])
     right.set_xlabel("importance (share of the rise of the loss when permuted)")

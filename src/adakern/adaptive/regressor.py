@@ -11,7 +11,11 @@ from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.intervals import ErrorModel, fit_error_model
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
-from adakern.adaptive.weights import capped_rows, no_worse_than_best, squared_error_weights
+from adakern.adaptive.weights import (
+    capped_rows,
+    no_worse_than_best,
+    squared_error_weights,
+)
 
 #: Evidence, in rows, that the members are as good as they seem one by one.
 PRIOR_ROWS = 30.0
@@ -101,10 +105,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     Kernel ridge regressions with three profiles, each with one scale for all features
     and with one per feature, a linear model, forests and boosting are fitted in every
     fold on the other folds' rows. Scales and ridge have the least leave-one-out error
-    there, in closed form; how columns are scaled and categories encoded, which no target
-    decides, is learned from all rows. What the members predict for the rows left out
-    decides how much each counts. The prediction is their weighted mean, of kernel and
-    linear members refitted on all rows and of the mean of the folds' trees.
+    there, in closed form; how columns are scaled and categories encoded, which no
+    target decides, is learned from all rows. What the members predict for the rows left
+    out decides how much each counts. The prediction is their weighted mean, of kernel
+    and linear members refitted on all rows and of the mean of the folds' trees.
 
     Parameters
     ----------
@@ -112,33 +116,35 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         At least 2; as many as there are different rows if those are fewer.
     max_support : int, default=3000
         Most centres of the kernel members where rows exceed three times as many (the
-        Nyström form; a warning then says so): five for each effective degree of freedom.
-        Rows times centres are never stored. Models of cells of a thousand near rows are
-        added where they help. Scales and centres are then those of all rows in every fold.
+        Nyström form; a warning then says so): five for each effective degree of
+        freedom. Rows times centres are never stored. Models of cells of a thousand near
+        rows are added where they help. Scales and centres are then those of all rows in
+        every fold.
     max_rows : int, default=200_000
         Most rows that are learned from, drawn at random. The coefficients of kernel
         members on centres come from all rows, block by block, so that X need not be in
         memory.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes those without which
-        the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000 where
-        there are less than 100 a column; without ``time_limit``) by what kernel members
-        predict, in closed form, for rows left out, on more rows than three times
-        ``max_support``, and than 8,000, by a screening on 8,000 of them. Trees that so many
-        more rows may bring up to the others are tried in one fold.
+        the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000
+        where there are less than 100 a column; without ``time_limit``) by what kernel
+        members predict, in closed form, for rows left out, on more rows than three
+        times ``max_support``, and than 8,000, by a screening on 8,000 of them. Trees
+        that so many more rows may bring up to the others are tried in one fold.
     preset : {"best", "fast"}, default="best"
         "fast" has the members that matter most, in about a quarter of the time.
     categorical_features : array-like of str, int or bool, default=None
         Columns of numbers that are codes of categories. Columns of strings that are
-        neither numbers nor dates, and of a data frame's categorical type, are categorical
-        anyway.
+        neither numbers nor dates, and of a data frame's categorical type, are
+        categorical anyway.
     time_limit : float or None, default=None
         Seconds for ``fit``, about: members that would exceed it are left out, with a
         warning, but never the cheapest one.
     n_jobs : int or None, default=None
         Folds fitted at the same time; -1 for all processors.
     verbose : int, default=0
-        Above 0, a line for each member, with the time of those to come, and the table of them.
+        Above 0, a line for each member, with the time of those to come, and the table
+        of them.
     random_state : int, RandomState instance or None, default=None
         Draws folds, forests and subsamples.
 
@@ -152,7 +158,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n,)
         For each training row the prediction without it, by weights found without its
-        fold (from 10 to 5,000 rows); NaN for weight zero and for rows beyond ``max_rows``.
+        fold (from 10 to 5,000 rows); NaN for weight zero and for rows beyond
+        ``max_rows``.
     oof_score_ : float
         R² of these.
     feature_importances_ : ndarray of shape (d,)
@@ -176,10 +183,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     become indicators, dates elapsed time, year, season and weekday; missing values take
     the median with an indicator of their own. A row entered again is never on both
     sides of a fold and counts once, but where there are ten rows or more with the same
-    features they are dealt out over the folds. Where targets of equal rows agree, and tell
-    more than the blend by twice the standard error, a new row that equals them gets these.
-    No member predicts farther beyond the range of the training targets than half of it. The
-    blend's out-of-fold loss is never greater than its best member's.
+    features they are dealt out over the folds. Where targets of equal rows agree, and
+    tell more than the blend by twice the standard error, a new row that equals them
+    gets these. No member predicts farther beyond the range of the training targets than
+    half of it. The blend's out-of-fold loss is never greater than its best member's.
 
     Examples
     --------
@@ -197,7 +204,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
 
     def _unfitted_blend(self, y):
         if y.dtype.kind not in "biuf":
-            raise ValueError("y holds no numbers; for labels use AdaptiveKernelClassifier")
+            raise ValueError(
+                "y holds no numbers; for labels use AdaptiveKernelClassifier"
+            )
         # A power of two changes no digit, and lets targets of 1e300 be squared.
         _, exponent = np.frexp(np.abs(y).max())
         return WeightedMean(unit=float(np.ldexp(1.0, min(int(exponent), 1023))))
@@ -205,7 +214,11 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     def _set_out_of_fold(self, learned, blend, predicted, of_folds):
         table = learned.table.left_out
         y, predicted, of_folds = table.Y[:, 0], predicted[:, 0], of_folds[:, 0]
-        score = r2_score(y, predicted, sample_weight=table.weights) if len(y) > 1 else np.nan
+        score = (
+            r2_score(y, predicted, sample_weight=table.weights)
+            if len(y) > 1
+            else np.nan
+        )
         self.oof_score_ = float(score)
         self._error_view = TreeView(learned.reader.is_categorical).fit(table.X)
         self._errors = fit_error_model(
@@ -227,7 +240,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
 
     @in_blocks
     def predict_interval(self, X, coverage=0.9):
-        """Intervals that contain ``coverage`` of new targets, wider where errors are larger.
+        """Intervals that contain ``coverage`` of new targets, wider where errors are
+        larger.
 
         Half the width is a quantile of the errors of out-of-fold predictions, each
         divided by how large errors near its row are, times how large they are near the
@@ -272,5 +286,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         """What an error model says around the predictions, in units of the target."""
         read, predicted = self._predicted(X)
         seen = self._error_view.transform(read)
-        bounds = np.clip(bounds_of(self._errors, seen, predicted[:, 0], level), *self._limits)
+        bounds = np.clip(
+            bounds_of(self._errors, seen, predicted[:, 0], level), *self._limits
+        )
         return output_like(bounds * self.ensemble_.blend.unit, X)

@@ -8,8 +8,8 @@ what is predicted for each without it.
 import numpy as np
 
 #: From so many to so many rows the closed form judges: on fewer it is misled, and all
-#: members take a second. The end is a hundred rows a column, below which folds search for
-#: scales of their own, if that lies between the second and the third.
+#: members take a second. The end is a hundred rows a column, below which folds search
+#: for scales of their own, if that lies between the second and the third.
 FEW_ROWS = 300, 2000, 5000
 
 #: Rows that members learn from in a screening, and rows that they are judged on.

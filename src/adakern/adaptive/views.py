@@ -38,7 +38,9 @@ class KernelView:
         self.centre_, self.scale_ = _centre_and_scale(numbers)
         self.has_missing_ = np.isnan(numbers).any(axis=0)
         codes = X[:, self.is_categorical].T
-        self.levels_ = [np.sort(_by_frequency(column)[:MAX_INDICATORS]) for column in codes]
+        self.levels_ = [
+            np.sort(_by_frequency(column)[:MAX_INDICATORS]) for column in codes
+        ]
         self.kept_ = slice(None)
         self.kept_ = _distinct_columns(self.transform(X))
         return self
@@ -53,8 +55,13 @@ class KernelView:
         beyond = np.maximum(np.abs(z) - TAIL, 0)
         z = np.clip(z, -TAIL, TAIL) + np.sign(z) * np.log1p(beyond)
         missing = np.isnan(numbers)
-        parts = [np.where(missing, 0.0, z), INDICATOR_SCALE * missing[:, self.has_missing_]]
-        for column, levels in zip(X[:, self.is_categorical].T, self.levels_, strict=True):
+        parts = [
+            np.where(missing, 0.0, z),
+            INDICATOR_SCALE * missing[:, self.has_missing_],
+        ]
+        for column, levels in zip(
+            X[:, self.is_categorical].T, self.levels_, strict=True
+        ):
             same = column[:, None] == levels[None, :]
             other = ~same.any(axis=1, keepdims=True)
             parts.append(INDICATOR_SCALE * np.hstack([same, other]))
@@ -79,7 +86,8 @@ def _centre_and_scale(numbers):
 
 
 def _by_frequency(column):
-    """The codes of a categorical column, the most frequent first, missing values aside."""
+    """The codes of a categorical column, the most frequent first, missing
+    values aside."""
     codes, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     return codes[np.argsort(-counts, kind="stable")]
 
@@ -101,7 +109,9 @@ class TreeView:
         """Learn the frequencies of the categories in the rows X (n, d)."""
         self.ranks_ = {}
         for j in np.flatnonzero(self.is_categorical):
-            self.ranks_[j] = {code: rank for rank, code in enumerate(_by_frequency(X[:, j]))}
+            self.ranks_[j] = {
+                code: rank for rank, code in enumerate(_by_frequency(X[:, j]))
+            }
         return self
 
     def transform(self, X):

@@ -49,10 +49,13 @@ def squared_error_weights(predictions, y, weights, *, prior=1.0):
     # On the simplex b - b0 = sum_j b_j (e_j - b0): all is the norm of one combination.
     deviations = np.sqrt(prior * least / weights.sum()) * (np.eye(m) - b0)
     R = np.linalg.qr(np.hstack([errors, deviations]).T, mode="r") / np.sqrt(least)
-    # Where sum(c) is drawn to 1 instead of held there, c is the solution up to a factor.
+    # Where sum(c) is drawn to 1 instead of held there, c is the solution up to a
+    # factor.
     A, one = np.vstack([R, np.ones(m)]), np.append(np.zeros(len(R)), 1.0)
     # Not `nnls`, which fails on some of these in SciPy before 1.15.
-    c = np.maximum(lsq_linear(A, one, bounds=(0, np.inf), method="bvls", tol=1e-14).x, 0)
+    c = np.maximum(
+        lsq_linear(A, one, bounds=(0, np.inf), method="bvls", tol=1e-14).x, 0
+    )
     return c / c.sum()
 
 

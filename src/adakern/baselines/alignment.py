@@ -16,9 +16,10 @@ from adakern.linalg import project_onto_simplex
 class RandomFeatureAlignment(BaselineClassifier):
     """Linear SVM on random Fourier features whose distribution is learned.
 
-    Of many features of the Gaussian kernel those are kept, scaled by the roots of their weights,
-    whose distribution q maximises the alignment ``sum_ij y_i y_j sum_m q_m phi_m(x_i) phi_m(x_j)``
-    with the labels within a chi-squared ball around the uniform distribution; q is sparse.
+    Of many features of the Gaussian kernel those are kept, scaled by the roots of their
+    weights, whose distribution q maximises the alignment ``sum_ij y_i y_j sum_m q_m
+    phi_m(x_i) phi_m(x_j)`` with the labels within a chi-squared ball around the uniform
+    distribution; q is sparse.
 
     Parameters
     ----------
@@ -29,8 +30,9 @@ class RandomFeatureAlignment(BaselineClassifier):
     n_candidates : int, default=2000
         Features drawn.
     rho : float, default=10.0
-        Radius of the ball, ``n_candidates sum_m q_m^2 - 1 <= rho``, not negative: 0 keeps the
-        Gaussian kernel, and about n_candidates / (1 + rho) features share the weight.
+        Radius of the ball, ``n_candidates sum_m q_m^2 - 1 <= rho``, not negative: 0
+        keeps the Gaussian kernel, and about n_candidates / (1 + rho) features share the
+        weight.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -56,7 +58,9 @@ class RandomFeatureAlignment(BaselineClassifier):
         *("C", "gamma", "random_state"), n_candidates=AT_LEAST_ONE, rho=NOT_NEGATIVE
     )
 
-    def __init__(self, C=1.0, *, gamma="scale", n_candidates=2000, rho=10.0, random_state=None):
+    def __init__(
+        self, C=1.0, *, gamma="scale", n_candidates=2000, rho=10.0, random_state=None
+    ):
         self.C = C
         self.gamma = gamma
         self.n_candidates = n_candidates
@@ -88,12 +92,16 @@ class RandomFeatureAlignment(BaselineClassifier):
 
     def _values(self, X):
         return by_row_blocks(
-            lambda rows: self.linear_.decision_function(self._features(rows)), X, 2 * 8 * self.rank_
+            lambda rows: self.linear_.decision_function(self._features(rows)),
+            X,
+            2 * 8 * self.rank_,
         )
 
 
 def feature_alignments(X, codes, frequencies, phases):
-    """``sum_k (sum_i Y_ik phi_m(x_i))^2`` for every feature m; Y are centred class indicators."""
+    """``sum_k (sum_i Y_ik phi_m(x_i))^2`` for every feature m; Y are centred class
+    indicators.
+    """
     n_classes = codes.max() + 1
     Y = np.eye(n_classes)[codes] - 1 / n_classes
     sums = np.zeros((n_classes, len(phases)))
@@ -103,7 +111,8 @@ def feature_alignments(X, codes, frequencies, phases):
 
 
 def most_aligned(alignments, rho):
-    """The distribution q that maximises ``alignments'q`` with ``N |q|^2 - 1 <= rho``."""
+    """The distribution q that maximises ``alignments'q`` with ``N |q|^2 - 1
+    <= rho``."""
     N = len(alignments)
     scaled = (alignments - alignments.max()) / (np.ptp(alignments) or 1.0)
 

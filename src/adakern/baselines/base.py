@@ -1,4 +1,5 @@
-"""How the baselines fit and predict, and the kernel expansions that most of them are."""
+"""How the baselines fit and predict, and the kernel expansions that most of
+them are."""
 
 from typing import Self
 
@@ -57,7 +58,9 @@ class BaselineRegressor(RegressorMixin, Baseline):
 
 
 class StandardisedRegressor(BaselineRegressor):
-    """A regressor that defines ``_outputs(X)`` (m, 1), for a target of mean 0 and scale 1."""
+    """A regressor that defines ``_outputs(X)`` (m, 1), for a target of mean 0 and scale
+    1.
+    """
 
     def _targets(self, y):
         self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
@@ -68,7 +71,8 @@ class StandardisedRegressor(BaselineRegressor):
 
 
 class BaselineClassifier(ScoreClassifierMixin, Baseline):
-    """A classifier that defines ``_values(X)``: scores of the classes for checked rows."""
+    """A classifier that defines ``_values(X)``: scores of the classes for
+    checked rows."""
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Scores: (m,) for two classes, positive for the second; else (m, n_classes).
@@ -96,11 +100,15 @@ class KernelExpansionMixin(KernelMixin):
     """Values from ``support_vectors_``, ``dual_coef_`` and ``intercept_``."""
 
     def _values(self, X):
-        return expand(X, self._gram, self.support_vectors_, self.dual_coef_, self.intercept_)
+        return expand(
+            X, self._gram, self.support_vectors_, self.dual_coef_, self.intercept_
+        )
 
 
 class KernelExpansion:
-    """``f(x) = sum_i dual_coef_i kernel(x, x_i) + intercept``; the kernel can be pickled."""
+    """``f(x) = sum_i dual_coef_i kernel(x, x_i) + intercept``; the kernel can be
+    pickled.
+    """
 
     def __init__(self, kernel, X, d, intercept, **outcome):
         self.kernel, self.intercept, self.support = kernel, intercept, np.flatnonzero(d)
@@ -109,7 +117,9 @@ class KernelExpansion:
 
     def decision_function(self, X):
         """Values of f at new rows, shape (m,)."""
-        return expand(X, self.kernel, self.support_vectors, self.dual_coef, self.intercept)
+        return expand(
+            X, self.kernel, self.support_vectors, self.dual_coef, self.intercept
+        )
 
 
 class ModelsMixin:

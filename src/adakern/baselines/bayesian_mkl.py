@@ -50,7 +50,9 @@ class _BayesianMKL(BankMixin):
             if change <= self.tol * abs(bounds[-1]):
                 break
         else:
-            left = f"a lower bound of {bounds[-1]:.6g} that still changed by {change:.2e}"
+            left = (
+                f"a lower bound of {bounds[-1]:.6g} that still changed by {change:.2e}"
+            )
             warn_unconverged(self, left)
         # The score is e'g(x) + b with g_m(x) = a'k_m(x).
         (b, *e), history = field.be, {"lower_bound": bounds}
@@ -61,17 +63,19 @@ class _BayesianMKL(BankMixin):
 class BayesianMKLClassifier(_BayesianMKL, OneVsOneMixin, BaseEstimator):
     """Bayesian multiple kernel learning with a probit-like classifier.
 
-    Every kernel gives an intermediate output with sample weights that all kernels share; their
-    linear combination has to clear a margin on the side of the label. Weights have Gaussian priors
-    with Gamma(1, 1)-distributed precisions; the steps of the mean-field posterior are in closed
-    form and raise the lower bound of the evidence. Nothing is random.
+    Every kernel gives an intermediate output with sample weights that all kernels
+    share; their linear combination has to clear a margin on the side of the label.
+    Weights have Gaussian priors with Gamma(1, 1)-distributed precisions; the steps of
+    the mean-field posterior are in closed form and raise the lower bound of the
+    evidence. Nothing is random.
 
     Parameters
     ----------
     gammas, degrees
         As of :class:`UniformMKLClassifier`.
     max_iter : int, default=200
-        Most rounds through all factors; a ConvergenceWarning says where they do not suffice.
+        Most rounds through all factors; a ConvergenceWarning says where they do not
+        suffice.
     tol : float, default=1e-3
         Relative change of the lower bound at which the rounds end.
 
@@ -91,14 +95,16 @@ class BayesianMKLClassifier(_BayesianMKL, OneVsOneMixin, BaseEstimator):
     """
 
     def _fit_model(self, X, y):
-        return self._infer(X, TruncatedTarget(y, MARGIN), FixedPrecision(OUTPUT_SCALE**-2.0))
+        return self._infer(
+            X, TruncatedTarget(y, MARGIN), FixedPrecision(OUTPUT_SCALE**-2.0)
+        )
 
 
 class BayesianMKLRegressor(_BayesianMKL, BankRegressor):
     """Bayesian multiple kernel regression.
 
-    :class:`BayesianMKLClassifier` with Gaussian noise on the standardised target; the precisions of
-    the noise and of the intermediate outputs are learned too.
+    :class:`BayesianMKLClassifier` with Gaussian noise on the standardised target; the
+    precisions of the noise and of the intermediate outputs are learned too.
 
     Parameters
     ----------
@@ -121,7 +127,9 @@ class BayesianMKLRegressor(_BayesianMKL, BankRegressor):
 
 
 class GammaFactor:
-    """Factor of ``size`` precisions of ``count`` variables each, with prior Gamma(1, 1)."""
+    """Factor of ``size`` precisions of ``count`` variables each, with prior Gamma(1,
+    1).
+    """
 
     def __init__(self, *, count=1, size=1):
         self.shape = 1 + count / 2
@@ -248,14 +256,18 @@ class MeanField:
         """q(G): the columns g_i are independent with one covariance."""
         noise, upsilon = self.target.noise.mean[0], self.upsilon.mean[0]
         e, moments = self.be[1:], self.be_moments
-        self.G_covariance = np.linalg.inv(upsilon * np.eye(len(e)) + noise * moments[1:, 1:])
+        self.G_covariance = np.linalg.inv(
+            upsilon * np.eye(len(e)) + noise * moments[1:, 1:]
+        )
         pull = np.outer(e, self.target.mean) - moments[1:, :1]
         self.G = self.G_covariance @ (upsilon * self.scores + noise * pull)
 
     def update_combination(self):
         """q(b, e)."""
         noise = self.target.noise.mean[0]
-        self.be_covariance = np.linalg.inv(np.diag(self.output.mean) + noise * self.G_moments)
+        self.be_covariance = np.linalg.inv(
+            np.diag(self.output.mean) + noise * self.G_moments
+        )
         self.be = noise * self.be_covariance @ (self._extended @ self.target.mean)
 
     def update_target(self):
@@ -309,7 +321,9 @@ class MeanField:
         bound += _entropy(n, self.a_logdet)
         bound += n * _entropy(P, np.linalg.slogdet(self.G_covariance)[1])
         bound += _entropy(P + 1, np.linalg.slogdet(self.be_covariance)[1])
-        return float(bound - sum(f.divergence() for f in (self.sample, self.output, upsilon)))
+        return float(
+            bound - sum(f.divergence() for f in (self.sample, self.output, upsilon))
+        )
 
 
 def _gaussian_prior(precision, squares):

@@ -37,7 +37,9 @@ class ClusterwiseClassifier(ClassifierMixin, Baseline):
     """
 
     _parameter_constraints = constraints(
-        "random_state", estimator=[HasMethods(["fit", "predict"]), None], n_clusters=AT_LEAST_ONE
+        "random_state",
+        estimator=[HasMethods(["fit", "predict"]), None],
+        n_clusters=AT_LEAST_ONE,
     )
 
     def __init__(self, estimator=None, *, n_clusters=5, random_state=None):
@@ -80,5 +82,7 @@ class ClusterwiseClassifier(ClassifierMixin, Baseline):
 
 
 def _seeded_copy(estimator, rng):
-    names = [n for n in sorted(estimator.get_params()) if n.split("__")[-1] == "random_state"]
+    names = [
+        n for n in sorted(estimator.get_params()) if n.split("__")[-1] == "random_state"
+    ]
     return clone(estimator).set_params(**{name: rng.randint(2**31) for name in names})

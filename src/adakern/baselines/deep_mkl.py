@@ -27,12 +27,14 @@ ETA = 0.1
 
 
 class DeepMKL(BankMixin, OneVsOneMixin, BaseEstimator):
-    """SVM on three layers of combined kernels, the weights tuned on leave-one-out error.
+    """SVM on three layers of combined kernels, the weights tuned on leave-one-out
+    error.
 
-    The first layer combines the kernels of the bank on the data, every further layer the same
-    kernels in the feature space of the layer before. The weights of all layers descend along the
-    gradient of the span bound, in turn with L2 SVMs. They lie on the simplex, so that every layer
-    is 1 on the diagonal. (The paper's sigmoid kernel is indefinite and left out here.)
+    The first layer combines the kernels of the bank on the data, every further layer
+    the same kernels in the feature space of the layer before. The weights of all layers
+    descend along the gradient of the span bound, in turn with L2 SVMs. They lie on the
+    simplex, so that every layer is 1 on the diagonal. (The paper's sigmoid kernel is
+    indefinite and left out here.)
 
     Parameters
     ----------
@@ -60,8 +62,9 @@ class DeepMKL(BankMixin, OneVsOneMixin, BaseEstimator):
 
     References
     ----------
-    Strobl and Visweswaran, Deep multiple kernel learning, ICMLA 2013. Chapelle et al., Choosing
-    multiple parameters for support vector machines, Machine Learning 46 (2002), 131-159.
+    Strobl and Visweswaran, Deep multiple kernel learning, ICMLA 2013. Chapelle et al.,
+    Choosing multiple parameters for support vector machines, Machine Learning 46
+    (2002), 131-159.
     """
 
     _parameter_constraints = bank_constraints("C", "max_iter", "tol")
@@ -91,7 +94,11 @@ class DeepMKL(BankMixin, OneVsOneMixin, BaseEstimator):
             left = f"a span bound of {best.value:.6g} that still fell by {decrease:.2e}"
             warn_unconverged(self, left)
         kernel = partial(deep_gram_matrix, self.bank_, best.weights)
-        outcome = {"weights": best.weights, "n_iter": len(values) - 1, "objective": best.value}
+        outcome = {
+            "weights": best.weights,
+            "n_iter": len(values) - 1,
+            "objective": best.value,
+        }
         return KernelExpansion(kernel, X, best.d, best.intercept, **outcome)
 
 
@@ -101,7 +108,8 @@ def deep_gram_matrix(bank, weights, X, Y):
 
 
 def layer_kernels(bank, T):
-    """The bank's kernels at inner products T of unit vectors, and their slopes there."""
+    """The bank's kernels at inner products T of unit vectors, and their
+    slopes there."""
     for gamma in bank.gammas:
         K = np.exp(2 * gamma * (T - 1))
         yield K, 2 * gamma * K
@@ -146,7 +154,9 @@ class SpanObjective:
     def gradient(self):
         """With respect to the weights, shape (L, P)."""
         grams = self.grams[:, *self._block]
-        return weight_gradient(self.bank, self.weights, grams, self._layers, self._slope)
+        return weight_gradient(
+            self.bank, self.weights, grams, self._layers, self._slope
+        )
 
 
 def _descend(current, step, evaluate):
@@ -199,7 +209,9 @@ def span_bound(K, y, C):
 
 
 def _bordered_inverse(K, ridge):
-    """Leading block of the inverse of ``[[K + ridge, 1], [1', 0]]``, by block elimination."""
+    """Leading block of the inverse of ``[[K + ridge, 1], [1', 0]]``, by block
+    elimination.
+    """
     M = add_to_diagonal(K.copy(), ridge)
     inverse, _ = dpotri(cholesky(M, lower=True, overwrite_a=True), lower=1)
     inverse += np.tril(inverse, -1).T

@@ -19,10 +19,10 @@ N_COMPONENTS = 100
 class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     """Kernel regression on all data, trained by EigenPro iterations.
 
-    Gradient descent in the reproducing kernel Hilbert space, whose slow directions are sped up: the
-    top eigenvectors of a subsample flatten the spectrum, and batch and step follow from what is
-    left of it. The number of epochs regularises. (With all training data as centres EigenPro 2 is
-    EigenPro 3.)
+    Gradient descent in the reproducing kernel Hilbert space, whose slow directions are
+    sped up: the top eigenvectors of a subsample flatten the spectrum, and batch and
+    step follow from what is left of it. The number of epochs regularises. (With all
+    training data as centres EigenPro 2 is EigenPro 3.)
 
     Parameters
     ----------
@@ -53,10 +53,14 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     """
 
     _parameter_constraints = constraints(
-        *("gamma", "random_state"), kernel=[StrOptions({"rbf", "laplacian"})], n_epochs=AT_LEAST_ONE
+        *("gamma", "random_state"),
+        kernel=[StrOptions({"rbf", "laplacian"})],
+        n_epochs=AT_LEAST_ONE,
     )
 
-    def __init__(self, kernel="laplacian", gamma="scale", n_epochs=20, random_state=None):
+    def __init__(
+        self, kernel="laplacian", gamma="scale", n_epochs=20, random_state=None
+    ):
         self.kernel = kernel
         self.gamma = gamma
         self.n_epochs = n_epochs
@@ -90,8 +94,8 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     def _preconditioner(self, X):
         """Eigenvectors V of K(X, X), their weights, what is left, the largest norm.
 
-        The weight of eigenvector i is (1 - s_q / s_i) / s_i, ``rest`` is s_q / s and ``beta`` the
-        largest k_P(x, x).
+        The weight of eigenvector i is (1 - s_q / s_i) / s_i, ``rest`` is s_q / s and
+        ``beta`` the largest k_P(x, x).
         """
         s = len(X)
         q = min(N_COMPONENTS, max(1, s // 2))

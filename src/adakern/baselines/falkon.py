@@ -10,16 +10,20 @@ from adakern._utils.blocks import row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_unconverged
-from adakern.baselines.base import BYTES_PER_VALUE, BaselineRegressor, KernelExpansionMixin
+from adakern.baselines.base import (
+    BYTES_PER_VALUE,
+    BaselineRegressor,
+    KernelExpansionMixin,
+)
 from adakern.kernels import KERNELS
 
 
 class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
     """Kernel ridge regression on a random subset of the data as centres.
 
-    Minimises ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m centres by
-    conjugate gradients, preconditioned by the same problem on the centres alone; K_nm is never
-    stored.
+    Minimises ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m
+    centres by conjugate gradients, preconditioned by the same problem on the centres
+    alone; K_nm is never stored.
 
     Parameters
     ----------
@@ -32,7 +36,8 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
     n_centers : int, default=100
         Number of centres m, drawn uniformly; all rows if there are fewer.
     max_iter : int, default=100
-        Conjugate gradient steps; a ConvergenceWarning says where they do not reach ``tol``.
+        Conjugate gradient steps; a ConvergenceWarning says where they do not reach
+        ``tol``.
     tol : float, default=1e-5
         Norm of the preconditioned residual, relative to its start, to stop at.
     random_state : int, RandomState instance or None, default=None
@@ -115,7 +120,9 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         self.n_iter_ = len(steps)
         if unfinished:
             gap = np.linalg.norm(right - operator(v)) / np.linalg.norm(right)
-            warn_unconverged(self, f"a residual of {gap:.1e} of its start (a larger alpha helps)")
+            warn_unconverged(
+                self, f"a residual of {gap:.1e} of its start (a larger alpha helps)"
+            )
         self.dual_coef_ = precondition(v)
 
     def _normal_product(self, X, weights):

@@ -1,4 +1,6 @@
-"""A bank of kernels, each 1 on the diagonal, so that the weights of different kernels compare."""
+"""A bank of kernels, each 1 on the diagonal, so that the weights of different kernels
+compare.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -33,10 +35,13 @@ class KernelBank:
         self.degrees = tuple(int(degree) for degree in degrees)
         if not len(self):
             raise ValueError(
-                "gammas and degrees are both empty; a kernel bank needs one kernel or more"
+                "gammas and degrees are both empty; a kernel bank needs one kernel or "
+                "more"
             )
         if not all(0 < gamma < np.inf for gamma in self.gammas):
-            raise ValueError(f"gammas={gammas!r} must hold positive finite numbers only")
+            raise ValueError(
+                f"gammas={gammas!r} must hold positive finite numbers only"
+            )
         if self.degrees != tuple(degrees) or min(self.degrees, default=1) < 1:
             raise ValueError(f"degrees={degrees!r} must hold integers from 1 only")
 
@@ -81,7 +86,9 @@ class KernelBank:
             slot[:] = K
         return grams
 
-    def combine(self, X: np.ndarray, Y: Rows = None, *, weights: np.ndarray) -> np.ndarray:
+    def combine(
+        self, X: np.ndarray, Y: Rows = None, *, weights: np.ndarray
+    ) -> np.ndarray:
         """The Gram matrix of the kernel ``sum_m weights_m k_m``, without the stack.
 
         Parameters
@@ -105,10 +112,14 @@ def _cosines(X, Y=None):
 
 
 class BankMixin(ModelsMixin):
-    """Estimators on a bank: ``_fit_model(X, y)`` gives the ``KernelExpansion`` that fits y."""
+    """Estimators on a bank: ``_fit_model(X, y)`` gives the ``KernelExpansion`` that
+    fits y.
+    """
 
     def _prepare(self, X):
-        self.bank_ = KernelBank(PAPER_GAMMAS if self.gammas is None else self.gammas, self.degrees)
+        self.bank_ = KernelBank(
+            PAPER_GAMMAS if self.gammas is None else self.gammas, self.degrees
+        )
 
     def _expand(self, weights, X, d, intercept, **outcome):
         """The model with these weights of the kernels and coefficients of the rows."""
@@ -118,7 +129,9 @@ class BankMixin(ModelsMixin):
 
 def bank_constraints(*shared, **own):
     """As :func:`constraints`, with those of the bank."""
-    return constraints(*shared, gammas=["array-like", None], degrees=["array-like"], **own)
+    return constraints(
+        *shared, gammas=["array-like", None], degrees=["array-like"], **own
+    )
 
 
 class BankRegressor(BaselineRegressor):

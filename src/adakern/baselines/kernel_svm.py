@@ -38,7 +38,8 @@ class _KernelModel(KernelMixin):
 class KernelSVC(_KernelModel, BaselineClassifier):
     """Support vector classifier with every kernel of this library.
 
-    scikit-learn's ``SVC`` on the Gram matrix; it knows neither of the Laplacian kernels itself.
+    scikit-learn's ``SVC`` on the Gram matrix; it knows neither of the Laplacian kernels
+    itself.
 
     Parameters
     ----------
@@ -93,7 +94,9 @@ class KernelSVR(_KernelModel, BaselineRegressor):
         As of ``SVR``.
     """
 
-    _parameter_constraints = _KernelModel._parameter_constraints | constraints("epsilon")
+    _parameter_constraints = _KernelModel._parameter_constraints | constraints(
+        "epsilon"
+    )
 
     def __init__(self, C=1.0, *, epsilon=0.1, kernel="rbf", gamma="scale"):
         super().__init__(C, kernel=kernel, gamma=gamma)

@@ -27,9 +27,10 @@ N_DISTANCES = 10_000
 class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
     """SVM on a kernel ``phi(x)'W phi(y)`` learned with the LogDet divergence.
 
-    Takes the kernel matrix nearest to the Gaussian one in the LogDet divergence for which 40 pairs
-    of rows of one class are nearer than 95 % of all and 40 of two classes are farther, with slack.
-    For new rows it is ``k(x, y) - k(x, .) S k(., y)`` for a matrix S on the constrained pairs.
+    Takes the kernel matrix nearest to the Gaussian one in the LogDet divergence for
+    which 40 pairs of rows of one class are nearer than 95 % of all and 40 of two
+    classes are farther, with slack. For new rows it is ``k(x, y) - k(x, .) S k(., y)``
+    for a matrix S on the constrained pairs.
 
     Parameters
     ----------
@@ -38,9 +39,11 @@ class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
     gamma : {"scale", "auto"} or float, default="scale"
         Of the Gaussian kernel to start from; see :func:`adakern.kernels.gram_matrix`.
     slack : float, default=1.0
-        Weight of the constraints against the given kernel (the paper's gamma), positive.
+        Weight of the constraints against the given kernel (the paper's gamma),
+        positive.
     max_iter : int, default=1000
-        Most rounds through all constraints; a ConvergenceWarning says where they do not suffice.
+        Most rounds through all constraints; a ConvergenceWarning says where they do not
+        suffice.
     tol : float, default=1e-3
         Relative change of the multipliers in a round at which the rounds end.
     random_state : int, RandomState or None, default=None
@@ -50,8 +53,9 @@ class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     models_ : list
-        One for each pair of classes: the inverse of its learned kernel matrix is that of the given
-        one plus ``sum_c multipliers_c (e_i - e_j)(e_i - e_j)'`` over its constrained ``pairs``.
+        One for each pair of classes: the inverse of its learned kernel matrix is that
+        of the given one plus ``sum_c multipliers_c (e_i - e_j)(e_i - e_j)'`` over its
+        constrained ``pairs``.
     support_ : ndarray
         Training rows that the decision functions need.
     n_iter_ : int
@@ -60,9 +64,9 @@ class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
 
     References
     ----------
-    Jain, Kulis, Davis and Dhillon, Metric and kernel learning using a linear transformation, JMLR
-    13 (2012), 519-547. Davis, Kulis, Jain, Sra and Dhillon, Information-theoretic metric learning,
-    ICML 2007.
+    Jain, Kulis, Davis and Dhillon, Metric and kernel learning using a linear
+    transformation, JMLR 13 (2012), 519-547. Davis, Kulis, Jain, Sra and Dhillon,
+    Information-theoretic metric learning, ICML 2007.
     """
 
     _parameter_constraints = constraints(
@@ -70,7 +74,14 @@ class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
     )
 
     def __init__(
-        self, C=1.0, *, gamma="scale", slack=1.0, max_iter=1000, tol=1e-3, random_state=None
+        self,
+        C=1.0,
+        *,
+        gamma="scale",
+        slack=1.0,
+        max_iter=1000,
+        tol=1e-3,
+        random_state=None,
     ):
         self.C = C
         self.gamma = gamma
@@ -96,7 +107,10 @@ class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
         limits = self.slack, self.max_iter, self.tol
         multipliers, n_iter, change = project_cyclically(EKE, targets, similar, *limits)
         if change > self.tol:
-            left = f"multipliers that still changed by {change:.2e} (a smaller slack helps)"
+            left = (
+                f"multipliers that still changed by {change:.2e} (a smaller slack "
+                "helps)"
+            )
             warn_unconverged(self, left)
         S = correction(EKE, multipliers)
         d, b = svm_dual(K - KE @ S @ KE.T, y, self.C)
@@ -136,10 +150,11 @@ def draw_pairs(y, n_pairs, rng):
 def project_cyclically(EKE, targets, similar, slack, max_iter, tol):
     """Bregman projections onto one constraint after the other, with slack.
 
-    Solves ``min D(K, K_0) + slack D(diag xi, diag targets)`` for the LogDet divergence D, subject
-    to ``(e_i - e_j)'K(e_i - e_j) <= xi_c`` for the similar pairs and ``>=`` for the others. The
-    step is the root of both stationarity conditions, ``slack / (slack + 1) (1/p - 1/xi)``; the
-    papers print ``(1/p - slack/xi) / 2``, which is the same at slack = 1 only.
+    Solves ``min D(K, K_0) + slack D(diag xi, diag targets)`` for the LogDet divergence
+    D, subject to ``(e_i - e_j)'K(e_i - e_j) <= xi_c`` for the similar pairs and ``>=``
+    for the others. The step is the root of both stationarity conditions, ``slack /
+    (slack + 1) (1/p - 1/xi)``; the papers print ``(1/p - slack/xi) / 2``, which is the
+    same at slack = 1 only.
     """
     M, xi = EKE.copy(), targets.astype(float)
     signs = np.where(similar, 1.0, -1.0)

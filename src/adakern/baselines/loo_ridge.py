@@ -6,7 +6,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.constraints import constraints
-from adakern.baselines.base import BaselineClassifier, BaselineRegressor, KernelExpansionMixin
+from adakern.baselines.base import (
+    BaselineClassifier,
+    BaselineRegressor,
+    KernelExpansionMixin,
+)
 from adakern.kernels import (
     DECAYING_KERNELS,
     exponential_decay,
@@ -28,7 +32,9 @@ POWERS = range(-8, 7)
 class _LOOKernelRidge(KernelExpansionMixin):
     """What the regressor and the classifier share."""
 
-    _parameter_constraints = constraints("random_state", kernel=[StrOptions(set(DECAYING_KERNELS))])
+    _parameter_constraints = constraints(
+        "random_state", kernel=[StrOptions(set(DECAYING_KERNELS))]
+    )
 
     def __init__(self, kernel="laplacian", *, random_state=None):
         self.kernel = kernel
@@ -52,12 +58,18 @@ class _LOOKernelRidge(KernelExpansionMixin):
         left_out = T - left_out_residuals(dual, R.diagonal()) + centre
         # A regression has a single target.
         k = 0 if is_regressor(self) else slice(None)
-        self.support_vectors_, self.dual_coef_, self.intercept_ = X, dual[:, k], centre[k]
+        self.support_vectors_, self.dual_coef_, self.intercept_ = (
+            X,
+            dual[:, k],
+            centre[k],
+        )
         self.loo_prediction_ = left_out[:, k]
 
 
 def _choose(D, T):
-    """(gamma, alpha) of the least leave-one-out error, gamma by a local search of its powers."""
+    """(gamma, alpha) of the least leave-one-out error, gamma by a local search of its
+    powers.
+    """
     off_diagonal = D[np.triu_indices_from(D, 1)]
     positive = off_diagonal[off_diagonal > 0]
     unit = 1.0 / np.median(positive) if len(positive) else 1.0
@@ -95,14 +107,16 @@ class LOOKernelRidgeRegressor(_LOOKernelRidge, BaselineRegressor):
         Chosen; the ridge is added to the Gram matrix.
     dual_coef_ : ndarray of shape (n,)
     loo_prediction_ : ndarray of shape (n,)
-        What the model without a row predicts for it; the intercept is the mean of all rows.
+        What the model without a row predicts for it; the intercept is the mean of all
+        rows.
     """
 
 
 class LOOKernelRidgeClassifier(_LOOKernelRidge, BaselineClassifier):
     """Kernel ridge regression on codes of the classes, chosen by leave-one-out.
 
-    Each class has a target that is 1 on its rows, else 0; the greatest prediction decides.
+    Each class has a target that is 1 on its rows, else 0; the greatest prediction
+    decides.
 
     Parameters
     ----------
@@ -115,5 +129,6 @@ class LOOKernelRidgeClassifier(_LOOKernelRidge, BaselineClassifier):
     gamma_, alpha_ : float
     dual_coef_ : ndarray of shape (n, n_classes)
     loo_prediction_ : ndarray of shape (n, n_classes)
-        Scores of each row by the model without it; the intercept is the mean of all rows.
+        Scores of each row by the model without it; the intercept is the mean of all
+        rows.
     """

@@ -1,4 +1,5 @@
-"""Support vector machines on a bank of kernels: equal weights, SimpleMKL and EasyMKL."""
+"""Support vector machines on a bank of kernels: equal weights, SimpleMKL
+and EasyMKL."""
 
 from numbers import Real
 
@@ -24,7 +25,8 @@ class UniformMKLClassifier(BankMixin, OneVsOneMixin, BaseEstimator):
     C : float, default=1.0
         Trade-off of the SVM, positive.
     gammas : array-like of float, default=None
-        Gaussian kernels of the bank; None for the widths 2^-5, ..., 2^5, for features in [0, 1].
+        Gaussian kernels of the bank; None for the widths 2^-5, ..., 2^5, for features
+        in [0, 1].
     degrees : array-like of int, default=()
         Normalised polynomial kernels of the bank.
 
@@ -57,8 +59,9 @@ class UniformMKLClassifier(BankMixin, OneVsOneMixin, BaseEstimator):
 class SimpleMKLRegressor(BankMixin, BankRegressor):
     """Epsilon support vector regression on a learned convex combination of kernels.
 
-    Minimises ``J(w) = max_d y'd - epsilon |d|_1 - 1/2 d' (sum_m w_m K_m) d`` over the simplex, by
-    the projected gradient with Barzilai-Borwein steps in place of the paper's reduced gradient.
+    Minimises ``J(w) = max_d y'd - epsilon |d|_1 - 1/2 d' (sum_m w_m K_m) d`` over the
+    simplex, by the projected gradient with Barzilai-Borwein steps in place of the
+    paper's reduced gradient.
 
     Parameters
     ----------
@@ -74,8 +77,8 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
     Attributes
     ----------
     bank_, kernel_weights_, models_, support_
-        As of :class:`UniformMKLClassifier`, with a single model; the weights are not negative and
-        sum to 1.
+        As of :class:`UniformMKLClassifier`, with a single model; the weights are not
+        negative and sum to 1.
     objective_, duality_gap_ : float
         J and the gap reached.
     n_iter_ : int
@@ -88,7 +91,9 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
 
     _parameter_constraints = bank_constraints("C", "epsilon", "max_iter", "tol")
 
-    def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), max_iter=100, tol=1e-2):
+    def __init__(
+        self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), max_iter=100, tol=1e-2
+    ):
         self.C = C
         self.epsilon = epsilon
         self.gammas = gammas
@@ -97,17 +102,23 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
         self.tol = tol
 
     def _fit_model(self, X, y):
-        """Minimise J over the simplex by projected gradient steps, to a relative gap."""
+        """Minimise J over the simplex by projected gradient steps, to a
+        relative gap."""
         grams = self.bank_.stack(X)
 
         def evaluate(weights):
             K = np.tensordot(weights, grams, axes=1)
             d, b = svm_dual(K, y, self.C, epsilon=self.epsilon)
-            return WeightedModel(weights, grams, d, b, y @ d - self.epsilon * np.abs(d).sum())
+            return WeightedModel(
+                weights, grams, d, b, y @ d - self.epsilon * np.abs(d).sum()
+            )
 
         current = evaluate(np.full(len(grams), 1 / len(grams)))
         step, path = 1 / np.abs(current.gradient).max(initial=1e-300), [current]
-        while current.gap > self.tol * abs(current.objective) and len(path) <= self.max_iter:
+        while (
+            current.gap > self.tol * abs(current.objective)
+            and len(path) <= self.max_iter
+        ):
             following = _descend(current, step, evaluate)
             if following is None:
                 break
@@ -118,10 +129,19 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
             path.append(current)
         n_iter = len(path) - 1
         if current.gap > self.tol * abs(current.objective):
-            left = f"a duality gap of {current.gap:.2e} at the objective {current.objective:.6g}"
+            left = (
+                f"a duality gap of {current.gap:.2e} at the objective "
+                f"{current.objective:.6g}"
+            )
             warn_unconverged(self, left)
-        history = {name: [getattr(m, name) for m in path] for name in ("objective", "gap")}
-        outcome = {"objective": current.objective, "duality_gap": current.gap, "history": history}
+        history = {
+            name: [getattr(m, name) for m in path] for name in ("objective", "gap")
+        }
+        outcome = {
+            "objective": current.objective,
+            "duality_gap": current.gap,
+            "history": history,
+        }
         d, b = current.d, current.intercept
         return self._expand(current.weights, X, d, b, n_iter=max(n_iter, 1), **outcome)
 
@@ -153,10 +173,10 @@ def _descend(current, step, evaluate):
 class EasyMKL(BankMixin, OneVsOneMixin, BaseEstimator):
     """Multiple kernel learning by maximising the margin between convex hulls.
 
-    EasyMKL takes the pair of points of the classes' hulls that minimises ``(1 - reg) g'Y (sum_m
-    K_m) Y g + reg |g|^2``, weights every kernel by the squared distance ``g'Y K_m Y g`` that it
-    sees between them, and solves the problem again for the combined kernel. The plane lies
-    half-way.
+    EasyMKL takes the pair of points of the classes' hulls that minimises ``(1 - reg)
+    g'Y (sum_m K_m) Y g + reg |g|^2``, weights every kernel by the squared distance
+    ``g'Y K_m Y g`` that it sees between them, and solves the problem again for the
+    combined kernel. The plane lies half-way.
 
     Parameters
     ----------
@@ -180,7 +200,9 @@ class EasyMKL(BankMixin, OneVsOneMixin, BaseEstimator):
     Neurocomputing 169 (2015), 215-224.
     """
 
-    _parameter_constraints = bank_constraints("tol", reg=[Interval(Real, 0, 1, closed="right")])
+    _parameter_constraints = bank_constraints(
+        "tol", reg=[Interval(Real, 0, 1, closed="right")]
+    )
 
     def __init__(self, reg=0.1, *, gammas=None, degrees=(), tol=1e-4):
         self.reg = reg
@@ -192,7 +214,9 @@ class EasyMKL(BankMixin, OneVsOneMixin, BaseEstimator):
         combined = self.bank_.combine(X, weights=np.ones(len(self.bank_)))
         difference = y * nearest_hull_points(combined, y, self.reg, self.tol)
         weights = [difference @ K @ difference for K in self.bank_.grams(X)]
-        weights = np.maximum(weights, 1e-150)  # all equal where no kernel tells the classes apart
+        weights = np.maximum(
+            weights, 1e-150
+        )  # all equal where no kernel tells the classes apart
         weights /= np.linalg.norm(weights)
 
         K = self.bank_.combine(X, weights=weights)
@@ -201,14 +225,18 @@ class EasyMKL(BankMixin, OneVsOneMixin, BaseEstimator):
         f = K @ d
         objective = (1 - self.reg) * d @ f + self.reg * points @ points
         # The mean of f over both points is f at the middle between them.
-        return self._expand(weights, X, d, -0.5 * points @ f, n_iter=2, objective=objective)
+        return self._expand(
+            weights, X, d, -0.5 * points @ f, n_iter=2, objective=objective
+        )
 
 
 def nearest_hull_points(K, y, reg, tol):
-    """Distributions g on the two classes that minimise ``g'YQYg``, ``Q = (1 - reg) K + reg I``.
+    """Distributions g on the two classes that minimise ``g'YQYg``, ``Q = (1 - reg) K +
+    reg I``.
 
-    Up to scale they are the dual variables of the hard-margin SVM on Q: ``a = s g`` is best at
-    ``s = 2 / g'YQYg``, and as ``g'YQYg >= reg (1/n_+ + 1/n_-)`` a finite bound is never active.
+    Up to scale they are the dual variables of the hard-margin SVM on Q: ``a = s g`` is
+    best at ``s = 2 / g'YQYg``, and as ``g'YQYg >= reg (1/n_+ + 1/n_-)`` a finite bound
+    is never active.
     """
     positive = y > 0
     n_positive, n_negative = positive.sum(), (~positive).sum()

@@ -16,19 +16,22 @@ LARGEST_POWER, N_BANDWIDTHS = 4, 19
 class MetricNadarayaWatson(BaselineRegressor):
     """Kernel-weighted mean of the targets, in a metric that cancels the leading bias.
 
-    To leading order in the bandwidth the bias at x is ``h^2 (grad p' A^-1 grad y / p + tr(A^-1 hess
-    y) / 2)`` for the metric A. For jointly Gaussian x and y the Hessian vanishes, ``grad y`` is the
-    linear regression vector b and ``grad p / p`` is ``a = -S^-1 (x - mean)``; the rest is zero for
-    the metric that stretches along the gradients, up to a factor ::
+    To leading order in the bandwidth the bias at x is ``h^2 (grad p' A^-1 grad y / p +
+    tr(A^-1 hess y) / 2)`` for the metric A. For jointly Gaussian x and y the Hessian
+    vanishes, ``grad y`` is the linear regression vector b and ``grad p / p`` is ``a =
+    -S^-1 (x - mean)``; the rest is zero for the metric that stretches along the
+    gradients, up to a factor ::
 
         A(x) = a a' / |a|^2 + b b' / |b|^2,
 
-    made regular by ``reg I`` and scaled to determinant 1. The mean is taken over the data.
+    made regular by ``reg I`` and scaled to determinant 1. The mean is taken over the
+    data.
 
     Parameters
     ----------
     reg : float, default=0.1
-        Weight of the identity in A, positive; large values approach the Euclidean metric.
+        Weight of the identity in A, positive; large values approach the Euclidean
+        metric.
 
     Attributes
     ----------

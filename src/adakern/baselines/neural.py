@@ -1,4 +1,6 @@
-"""The residual network of the LAB RBF tables, trained by PyTorch and predicting without it."""
+"""The residual network of the LAB RBF tables, trained by PyTorch and predicting without
+it.
+"""
 
 from numbers import Real
 
@@ -19,8 +21,8 @@ LARGEST_SINGLE = float(np.finfo(np.float32).max)
 class ResNetRegressor(StandardisedRegressor):
     """Residual network for regression: blocks of three dense layers with a shortcut.
 
-    Adam minimises the squared error; the weights best on a validation part are kept. Needs the
-    extra ``torch``. Features and target are standardised inside.
+    Adam minimises the squared error; the weights best on a validation part are kept.
+    Needs the extra ``torch``. Features and target are standardised inside.
 
     Parameters
     ----------
@@ -42,7 +44,8 @@ class ResNetRegressor(StandardisedRegressor):
 
     References
     ----------
-    Chen, Hu, Nian, Yang. Deep Residual Learning for Nonlinear Regression. Entropy 22, 2020.
+    Chen, Hu, Nian, Yang. Deep Residual Learning for Nonlinear Regression. Entropy 22,
+    2020.
     """
 
     _required_packages = ("torch",)
@@ -56,7 +59,14 @@ class ResNetRegressor(StandardisedRegressor):
         max_epochs=AT_LEAST_ONE,
     )
 
-    def __init__(self, width=64, n_blocks=3, learning_rate=1e-3, max_epochs=200, random_state=None):
+    def __init__(
+        self,
+        width=64,
+        n_blocks=3,
+        learning_rate=1e-3,
+        max_epochs=200,
+        random_state=None,
+    ):
         self.width = width
         self.n_blocks = n_blocks
         self.learning_rate = learning_rate
@@ -73,7 +83,10 @@ class ResNetRegressor(StandardisedRegressor):
         size = int(VALIDATION_FRACTION * len(X))
         hidden = [(self.width, self.width)] * (3 * self.n_blocks)
         layers = [
-            [torch.tensor(a).float().requires_grad_() for a in _initial_layer(n_in, n_out, rng)]
+            [
+                torch.tensor(a).float().requires_grad_()
+                for a in _initial_layer(n_in, n_out, rng)
+            ]
             for n_in, n_out in [(X.shape[1], self.width), *hidden, (self.width, 1)]
         ]
         self._train(torch, layers, inputs, targets, order[size:], order[:size], rng)
@@ -91,7 +104,9 @@ class ResNetRegressor(StandardisedRegressor):
 
         best, best_loss, self.n_iter_, stale = None, np.inf, 0, 0
         while self.n_iter_ < self.max_epochs and stale < PATIENCE:
-            for rows in np.array_split(rng.permutation(train), -(-len(train) // BATCH_SIZE)):
+            for rows in np.array_split(
+                rng.permutation(train), -(-len(train) // BATCH_SIZE)
+            ):
                 optimizer.zero_grad()
                 loss(rows).backward()
                 optimizer.step()

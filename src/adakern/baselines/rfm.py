@@ -32,7 +32,13 @@ class _FeatureMachine:
     )
 
     def __init__(
-        self, kernel="l2", bandwidth=10.0, alpha=1e-3, diagonal=False, max_iter=5, random_state=None
+        self,
+        kernel="l2",
+        bandwidth=10.0,
+        alpha=1e-3,
+        diagonal=False,
+        max_iter=5,
+        random_state=None,
     ):
         self.kernel = kernel
         self.bandwidth = bandwidth
@@ -51,12 +57,24 @@ class _FeatureMachine:
         # With a single row it has to serve twice.
         train, validation = order[size:] if n > 1 else order, order[:size]
         require_gram_memory(len(train), len(train))
-        kernel = {"kernel": self.kernel, "bandwidth": self.bandwidth, "diag": self.diagonal}
-        how = {"iters": self.max_iter, "device": "cpu", "tuning_metric": "mse", "verbose": False}
+        kernel = {
+            "kernel": self.kernel,
+            "bandwidth": self.bandwidth,
+            "diag": self.diagonal,
+        }
+        how = {
+            "iters": self.max_iter,
+            "device": "cpu",
+            "tuning_metric": "mse",
+            "verbose": False,
+        }
         self.model_ = xrfm.RFM(**kernel, **how)
         X, Y = torch.tensor(self._scaler.transform(X)), torch.tensor(Y).double()
         train, validation = ((X[rows], Y[rows]) for rows in (train, validation))
-        with torch.random.fork_rng(devices=[]), contextlib.redirect_stdout(io.StringIO()):
+        with (
+            torch.random.fork_rng(devices=[]),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
             torch.manual_seed(int(rng.randint(2**31)))
             self.model_.fit(train, validation, reg=self.alpha, return_best_params=True)
         self.n_iter_ = self.max_iter
@@ -78,14 +96,15 @@ class RFMRegressor(_FeatureMachine, StandardisedRegressor):
     Parameters
     ----------
     kernel : {"l2", "l1_kermac", "lpq_kermac"}, default="l2"
-        The package's names; "l2" is the Laplacian kernel ``exp(-|x - z|_M / bandwidth)``.
+        The package's names; "l2" is the Laplacian kernel ``exp(-|x - z|_M /
+        bandwidth)``.
     bandwidth : float, default=10.0
         In the unit of the standardised features.
     alpha : float, default=1e-3
         Ridge, positive.
     diagonal : bool, default=False
-        Learn feature weights only, not the full matrix, whose updates take minutes where there are
-        thousands of features.
+        Learn feature weights only, not the full matrix, whose updates take minutes
+        where there are thousands of features.
     max_iter : int, default=5
         Updates of the metric.
     random_state : int, RandomState instance or None, default=None

@@ -1,4 +1,6 @@
-"""The simple blend, a baseline: kernel ridge regressions and forests, weighted out of sample."""
+"""The simple blend, a baseline: kernel ridge regressions and forests, weighted out of
+sample.
+"""
 
 from numbers import Integral
 
@@ -15,7 +17,10 @@ from sklearn.utils import check_random_state
 from adakern._utils.constraints import AT_LEAST_ONE, constraints
 from adakern._utils.validation import encode_classes
 from adakern.baselines.base import Baseline, BaselineRegressor
-from adakern.baselines.loo_ridge import LOOKernelRidgeClassifier, LOOKernelRidgeRegressor
+from adakern.baselines.loo_ridge import (
+    LOOKernelRidgeClassifier,
+    LOOKernelRidgeRegressor,
+)
 
 KERNELS = ("laplacian", "l2-laplacian", "rbf")
 FORESTS = {"min_samples_leaf": 2, "bootstrap": True, "oob_score": True}
@@ -29,7 +34,8 @@ SMALLEST_PROBABILITY = 1e-6
 
 
 def greedy_weights(predictions, loss, steps=STEPS):
-    """Weights, multiples of 1 / ``steps``, by adding the member that helps most again and again.
+    """Weights, multiples of 1 / ``steps``, by adding the member that helps most again
+    and again.
 
     Ensemble selection (Caruana et al., ICML 2004) on predictions out of sample.
 
@@ -83,7 +89,9 @@ class _SimpleBlend:
             options = {"n_jobs": self.n_jobs, "random_state": next(seeds)}
             trees = forest(self.n_estimators, **FORESTS, **options).fit(Z, y)
             self.members_[forest.__name__] = trees
-            left_out.append(self._complete(trees, getattr(trees, self._out_of_bag)[rows]))
+            left_out.append(
+                self._complete(trees, getattr(trees, self._out_of_bag)[rows])
+            )
         weights = greedy_weights(left_out, lambda f: self._loss(f, y[rows]))
         self.weights_ = dict(zip(self.members_, weights.tolist(), strict=True))
 
@@ -91,7 +99,10 @@ class _SimpleBlend:
         """The weighted mean of what the members' method of this name gives for X."""
         Z = self._scaler.transform(X)
         return sum(
-            weight * self._complete(self.members_[name], getattr(self.members_[name], method)(Z))
+            weight
+            * self._complete(
+                self.members_[name], getattr(self.members_[name], method)(Z)
+            )
             for name, weight in self.weights_.items()
             if weight
         )
@@ -100,8 +111,9 @@ class _SimpleBlend:
 class SimpleBlendRegressor(_SimpleBlend, BaselineRegressor):
     """Three kernel ridge regressions, a random forest and extra trees, blended.
 
-    The kernel members (L1 and L2 Laplacian, Gaussian) choose scale and ridge by leave-one-out; the
-    weights are found greedily on the leave-one-out and out-of-bag predictions.
+    The kernel members (L1 and L2 Laplacian, Gaussian) choose scale and ridge by
+    leave-one-out; the weights are found greedily on the leave-one-out and out-of-bag
+    predictions.
 
     Parameters
     ----------
@@ -152,8 +164,12 @@ class _RidgeOnCodes(LOOKernelRidgeClassifier):
         def loss(t):
             return _log_loss(softmax(np.exp(t) * self.loo_prediction_, 1), codes)
 
-        self.sharpness_ = np.exp(minimize_scalar(loss, bounds=(-2.0, 5.0), method="bounded").x)
-        self.loo_probabilities_ = softmax(self.sharpness_ * self.loo_prediction_, axis=1)
+        self.sharpness_ = np.exp(
+            minimize_scalar(loss, bounds=(-2.0, 5.0), method="bounded").x
+        )
+        self.loo_probabilities_ = softmax(
+            self.sharpness_ * self.loo_prediction_, axis=1
+        )
 
     def predict_proba(self, X):
         return softmax(self.sharpness_ * self._values(X), axis=1)
@@ -162,8 +178,8 @@ class _RidgeOnCodes(LOOKernelRidgeClassifier):
 class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
     """Three kernel ridge regressions on class codes and two forests, blended.
 
-    As :class:`SimpleBlendRegressor`, by the log loss; the scores of a kernel member become
-    probabilities by a softmax, whose temperature is chosen likewise.
+    As :class:`SimpleBlendRegressor`, by the log loss; the scores of a kernel member
+    become probabilities by a softmax, whose temperature is chosen likewise.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Newton's method on the optimality conditions of the quartic or a quadratic program.
 
-The primal-dual active set method (Hintermueller, Ito and Kunisch, SIAM Journal on Optimization 13,
-2002): all rows that a step takes beyond a bound are put on it, and those on a bound whose slope
-points inwards are freed, until there are none. From a near start few systems find the exact
-maximiser; from others the sets may cycle.
+The primal-dual active set method (Hintermueller, Ito and Kunisch, SIAM Journal on
+Optimization 13, 2002): all rows that a step takes beyond a bound are put on it, and
+those on a bound whose slope points inwards are freed, until there are none. From a near
+start few systems find the exact maximiser; from others the sets may cycle.
 """
 
 import numpy as np
@@ -14,7 +14,8 @@ from adakern.linalg import factorised
 #: Linear systems after which the active sets are taken to repeat themselves.
 MAX_SYSTEMS = 25
 
-#: A row at a bound is set free only if its slope exceeds this share of the largest target.
+#: A row at a bound is set free only if its slope exceeds this share of the largest
+#: target.
 SLACK = 1e-10
 
 
@@ -47,7 +48,8 @@ def primal_dual_active_set(problem, start, *, gap_goal):
             break
         slope = point.slope
         below, above = free & (d < lower), free & (d > upper)
-        # A row inside the tube has the variable zero; its slope says on which side it would leave.
+        # A row inside the tube has the variable zero; its slope says on which side it
+        # would leave.
         side = xp.where(free, side, _sides(d, slope, dual))
         lower, upper = _bounds_on(side, dual)
         at_lower, at_upper = ~free & (d <= lower), ~free & (d >= upper)
@@ -61,9 +63,15 @@ def primal_dual_active_set(problem, start, *, gap_goal):
 
 
 def _sides(d, slope, dual):
-    """The signs of d around this point (at zero that of the slope); all 0 without a tube."""
+    """The signs of d around this point (at zero that of the slope); all 0 without a
+    tube.
+    """
     xp = array_namespace(d)
-    return xp.where(d != 0, xp.sign(d), xp.sign(slope)) if dual.epsilon else xp.zeros_like(d)
+    return (
+        xp.where(d != 0, xp.sign(d), xp.sign(slope))
+        if dual.epsilon
+        else xp.zeros_like(d)
+    )
 
 
 def _bounds_on(side, dual):
@@ -76,11 +84,14 @@ def _bounds_on(side, dual):
 
 
 def _newton_step(A, right, missing):
-    """The solution of ``A x + b 1 = right`` with 1'x = missing, and b; b = 0 if that is None."""
+    """The solution of ``A x + b 1 = right`` with 1'x = missing, and b; b = 0 if that is
+    None.
+    """
     if missing is None:
         return factorised(A)(right), 0.0
     xp = array_namespace(A)
-    # A multiple of 11' added to A changes b and not x; most singular systems become regular by it.
+    # A multiple of 11' added to A changes b and not x; most singular systems become
+    # regular by it.
     weight = float(xp.mean(xp.linalg.diagonal(A)))
     A += weight
     solve = factorised(A)

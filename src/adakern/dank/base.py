@@ -1,10 +1,11 @@
 """What the DANK classifier and regressor share: constraints, strategies, attributes.
 
-The problem and its concave function h are in :mod:`objective <adakern.dank.objective>`; without a
-nuclear norm h is the :mod:`quartic <adakern.dank.quartic>`. The strategy "exact" is in :mod:`exact
-<adakern.dank.exact>`; "decomposed" and "whole" are in :mod:`decomposed <adakern.dank.decomposed>`
-and work by :mod:`working_set <adakern.dank.working_set>`. :mod:`papers <adakern.dank.papers>`
-serves experiments; the other modules are algorithms, each named after itself.
+The problem and its concave function h are in :mod:`objective <adakern.dank.objective>`;
+without a nuclear norm h is the :mod:`quartic <adakern.dank.quartic>`. The strategy
+"exact" is in :mod:`exact <adakern.dank.exact>`; "decomposed" and "whole" are in
+:mod:`decomposed <adakern.dank.decomposed>` and work by :mod:`working_set
+<adakern.dank.working_set>`. :mod:`papers <adakern.dank.papers>` serves experiments; the
+other modules are algorithms, each named after itself.
 """
 
 from numbers import Integral
@@ -70,11 +71,15 @@ class DANKMixin(KernelMixin):
             solve = solve_clusters if self.strategy == "decomposed" else solve_whole
             n_clusters = min(self.n_clusters or clusters_for(X.shape[0]), X.shape[0])
             options |= {"n_clusters": n_clusters, "random_state": self.random_state}
-            solution = solve(X, dual, self._kernel_params, n_jobs=self.n_jobs, **options)
+            solution = solve(
+                X, dual, self._kernel_params, n_jobs=self.n_jobs, **options
+            )
             model = SparseModel(X, self._kernel_params, solution)
         if not model.converged:
             gap, objective = model.duality_gap, model.objective
-            warn_unconverged(self, f"a duality gap of {gap:.3g} at the objective {objective:.6g}")
+            warn_unconverged(
+                self, f"a duality gap of {gap:.3g} at the objective {objective:.6g}"
+            )
         return model
 
     def _publish(self, models, rows):

@@ -11,10 +11,10 @@ from adakern.svm.one_vs_one import OneVsOneMixin
 class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
     """Support vector classifier with a data-adaptive nonparametric kernel.
 
-    The Gram matrix K of a support vector classifier is replaced by F∘K, where the positive
-    semidefinite matrix F is learned with the classifier: the saddle point of ``1'a - 1/2 d'(F∘K)d +
-    eta ||F - 11'||_F^2 + tau eta ||F||_*`` [1]_, solved to a certified duality gap. Several classes
-    are classified one-vs-one, as in SVC.
+    The Gram matrix K of a support vector classifier is replaced by F∘K, where the
+    positive semidefinite matrix F is learned with the classifier: the saddle point of
+    ``1'a - 1/2 d'(F∘K)d + eta ||F - 11'||_F^2 + tau eta ||F||_*`` [1]_, solved to a
+    certified duality gap. Several classes are classified one-vs-one, as in SVC.
 
     Parameters
     ----------
@@ -27,39 +27,46 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient, as in scikit-learn's SVC.
     eta : "svm" or float, default="svm"
-        Weight that holds F near the matrix of ones, positive. "svm" is the papers' rule, the
-        squared norm of the SVM's coefficients; small values (below C^2) let F adapt more.
+        Weight that holds F near the matrix of ones, positive. "svm" is the papers'
+        rule, the squared norm of the SVM's coefficients; small values (below C^2) let F
+        adapt more.
     tau : float, default=0.01
-        Weight of the nuclear norm of F: the larger, the lower its rank; 0 has a closed form.
+        Weight of the nuclear norm of F: the larger, the lower its rank; 0 has a closed
+        form.
     extension : {"hyperkernel", "reciprocal", "knn", "nystrom", "none"}, \
             default="hyperkernel"
-        F for new rows: non-negative regression on hyper-kernels; the papers' best reciprocal
-        nearest neighbour, whose value depends on the rows predicted with it; the mean over the
-        nearest neighbours; the Nyström extension of its eigenvectors; or F = 1.
+        F for new rows: non-negative regression on hyper-kernels; the papers' best
+        reciprocal nearest neighbour, whose value depends on the rows predicted with it;
+        the mean over the nearest neighbours; the Nyström extension of its eigenvectors;
+        or F = 1.
     n_neighbors : int, default=1
         Of the extension "knn".
     strategy : {"exact", "decomposed", "whole"}, default="exact"
-        "exact" stores the n x n Gram matrix, with a MemoryError where it does not fit. The others
-        are for large data and have tau = 0 and F' = 1 for new rows: "decomposed" solves k-means
-        clusters on their own, without an intercept, and predicts a row by its own cluster (section
-        4 of [1]_); "whole" solves all rows together, started from the clusters. Both take PyTorch's
-        tensors.
+        "exact" stores the n x n Gram matrix, with a MemoryError where it does not fit.
+        The others are for large data and have tau = 0 and F' = 1 for new rows:
+        "decomposed" solves k-means clusters on their own, without an intercept, and
+        predicts a row by its own cluster (section 4 of [1]_); "whole" solves all rows
+        together, started from the clusters. Both take PyTorch's tensors.
     method : {"newton", "accelerated", "nesterov", "projected-gradient"}, \
             default="newton"
-        Of the strategy "exact". Rounds of a model of the problem, solved to optimality; accelerated
-        ascent with backtracking and restart; the papers' two methods with fixed step lengths.
+        Of the strategy "exact". Rounds of a model of the problem, solved to optimality;
+        accelerated ascent with backtracking and restart; the papers' two methods with
+        fixed step lengths.
     n_clusters : int, default=None
         Of "decomposed" and "whole"; None for a fit within about 1 GiB and ten minutes.
     fit_intercept : bool, default=True
         Whether the decision function has an intercept; "decomposed" has none.
     tol : float, default=1e-4
-        Duality gap to reach, a share of the dual objective of the SVM with the learned kernel.
+        Duality gap to reach, a share of the dual objective of the SVM with the learned
+        kernel.
     max_iter : int, default=2000
         Iterations of the method.
     random_state : int, RandomState instance or None, default=None
-        Of the clusters and of the hyper-kernel's anchors, whose seed is fixed when None.
+        Of the clusters and of the hyper-kernel's anchors, whose seed is fixed when
+        None.
     n_jobs : int, default=None
-        Clusters solved at a time, by joblib (in threads by default), with the same result.
+        Clusters solved at a time, by joblib (in threads by default), with the same
+        result.
 
     Attributes
     ----------
@@ -86,16 +93,17 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
     converged_ : bool
         Whether the gap is below the tolerance.
     history_ : dict of lists
-        "objective", "gap", "step" and "seconds" of each iteration; for "decomposed" (a list with a
-        dict for each cluster) and "whole" the first two.
+        "objective", "gap", "step" and "seconds" of each iteration; for "decomposed" (a
+        list with a dict for each cluster) and "whole" the first two.
 
     Notes
     -----
-    A new row that takes over F from a training row takes over its coefficient as well, by ``Gamma =
-    diag(d) K diag(d) / (4 eta)``: a vote of its neighbour that grows with C. At large C the
-    neighbour rules can predict worse than the SVM (diabetic, C = 32: 63 % of the test rows against
-    71 %); "hyperkernel", the default, and "none" cast no such vote. The papers' rule, "reciprocal",
-    is that of the workflow's method ``dank``; the experiment ``dank_extension`` compares the rules.
+    A new row that takes over F from a training row takes over its coefficient as well,
+    by ``Gamma = diag(d) K diag(d) / (4 eta)``: a vote of its neighbour that grows with
+    C. At large C the neighbour rules can predict worse than the SVM (diabetic, C = 32:
+    63 % of the test rows against 71 %); "hyperkernel", the default, and "none" cast no
+    such vote. The papers' rule, "reciprocal", is that of the workflow's method
+    ``dank``; the experiment ``dank_extension`` compares the rules.
 
     References
     ----------

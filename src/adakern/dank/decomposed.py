@@ -1,13 +1,14 @@
 """The strategies "decomposed" (JMLR, section 4) and "whole", without a Gram matrix.
 
-Every k-means cluster is a problem of its own, with ``tau = 0`` and without a bias, and F is
-block-diagonal. A new row belongs to a cluster and has no dual variable, so that the closed form
-``F = 11' + diag(d) K diag(d) / (4 eta)`` gives it the factor 1: the decision value is
-``sum_i d_i k(x_i, x)``. "whole" solves all rows together, started from the clusters; its value is
-the same sum over all rows, plus the intercept.
+Every k-means cluster is a problem of its own, with ``tau = 0`` and without a bias, and
+F is block-diagonal. A new row belongs to a cluster and has no dual variable, so that
+the closed form ``F = 11' + diag(d) K diag(d) / (4 eta)`` gives it the factor 1: the
+decision value is ``sum_i d_i k(x_i, x)``. "whole" solves all rows together, started
+from the clusters; its value is the same sum over all rows, plus the intercept.
 
-The clusters share the eta of the whole problem, ||alpha_svm||^2; alpha_svm joins the dual variables
-of one SVM for each cluster (the decomposed SVM, which is also the start).
+The clusters share the eta of the whole problem, ||alpha_svm||^2; alpha_svm joins the
+dual variables of one SVM for each cluster (the decomposed SVM, which is also the
+start).
 """
 
 from dataclasses import replace
@@ -46,16 +47,30 @@ class SparseSolution(NamedTuple):
 
 
 def solve_clusters(
-    X, dual, kernel, *, eta, n_clusters, tol, max_iter, start=None, random_state=None, n_jobs=None
+    X,
+    dual,
+    kernel,
+    *,
+    eta,
+    n_clusters,
+    tol,
+    max_iter,
+    start=None,
+    random_state=None,
+    n_jobs=None,
 ):
-    """Solve DANK without nuclear norm and bias, cluster by cluster, started from their SVMs."""
+    """Solve DANK without nuclear norm and bias, cluster by cluster, started from their
+    SVMs.
+    """
     with one_thread():  # k-means on a sample is over before its threads are awake
         cut = partition(X, n_clusters, random_state)
     xp, dual = array_namespace(X), replace(dual, fit_intercept=False)
     indices = [as_index(rows, X) for rows in cut.rows]
     parts = [(xp.take(X, rows, axis=0), dual.take(rows)) for rows in indices]
     if start is None:
-        starts = for_each_cluster(_svm, [(*p, kernel, eta == "svm") for p in parts], n_jobs)
+        starts = for_each_cluster(
+            _svm, [(*p, kernel, eta == "svm") for p in parts], n_jobs
+        )
     else:
         starts = [xp.take(start, rows) for rows in indices]
     maximise = partial(maximise_on_rows, kernel=kernel, tol=tol, max_iter=max_iter)
@@ -73,7 +88,9 @@ def solve_clusters(
 
 
 def _svm(X, dual, kernel, precise):
-    """Coefficients of the SVM with an intercept; LIBSVM may end early where not ``precise``."""
+    """Coefficients of the SVM with an intercept; LIBSVM may end early where not
+    ``precise``.
+    """
     d, ended = dual_on_rows(X, dual, kernel, SVM_TOL)
     if ended or not precise:
         return d
@@ -82,9 +99,13 @@ def _svm(X, dual, kernel, precise):
 
 
 def solve_whole(X, dual, kernel, *, eta, n_clusters, tol, max_iter, **options):
-    """Solve DANK without the nuclear norm on all rows, started from ever fewer clusters."""
+    """Solve DANK without the nuclear norm on all rows, started from ever fewer
+    clusters.
+    """
     ends = {"tol": tol, "max_iter": max_iter}
-    fine = solve_clusters(X, dual, kernel, eta=eta, n_clusters=n_clusters, **ends, **options)
+    fine = solve_clusters(
+        X, dual, kernel, eta=eta, n_clusters=n_clusters, **ends, **options
+    )
     start, eta = fine.dual_coef, fine.eta
     if n_clusters >= FEWEST_TO_REFINE:
         options |= {"eta": eta, "start": start, "n_clusters": round(n_clusters**0.5)}
@@ -106,11 +127,13 @@ def _balanced(d):
 
 
 def for_each_cluster(function, tasks, n_jobs=None):
-    """``[function(*task) for task in tasks]`` through joblib, the largest cluster first."""
+    """``[function(*task) for task in tasks]`` through joblib, the largest cluster
+    first.
+    """
     order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].shape[0])
     calls = (delayed(_of_cluster)(function, tasks[c]) for c in order)
-    # One thread of BLAS in each worker: with more of them sums would be taken in another
-    # order, and rounded differently.
+    # One thread of BLAS in each worker: with more of them sums would be taken in
+    # another order, and rounded differently.
     with one_thread("blas"):
         results = Parallel(n_jobs, prefer="threads", batch_size=1)(calls)
     return [results[place] for place in np.argsort(order)]
@@ -155,12 +178,16 @@ class SparseModel:
         """Decision values of new rows, each by its own cluster, shape (m,)."""
         X = asarray_like(X, self._supports[0][0])
         if not self.partition:
-            return kernel_product(X, *self._supports[0], **self._kernel) + self.intercept
+            return (
+                kernel_product(X, *self._supports[0], **self._kernel) + self.intercept
+            )
         xp, labels = array_namespace(X), self.partition.assign(X)
         order = np.argsort(labels, kind="stable")
         ends = np.cumsum(np.bincount(labels, minlength=len(self._supports)))
         values = []
-        for rows, support in zip(np.split(order, ends[:-1]), self._supports, strict=True):
+        for rows, support in zip(
+            np.split(order, ends[:-1]), self._supports, strict=True
+        ):
             part = xp.take(X, as_index(rows, X), axis=0)
             values.append(kernel_product(part, *support, **self._kernel))
         return xp.take(xp.concat(values), as_index(np.argsort(order, kind="stable"), X))

@@ -58,7 +58,9 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
 
 
 def support_vector_machine(K, dual):
-    """The solution of the same dual with F = 11', by LIBSVM where there is an intercept."""
+    """The solution of the same dual with F = 11', by LIBSVM where there is an
+    intercept.
+    """
     epsilon = dual.epsilon if dual.is_regression else None
     d, _ = svm_dual(K, dual.target, dual.C, SVM_TOL, epsilon)
     if not dual.fit_intercept:
@@ -76,8 +78,8 @@ def _without_intercept(K, dual, start):
 def best_multiple(K, dual, eta, u, tol):
     """The feasible multiple of u that maximises h where tau is zero, a quartic in it.
 
-    For a small eta the SVM's variables are too large, and Newton's method slow; where the multiple
-    gains less than the share tol the SVM's own optimality is worth more.
+    For a small eta the SVM's variables are too large, and Newton's method slow; where
+    the multiple gains less than the share tol the SVM's own optimality is worth more.
     """
     d = dual.coefficients(u)
     linear, quadratic = max(dual.linear @ u, 0.0), d @ (K @ d)
@@ -99,9 +101,17 @@ class ExactModel:
     def __init__(self, rows, eta, adaptive_factor, ascent, extension):
         point = ascent.point
         self.dual_coef, self.intercept = point.d, point.intercept
-        self.eta, self.adaptive_factor, self.rank = eta, adaptive_factor, adaptive_factor.shape[1]
+        self.eta, self.adaptive_factor, self.rank = (
+            eta,
+            adaptive_factor,
+            adaptive_factor.shape[1],
+        )
         self.objective, self.duality_gap = point.value, point.gap
-        self.n_iter, self.converged, self.history = ascent.n_iter, ascent.converged, ascent.history
+        self.n_iter, self.converged, self.history = (
+            ascent.n_iter,
+            ascent.converged,
+            ascent.history,
+        )
         self.extension = extension
         self._rows, self._support = rows, np.flatnonzero(point.d)
 

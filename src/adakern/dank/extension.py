@@ -1,7 +1,8 @@
 """The adaptive factor of rows that were not in training.
 
-Every rule is ``transform(X)`` of shape (m, q) and ``train_factor`` of shape (n, q): the learned
-kernel is ``(transform(X) train_factor')∘K(X, X_train)``, and F' of the papers is never formed.
+Every rule is ``transform(X)`` of shape (m, q) and ``train_factor`` of shape (n, q): the
+learned kernel is ``(transform(X) train_factor')∘K(X, X_train)``, and F' of the papers
+is never formed.
 """
 
 import numpy as np
@@ -58,21 +59,25 @@ class NeighboursExtension:
 
 
 class ReciprocalExtension:
-    """F of the best reciprocal nearest neighbour among all rows predicted (JMLR, eqs 11, 12)."""
+    """F of the best reciprocal nearest neighbour among all rows predicted (JMLR, eqs
+    11, 12).
+    """
 
     def __init__(self, Z, rows):
         self.train_factor, self._rows = Z, rows
 
     def transform(self, X):
         n_train = len(self.train_factor)
-        return self.train_factor[reciprocal_neighbours(X, n_train, self._rows.distances)]
+        return self.train_factor[
+            reciprocal_neighbours(X, n_train, self._rows.distances)
+        ]
 
 
 class NystromExtension:
     """Nyström extension of F's eigenvectors, which are those of ``11' + Gamma``.
 
-    With a(x, x_i) = 1 + delta(x) k(x, x_i) d_i / (4 eta), u extends to ``u(x) = sum_i a(x, x_i) u_i
-    / lambda``; delta(x) is the coefficient of the nearest training row.
+    With a(x, x_i) = 1 + delta(x) k(x, x_i) d_i / (4 eta), u extends to ``u(x) = sum_i
+    a(x, x_i) u_i / lambda``; delta(x) is the coefficient of the nearest training row.
     """
 
     def __init__(self, Z, d, rows, eta, tau):
@@ -97,10 +102,10 @@ class NystromExtension:
 class HyperkernelExtension:
     """Non-negative regression of F in a hyper-RKHS (Pan et al. 2017).
 
-    The regression function is ``f(x, x') = sum_p beta_p g_p(x) g_p(x')``, beta >= 0, over a
-    constant and the hyper-kernels ``k(x, z) k(x', z)`` of anchors z; it is positive semidefinite,
-    and its fit to all n^2 entries of F is a non-negative least squares problem in as many unknowns
-    as anchors.
+    The regression function is ``f(x, x') = sum_p beta_p g_p(x) g_p(x')``, beta >= 0,
+    over a constant and the hyper-kernels ``k(x, z) k(x', z)`` of anchors z; it is
+    positive semidefinite, and its fit to all n^2 entries of F is a non-negative least
+    squares problem in as many unknowns as anchors.
     """
 
     def __init__(self, Z, K, rows, random_state):
@@ -126,8 +131,9 @@ class HyperkernelExtension:
 def reciprocal_neighbours(X, n_train, distances):
     """For each row of X the training row i with the largest M_ij = 1/(r s).
 
-    x_i is the s-th nearest training row of x'_j, x'_j the r-th nearest row of X to x_i (JMLR,
-    equation 11); rows at equal distance share a rank, of equal products the nearest row is taken.
+    x_i is the s-th nearest training row of x'_j, x'_j the r-th nearest row of X to x_i
+    (JMLR, equation 11); rows at equal distance share a rank, of equal products the
+    nearest row is taken.
     """
     best = np.empty(len(X), dtype=int)
     for some in row_blocks(len(X), 4 * n_train, RANKS_BYTES):

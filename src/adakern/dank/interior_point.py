@@ -1,7 +1,7 @@
 """The interior-point method for DANK's quartic, and for quadratic programs.
 
-Mehrotra's predictor-corrector: about ten Cholesky factorisations whatever the conditioning of K,
-where projected gradient steps need hundreds on a smooth kernel.
+Mehrotra's predictor-corrector: about ten Cholesky factorisations whatever the
+conditioning of K, where projected gradient steps need hundreds on a smooth kernel.
 """
 
 import numpy as np
@@ -23,7 +23,8 @@ TO_BOUNDARY = 0.995
 
 
 def interior_point(problem, start=None, *, tol=1e-6, gap_goal=0.0, max_iter=100):
-    """The rounded point that maximises h, up to ``gap_goal`` or the share ``tol`` of h."""
+    """The rounded point that maximises h, up to ``gap_goal`` or the share
+    ``tol`` of h."""
     xp = array_namespace(problem.K)
     total = None
     if problem.dual.fit_intercept:
@@ -50,10 +51,10 @@ def interior_point(problem, start=None, *, tol=1e-6, gap_goal=0.0, max_iter=100)
 class _Iterate:
     """A point strictly inside the box, with the multipliers of its bounds.
 
-    d is ``offset + sum_k sign_k x_k`` with 0 < x_k < width_k: one leg (k = 1) without a tube, with
-    a tube the positive and the negative part of d. ``room`` is what x is away from its two bounds,
-    ``force`` their multipliers, of shape (2, legs, n). The sum of d tends to ``total`` if it has
-    one.
+    d is ``offset + sum_k sign_k x_k`` with 0 < x_k < width_k: one leg (k = 1) without a
+    tube, with a tube the positive and the negative part of d. ``room`` is what x is
+    away from its two bounds, ``force`` their multipliers, of shape (2, legs, n). The
+    sum of d tends to ``total`` if it has one.
     """
 
     def __init__(self, dual, total):
@@ -99,7 +100,10 @@ class _Iterate:
     def rounded(self):
         """d with every leg that tends to a bound put on it, and its sum put right."""
         xp, dual = self.xp, self.dual
-        x, vanishing = self.room[0, ...], self.room < self.unit / self.scale * self.force
+        x, vanishing = (
+            self.room[0, ...],
+            self.room < self.unit / self.scale * self.force,
+        )
         x = xp.where(vanishing[0, ...], xp.zeros_like(x), x)
         x = xp.where(vanishing[1, ...], self.width, x)
         d = self._joined(x)
@@ -107,13 +111,19 @@ class _Iterate:
             return d
         inside = xp.any((x > 0) & (x < self.width), axis=0)
         count = max(1, int(xp.count_nonzero(inside)))
-        for _ in range(3):  # a shift of the rows inside the box, which may end at a bound
+        for _ in range(
+            3
+        ):  # a shift of the rows inside the box, which may end at a bound
             shift = (self.total - float(xp.sum(d))) / count
-            d = xp.where(inside, xp.minimum(xp.maximum(d + shift, dual.lower), dual.upper), d)
+            d = xp.where(
+                inside, xp.minimum(xp.maximum(d + shift, dual.lower), dual.upper), d
+            )
         return d
 
     def step(self, H, gradient, least):
-        """One predictor-corrector step, of complementarity ``least`` or more; H is that of -h."""
+        """One predictor-corrector step, of complementarity ``least`` or more; H is that
+        of -h.
+        """
         xp, room, force = self.xp, self.room, self.force
         barriers = force / room
         barrier = barriers[0, ...] + barriers[1, ...]
@@ -136,7 +146,9 @@ class _Iterate:
             dx = (r - self.sign * (pull - share * dd)) / barrier
             # The leg of the smallest barrier gets what the others leave of dd: its own
             # step, divided by a barrier near zero, would be all rounding errors.
-            others = xp.sum(xp.where(loosest, xp.zeros_like(dx), self.sign * dx), axis=0)
+            others = xp.sum(
+                xp.where(loosest, xp.zeros_like(dx), self.sign * dx), axis=0
+            )
             dx = xp.where(loosest, self.sign * (dd - others), dx)
             moved = xp.stack([dx, -dx])
             return moved, (goal - force * moved) / room - force
@@ -145,14 +157,18 @@ class _Iterate:
         mean = self.complementarity() / count
         moved, changed = towards(xp.zeros_like(room))
         far, strong = self._longest(room, moved), self._longest(force, changed)
-        predicted = float(xp.sum((force + strong * changed) * (room + far * moved))) / count
+        predicted = (
+            float(xp.sum((force + strong * changed) * (room + far * moved))) / count
+        )
         goal = max(mean * (predicted / mean) ** 3, least / count)
         moved, changed = towards(goal - moved * changed)
         far, strong = self._longest(room, moved), self._longest(force, changed)
         # All are kept away from underflow, as the barriers divide by them.
         tiny = float(xp.finfo(room.dtype).smallest_normal) ** 0.25
         self.room = xp.maximum(room + far * moved, tiny * self.unit)
-        self.force = xp.maximum(force + strong * changed, xp.full_like(force, tiny * self.scale))
+        self.force = xp.maximum(
+            force + strong * changed, xp.full_like(force, tiny * self.scale)
+        )
 
     def _longest(self, value, change):
         """The longest step, at most 1, that keeps the values positive."""

@@ -1,8 +1,9 @@
 """Newton's method for DANK on a stored Gram matrix.
 
-What is maximised is the h of :mod:`adakern.dank.objective`. A round maximises a model of h over the
-feasible set and searches on the line towards its maximiser. Without a nuclear norm h itself is the
-model, with one it is the second-order model. Accelerated ascent takes what is left.
+What is maximised is the h of :mod:`adakern.dank.objective`. A round maximises a model
+of h over the feasible set and searches on the line towards its maximiser. Without a
+nuclear norm h itself is the model, with one it is the second-order model. Accelerated
+ascent takes what is left.
 """
 
 from dataclasses import replace
@@ -31,7 +32,8 @@ def _quartic(h, point, tol):
 def _second_order(h, point, tol):
     """The maximiser of the second-order model of h, a quadratic program in d.
 
-    In a regression the mean of a row's two variables is -epsilon, as in ``dual.linear``.
+    In a regression the mean of a row's two variables is -epsilon, as in
+    ``dual.linear``.
     """
     H, dual = thresholded_hessian(h, point), h.dual
     linear = point.gradient + dual.adjoint(H @ point.d)
@@ -46,16 +48,17 @@ def _second_order(h, point, tol):
 def thresholded_hessian(h, point):
     """Minus the second derivative of h in d, for tau > 0, shape (n, n).
 
-    It is ``F∘K`` plus the curvature of the thresholding, ``2 eta <J'(A)[E], E>`` for ``E = (diag(v)
-    K diag(d) + diag(d) K diag(v)) / (4 eta)``. With eigenvalues f of F above zero, their
-    eigenvectors U, ``W = K diag(d) U`` and the weights ``omega = 2 f / (f + tau/2)`` it is
+    It is ``F∘K`` plus the curvature of the thresholding, ``2 eta <J'(A)[E], E>`` for
+    ``E = (diag(v) K diag(d) + diag(d) K diag(v)) / (4 eta)``. With eigenvalues f of F
+    above zero, their eigenvectors U, ``W = K diag(d) U`` and the weights ``omega = 2 f
+    / (f + tau/2)`` it is
 
         8 eta H = K∘(8 eta Z Z' + U omega W' diag(d) + diag(d) W omega U')
                   + diag(rowsum(W² omega)) + (U U')∘(W (2 - omega) W')
                   + (U W')∘(W (1 - omega) U') + (W U')∘(U (1 - omega) W').
 
-    It is a slight under-estimate: lost eigenvalues enter as zero, and ``W W'`` stands for
-    ``K diag(d)² K``, which would cost n^3 operations.
+    It is a slight under-estimate: lost eigenvalues enter as zero, and ``W W'`` stands
+    for ``K diag(d)² K``, which would cost n^3 operations.
     """
     f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
     scale, omega = 8 * h.eta, 2 * f / (f + h.tau / 2)

@@ -5,12 +5,13 @@ The saddle function (JMLR, problem 4; 22 for a regression) is, in the variables 
 
     linear'u - 1/2 d'(F∘K)d + eta ||F - 11'||_F^2 + tau eta ||F||_*.
 
-Its minimiser over F is ``F = J(11' + Gamma)`` with ``Gamma = diag(d) K diag(d) / (4 eta)`` and J
-the soft-thresholding of eigenvalues by tau/2 (JMLR, Lemma 1), and h(u) its value there. The first
-functions compute this as it is printed, with dense matrices: they are what solvers are tested
-against. The classes compute the same from factors ``F = Z Z'``, Z of shape (n, r); all products
-with F∘K go through ``(F∘K) v = rowsum(Z ∘ (K (Z ∘ v)))``. They change nothing by being called. A
-point that lies near may be handed over: the search for eigenvectors then starts from its own.
+Its minimiser over F is ``F = J(11' + Gamma)`` with ``Gamma = diag(d) K diag(d) / (4
+eta)`` and J the soft-thresholding of eigenvalues by tau/2 (JMLR, Lemma 1), and h(u) its
+value there. The first functions compute this as it is printed, with dense matrices:
+they are what solvers are tested against. The classes compute the same from factors ``F
+= Z Z'``, Z of shape (n, r); all products with F∘K go through ``(F∘K) v = rowsum(Z ∘ (K
+(Z ∘ v)))``. They change nothing by being called. A point that lies near may be handed
+over: the search for eigenvectors then starts from its own.
 """
 
 import numpy as np
@@ -20,8 +21,9 @@ from adakern.dank.quartic import Quartic
 from adakern.linalg import leading_eigenpairs, principal_submatrix, symmetric_product
 from adakern.svm.dual import DualEvaluation
 
-#: Largest violation of the optimality conditions in the support vector machines that give eta.
-#: LIBSVM's own 1e-3 would leave its mark on every result; this moves eta in its sixth digit.
+#: Largest violation of the optimality conditions in the support vector machines that
+#: give eta. LIBSVM's own 1e-3 would leave its mark on every result; this moves eta in
+#: its sixth digit.
 SVM_TOL = 1e-4
 
 #: The gap may be wrong by this share of the gap at the point before; at the first point
@@ -94,11 +96,17 @@ class QuarticObjective(Quartic):
 
     def __call__(self, u, near=None):
         point = self.at(self.dual.coefficients(u))
-        regulariser = (point.d * point.d) @ point.Qq / (16 * self.eta)  # eta ||Gamma||^2
-        return DualEvaluation(self.dual, u, self.dual.target - point.gradient, regulariser)
+        regulariser = (
+            (point.d * point.d) @ point.Qq / (16 * self.eta)
+        )  # eta ||Gamma||^2
+        return DualEvaluation(
+            self.dual, u, self.dual.target - point.gradient, regulariser
+        )
 
     def factor(self, point):
-        """Z with F = Z Z', shape (n, 1 + r): 1 and diag(d) L / (2 sqrt(eta)), where K = L L'."""
+        """Z with F = Z Z', shape (n, 1 + r): 1 and diag(d) L / (2 sqrt(eta)), where K =
+        L L'.
+        """
         support = np.flatnonzero(point.d)
         values, vectors = np.linalg.eigh(self.K[np.ix_(support, support)])
         keep = values > len(support) * np.finfo(float).eps * values.max(initial=0.0)
@@ -112,8 +120,9 @@ class QuarticObjective(Quartic):
 class _OnesPlusGamma:
     """The matrix ``11' + diag(c) K diag(c)`` as an operator on its support.
 
-    In the basis of the unit vectors of the m rows with c != 0 and the constant vector of length one
-    on the others it has m + 1 rows; ``reduced`` and ``expanded`` take vectors there and back.
+    In the basis of the unit vectors of the m rows with c != 0 and the constant vector
+    of length one on the others it has m + 1 rows; ``reduced`` and ``expanded`` take
+    vectors there and back.
     """
 
     def __init__(self, K, c):
@@ -167,9 +176,10 @@ class ThresholdedObjective:
     def _residual(self, d, u, near):
         """Residual rho of the eigenpairs that the gap and the line searches can bear.
 
-        It moves h by at most 4 eta rho^2 and F by at most sqrt(2) rho; each row of ``(F∘K) d``
-        feels its row of F, and the gap C times their sum. Any positive semidefinite F gives a valid
-        gap, so that a large one may be moved by a share of itself.
+        It moves h by at most 4 eta rho^2 and F by at most sqrt(2) rho; each row of
+        ``(F∘K) d`` feels its row of F, and the gap C times their sum. Any positive
+        semidefinite F gives a valid gap, so that a large one may be moved by a share of
+        itself.
         """
         if near is None:
             aim = max(self.tol, ACCEPTED**2) * abs(self.dual.linear @ u)

@@ -1,13 +1,14 @@
 """What the papers print: methods, constants and bounds. For experiments only.
 
-Step lengths 1/L from the theorems are far too short to reach the optimum in the papers' 2,000
-iterations; "newton" and "accelerated" are for use. The projections are exact, where the papers
-alternate between a box and a plane.
+Step lengths 1/L from the theorems are far too short to reach the optimum in the papers'
+2,000 iterations; "newton" and "accelerated" are for use. The projections are exact,
+where the papers alternate between a box and a plane.
 
-The bounds on what a partition of the data costs are for the problem without intercept and without
-the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart (problem 20) has the kernel
-``Kbar_ij = K_ij`` within a cluster and 0 between clusters. ``smallest`` and ``largest`` are bounds
-B1 and B2 of the entries of both matrices F, and B = B2 - B1.
+The bounds on what a partition of the data costs are for the problem without intercept
+and without the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart
+(problem 20) has the kernel ``Kbar_ij = K_ij`` within a cluster and 0 between clusters.
+``smallest`` and ``largest`` are bounds B1 and B2 of the entries of both matrices F, and
+B = B2 - B1.
 """
 
 import numpy as np
@@ -19,13 +20,16 @@ LEAST_STEP = 1e-4
 def lipschitz_constant(K, dual, eta):
     """The Lipschitz constant of the gradient of h.
 
-    Classification: ``L = kappa (n + 3 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 4). Regression:
-    twice ``kappa (n + 9 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 10). kappa is the largest
-    ``abs(k(x, x'))``, which the preprint leaves out; linear and polynomial kernels exceed one.
+    Classification: ``L = kappa (n + 3 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 4).
+    Regression: twice ``kappa (n + 9 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 10).
+    kappa is the largest ``abs(k(x, x'))``, which the preprint leaves out; linear and
+    polynomial kernels exceed one.
     """
     n, kappa = len(K), np.abs(K).max()
     norm = n * dual.C**2 * np.linalg.norm(K) / (4 * eta)
-    return 2 * 2 * kappa * (n + 9 * norm) if dual.is_regression else kappa * (n + 3 * norm)
+    return (
+        2 * 2 * kappa * (n + 9 * norm) if dual.is_regression else kappa * (n + 3 * norm)
+    )
 
 
 def nesterov(h, ascent, max_iter):
@@ -44,7 +48,9 @@ def nesterov(h, ascent, max_iter):
 
 
 def projected_gradient(h, ascent, max_iter):
-    """Projected gradient ascent (JMLR, equation 17) with the bound of lambda_max(F) of Lemma 1."""
+    """Projected gradient ascent (JMLR, equation 17) with the bound of lambda_max(F) of
+    Lemma 1.
+    """
     n, kappa = len(h.K), np.abs(h.K).max()
     largest = np.linalg.eigvalsh(h.K)[-1]
     bound = n - h.tau / 2 + n * h.dual.C**2 * largest / (4 * h.eta)
@@ -71,11 +77,12 @@ def between_clusters(K, clusters):
 def partition_bounds(K, clusters, C, eta, smallest, largest):
     """What the theorems say that a partition changes, by name.
 
-    "objective" is a bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds. JMLR, Theorem 6
-    prints a smaller one, "objective_printed": its proof bounds ``(alpha_i alpha_j - abar_i abar_j)
-    F_ij`` by B C^2 where only B2 C^2 holds, and data break it. "coefficients" bounds ``||alpha* -
-    alphabar||_2^2`` and "factor" ``||F* - Fbar||_F`` (preprint, Theorem 7): their proof takes the
-    Frobenius norm of a matrix for a lower bound of its quadratic form.
+    "objective" is a bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds. JMLR,
+    Theorem 6 prints a smaller one, "objective_printed": its proof bounds ``(alpha_i
+    alpha_j - abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and data break it.
+    "coefficients" bounds ``||alpha* - alphabar||_2^2`` and "factor" ``||F* - Fbar||_F``
+    (preprint, Theorem 7): their proof takes the Frobenius norm of a matrix for a lower
+    bound of its quadratic form.
     """
     if not 0 < smallest <= largest:
         raise ValueError(
@@ -97,8 +104,10 @@ def partition_bounds(K, clusters, C, eta, smallest, largest):
 def screened_rows(gradient, K, C, smallest, largest):
     """Rows that JMLR, Theorem 7 recognises as no support vectors of the whole.
 
-    The condition ``gradient_i <= -(B + B2) C (||K_i||_1 + kappa)`` is safe, and never met: the
-    gradient is at least ``1 - B2 C ||Kbar_i||_1``. (The number that the papers report, 442.3, is
-    positive.)
+    The condition ``gradient_i <= -(B + B2) C (||K_i||_1 + kappa)`` is safe, and never
+    met: the gradient is at least ``1 - B2 C ||Kbar_i||_1``. (The number that the papers
+    report, 442.3, is positive.)
     """
-    return gradient <= -(2 * largest - smallest) * C * (np.abs(K).sum(axis=0) + np.abs(K).max())
+    return gradient <= -(2 * largest - smallest) * C * (
+        np.abs(K).sum(axis=0) + np.abs(K).max()
+    )

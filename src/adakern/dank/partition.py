@@ -42,8 +42,9 @@ class Partition:
 def clusters_for(n_rows, *, memory=2**30, seconds=600.0):
     """Number of clusters with which a decomposed fit keeps a budget.
 
-    In the worst case all n/k rows of a cluster are support vectors: an interior-point step holds
-    four matrices of (n/k)^2 doubles and factorises one, at 10 GFlop/s, 20 steps in each cluster.
+    In the worst case all n/k rows of a cluster are support vectors: an interior-point
+    step holds four matrices of (n/k)^2 doubles and factorises one, at 10 GFlop/s, 20
+    steps in each cluster.
     """
     for_memory = n_rows / np.sqrt(memory / (4 * 8))
     for_seconds = np.sqrt(STEPS * n_rows**3 / (3 * FLOPS * seconds))
@@ -55,7 +56,9 @@ def partition(X, n_clusters, random_state=None):
     n = X.shape[0]
     xp = array_namespace(X)
     rng = check_random_state(random_state)
-    sample = np.sort(rng.choice(n, min(n, SAMPLE_PER_CLUSTER * n_clusters), replace=False))
+    sample = np.sort(
+        rng.choice(n, min(n, SAMPLE_PER_CLUSTER * n_clusters), replace=False)
+    )
     points = np.unique(as_numpy(xp.take(X, as_index(sample, X), axis=0)), axis=0)
     means = KMeans(min(n_clusters, len(points)), n_init=1, random_state=rng).fit(points)
     centres = asarray_like(means.cluster_centers_, X)

@@ -79,7 +79,11 @@ class QuarticPoint:
         d, problem, dual = self.d, self.problem, self.problem.dual
         xp = array_namespace(d)
         square = d * d * (problem.weight + self.Qq / (16 * problem.eta))
-        return float(xp.sum(d * (dual.target - 0.5 * self.Kd) - dual.epsilon * xp.abs(d) - square))
+        return float(
+            xp.sum(
+                d * (dual.target - 0.5 * self.Kd) - dual.epsilon * xp.abs(d) - square
+            )
+        )
 
     @property
     def _diagonal(self):
@@ -96,7 +100,9 @@ class QuarticPoint:
         return self.gradient - self.intercept
 
     def hessian(self, rows=None):
-        """Minus the second derivative ``K + dd'∘K∘K / (2 eta) + diag(.)``, of all rows or some."""
+        """Minus the second derivative ``K + dd'∘K∘K / (2 eta) + diag(.)``, of all rows
+        or some.
+        """
         K, d, diagonal = self.problem.K, self.d, self._diagonal
         if rows is not None:
             take = array_namespace(d).take
@@ -104,7 +110,10 @@ class QuarticPoint:
             K = principal_submatrix(K, rows)
             if math.isinf(self.problem.eta):
                 return add_to_diagonal(K, diagonal)
-        H, scaled = array_namespace(K).empty_like(K), (d / (2 * self.problem.eta))[None, :]
+        H, scaled = (
+            array_namespace(K).empty_like(K),
+            (d / (2 * self.problem.eta))[None, :],
+        )
         for block in row_blocks(K.shape[0], 8 * K.shape[0], CACHE_BYTES):
             part = K[block, :]
             tile = part * part
@@ -116,16 +125,25 @@ class QuarticPoint:
 
     @cached_property
     def intercept(self):
-        """The multiplier b of ``1'd = const`` with the smallest duality gap, by bisection."""
+        """The multiplier b of ``1'd = const`` with the smallest duality gap, by
+        bisection.
+        """
         if not self.problem.dual.fit_intercept:
             return 0.0
-        xp, (residual, curvature), dual = array_namespace(self.d), self._rows, self.problem.dual
+        xp, (residual, curvature), dual = (
+            array_namespace(self.d),
+            self._rows,
+            self.problem.dual,
+        )
         total = float(xp.sum(self.d))
 
         def is_below(b):
             return float(xp.sum(_best_rows(residual - b, curvature, dual))) > total
 
-        low, high = float(xp.min(residual)) - dual.epsilon, float(xp.max(residual)) + dual.epsilon
+        low, high = (
+            float(xp.min(residual)) - dual.epsilon,
+            float(xp.max(residual)) + dual.epsilon,
+        )
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
             low, high = (middle, high) if is_below(middle) else (low, middle)
@@ -135,12 +153,18 @@ class QuarticPoint:
     def _rows(self):
         """Slope at zero, and curvature, of the function m of each row."""
         problem = self.problem
-        return problem.dual.target - self.Kd, problem.weight + self.Qq / (8 * problem.eta)
+        return problem.dual.target - self.Kd, problem.weight + self.Qq / (
+            8 * problem.eta
+        )
 
     @cached_property
     def row_gaps(self):
         """Upper bounds on what each row can still add to h, shape (n,)."""
-        xp, dual, (residual, curvature) = array_namespace(self.d), self.problem.dual, self._rows
+        xp, dual, (residual, curvature) = (
+            array_namespace(self.d),
+            self.problem.dual,
+            self._rows,
+        )
         residual = residual - self.intercept
 
         def m(u):

@@ -1,4 +1,5 @@
-"""DANK's quartic, or a quadratic program: active sets, then the interior-point method."""
+"""DANK's quartic, or a quadratic program: active sets, then the
+interior-point method."""
 
 from adakern.dank.active_set import primal_dual_active_set
 from adakern.dank.interior_point import interior_point

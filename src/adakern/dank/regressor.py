@@ -16,10 +16,10 @@ from adakern.dank.base import DANKMixin
 class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     """Epsilon support vector regression with a data-adaptive nonparametric kernel.
 
-    The Gram matrix K is replaced by F∘K, where the positive semidefinite F is learned with the
-    model: the saddle point of ``y'd - epsilon |d|_1 - 1/2 d'(F∘K)d + eta ||F - 11'||_F^2 + tau eta
-    ||F||_*`` [1]_, solved to a certified duality gap. With an intercept 1'd = 0 holds; y'd = 0, as
-    printed in the papers (problem 22), is a slip.
+    The Gram matrix K is replaced by F∘K, where the positive semidefinite F is learned
+    with the model: the saddle point of ``y'd - epsilon |d|_1 - 1/2 d'(F∘K)d + eta ||F -
+    11'||_F^2 + tau eta ||F||_*`` [1]_, solved to a certified duality gap. With an
+    intercept 1'd = 0 holds; y'd = 0, as printed in the papers (problem 22), is a slip.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     dual_coef_ : ndarray of shape (1, n_support)
         Coefficients d of the decision function.
     intercept_ : ndarray of shape (1,)
-    gamma_, eta_, adaptive_factor_, rank_, objective_, duality_gap_, n_iter_, converged_, history_ :
+    gamma_, eta_, adaptive_factor_, rank_, objective_, duality_gap_, n_iter_,
+    converged_, history_ :
         As of :class:`DANKClassifier`.
 
     References
@@ -57,7 +58,10 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {**DANKMixin._parameter_constraints, "epsilon": NOT_NEGATIVE}
+    _parameter_constraints = {
+        **DANKMixin._parameter_constraints,
+        "epsilon": NOT_NEGATIVE,
+    }
 
     def __init__(
         self,

@@ -1,8 +1,9 @@
 """The quartic of DANK on many rows, without a Gram matrix of all of them.
 
-In each round the rows with the largest gaps (see :mod:`adakern.dank.quartic`) join the support
-vectors in a working set, whose own small quartic is solved with the other rows held fixed, and the
-kernel products of all rows follow by tiles. The gaps over *all* rows sum to the duality gap.
+In each round the rows with the largest gaps (see :mod:`adakern.dank.quartic`) join the
+support vectors in a working set, whose own small quartic is solved with the other rows
+held fixed, and the kernel products of all rows follow by tiles. The gaps over *all*
+rows sum to the duality gap.
 """
 
 from dataclasses import dataclass, replace
@@ -54,10 +55,16 @@ class RowsSolution:
     history: dict
 
 
-def maximise_on_rows(X, dual, eta, start=None, *, kernel, tol=1e-4, max_iter=200, max_working=6000):
+def maximise_on_rows(
+    X, dual, eta, start=None, *, kernel, tol=1e-4, max_iter=200, max_working=6000
+):
     """Maximise h over all rows of X by working sets."""
     xp = array_namespace(X)
-    d = xp.zeros_like(dual.target) if start is None else xp.clip(start, dual.lower, dual.upper)
+    d = (
+        xp.zeros_like(dual.target)
+        if start is None
+        else xp.clip(start, dual.lower, dual.upper)
+    )
     n = d.shape[0]
     many = int(xp.count_nonzero(d)) > DENSE_SHARE * n
     gram = _Gram(X, kernel, stored=many and n <= max_working)
@@ -91,16 +98,19 @@ def maximise_on_rows(X, dual, eta, start=None, *, kernel, tol=1e-4, max_iter=200
         Qq[live] = xp.take(Qq, rows) + Q_change
         point = QuarticPoint(problem, d + change, Kd, Qq)
     n_iter, n_screened = len(history["gap"]) - 1, int(xp.count_nonzero(~live))
-    return RowsSolution(d, point.intercept, h, gap, n_iter, n_screened, converged, history)
+    return RowsSolution(
+        d, point.intercept, h, gap, n_iter, n_screened, converged, history
+    )
 
 
 def never_support(point, diagonal, gap):
     """Mask of the rows that are no support vectors of the maximiser, for certain.
 
-    The primal problem is 1-strongly convex in w, so that the decision value of row i moves at most
-    ``sqrt(2 gap k_ii)`` on the way to the optimum. A row whose slope at zero points out of its box,
-    or into the tube, for all these values stays at zero (a safe rule, Ndiaye et al., JMLR 2017; the
-    slope that JMLR, Theorem 7 asks for, ``-(B + B_2) C (||K_i||_1 + kappa)``, few rows reach).
+    The primal problem is 1-strongly convex in w, so that the decision value of row i
+    moves at most ``sqrt(2 gap k_ii)`` on the way to the optimum. A row whose slope at
+    zero points out of its box, or into the tube, for all these values stays at zero (a
+    safe rule, Ndiaye et al., JMLR 2017; the slope that JMLR, Theorem 7 asks for, ``-(B
+    + B_2) C (||K_i||_1 + kappa)``, few rows reach).
     """
     xp, dual = array_namespace(point.d), point.problem.dual
     residual, reach = dual.target - point.Kd, xp.sqrt(2 * gap * diagonal)
@@ -132,7 +142,9 @@ class _Gram:
         """The rows and columns ``rows``."""
         if self.K is not None:
             return principal_submatrix(self.K, rows)
-        return gram_matrix(array_namespace(self.X).take(self.X, rows, axis=0), **self.kernel)
+        return gram_matrix(
+            array_namespace(self.X).take(self.X, rows, axis=0), **self.kernel
+        )
 
 
 def _working_set(point, gaps, live, max_working):
@@ -164,7 +176,9 @@ def _best_change(gram, moving, point, gap_goal):
     K = gram.block(rows)
     # The fixed rows act through a shifted target and a diagonal weight.
     target = part.target - (xp.take(point.Kd, rows) - K @ now)
-    weight = (xp.take(point.Qq, rows) - squared_product(K, now * now)) / (8 * problem.eta)
+    weight = (xp.take(point.Qq, rows) - squared_product(K, now * now)) / (
+        8 * problem.eta
+    )
     part = replace(problem, K=K, dual=replace(part, target=target), weight=weight)
     change = xp.zeros_like(point.d)
     change[moving] = maximise_quartic(part, now, gap_goal=gap_goal).d - now

@@ -23,7 +23,9 @@ _DATE_FORMATS = ["%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%b %Y", "%B %Y"]
 
 def decimal_mark(fields, separator, usual=None):
     """The decimal mark of a file, from some of its fields."""
-    fields = [re.sub(rf"^{_CURRENCY}\s*|\s*(%|{_CURRENCY})$", "", cell) for cell in fields]
+    fields = [
+        re.sub(rf"^{_CURRENCY}\s*|\s*(%|{_CURRENCY})$", "", cell) for cell in fields
+    ]
     sure, either = {}, {}  # "1,234" may be a thousand, "1,5" may not
     for mark in ",.":
         thousands = re.compile(rf"[-+]?[1-9]\d{{0,2}}(\{mark}\d{{3}})+")
@@ -40,14 +42,17 @@ def decimal_mark(fields, separator, usual=None):
 def read_column(column, decimal, *, is_target=False, kind=None, form=None):
     """One column: its values, its kind, the form of its dates, sentences about it.
 
-    The kind is "numeric" (at most one cell in twenty is no number), "date" (days since 1970) or
-    "categorical"; it is found out where None. In a target that is not numeric, empty cells alone
-    are missing.
+    The kind is "numeric" (at most one cell in twenty is no number), "date" (days since
+    1970) or "categorical"; it is found out where None. In a target that is not numeric,
+    empty cells alone are missing.
     """
     import pandas as pd
 
     name, is_typed = column.name, pd.api.types
-    is_date = column.dtype == object and is_typed.infer_dtype(column) in ("date", "datetime")
+    is_date = column.dtype == object and is_typed.infer_dtype(column) in (
+        "date",
+        "datetime",
+    )
     if is_date or is_typed.is_datetime64_any_dtype(column.dtype):
         return _days(pd.to_datetime(column, utc=True)), "date", None, []
     if column.dtype.kind == "m":
@@ -55,7 +60,11 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
     if kind != "categorical" and column.dtype.kind in "iuf":
         has_gaps = column.isna().any()
         return column.astype(float) if has_gaps else column, "numeric", None, []
-    if kind in (None, "numeric") and decimal == "." and is_typed.is_string_dtype(column):
+    if (
+        kind in (None, "numeric")
+        and decimal == "."
+        and is_typed.is_string_dtype(column)
+    ):
         numbers = pd.to_numeric(column, errors="coerce")  # most columns need no more
         if numbers.any() and (numbers.notna() | (column == "")).all():
             return numbers, "numeric", None, []
@@ -79,7 +88,9 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
     if is_target:
         missing = cells == ""
         if kept := sorted(set(cells[low.isin(NO_NUMBER) & ~missing])):
-            notes = [f"classes of {name!r}: {', '.join(kept)}; empty cells alone are missing"]
+            notes = [
+                f"classes of {name!r}: {', '.join(kept)}; empty cells alone are missing"
+            ]
     return cells.where(~missing, None), "categorical", None, notes
 
 
@@ -87,7 +98,9 @@ def _texts(column):
     """The cells as text without blanks around it, "" where missing."""
     first = column.dropna().head(1)
     if len(first) and isinstance(first.iloc[0], list | dict | tuple | np.ndarray):
-        raise TableError(f"the column {column.name!r} holds lists; give each value its own column.")
+        raise TableError(
+            f"the column {column.name!r} holds lists; give each value its own column."
+        )
     if column.dtype.kind == "f" and (column.dropna() % 1 == 0).all():
         column = column.astype("Int64")  # codes beside a gap: "1" and not "1.0"
     cells = column.map(str, na_action="ignore").astype(object).fillna("").str.strip()
@@ -124,7 +137,9 @@ def _numeric(cells, low, decimal, is_target, kind):
         notes.append(f"{cells.name!r}: {example[0]!r} is read as {example[1]:g}")
     if len(strays):
         cells_are = "1 cell is" if len(strays) == 1 else f"{len(strays)} cells are"
-        notes.append(f"{cells.name!r} is numeric: {cells_are} no number, thus missing ({shown})")
+        notes.append(
+            f"{cells.name!r} is numeric: {cells_are} no number, thus missing ({shown})"
+        )
     return numbers, notes
 
 
@@ -163,7 +178,9 @@ def _amount(text, decimal):
 
 
 def _as_days(cells, form=None):
-    """Dates of one form (in doubt day first) as days since 1970, and the form; else two None."""
+    """Dates of one form (in doubt day first) as days since 1970, and the form; else two
+    None.
+    """
     import pandas as pd
     from pandas.tseries.api import guess_datetime_format
 
@@ -178,7 +195,9 @@ def _as_days(cells, form=None):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pandas' that the other order would not do
             orders = (False,) if re.match(r"\d{4}", texts[0]) else (True, False)
-            guessed = [guess_datetime_format(texts[0], dayfirst=first) for first in orders]
+            guessed = [
+                guess_datetime_format(texts[0], dayfirst=first) for first in orders
+            ]
         forms = [*filter(None, guessed), *_DATE_FORMATS]
     for form in forms:
         days = _days(pd.to_datetime(dates, errors="coerce", utc=True, format=form))

@@ -18,7 +18,15 @@ def make_encoder(kinds):
     categories = [name for name, kind in kinds.items() if kind == "categorical"]
     numbers = [name for name in kinds if name not in categories]
     return make_column_transformer(
-        (SimpleImputer(add_indicator=True, strategy="median", keep_empty_features=True), numbers),
-        (OneHotEncoder(handle_unknown="ignore", max_categories=MOST_INDICATORS), categories),
+        (
+            SimpleImputer(
+                add_indicator=True, strategy="median", keep_empty_features=True
+            ),
+            numbers,
+        ),
+        (
+            OneHotEncoder(handle_unknown="ignore", max_categories=MOST_INDICATORS),
+            categories,
+        ),
         sparse_threshold=0,
     )

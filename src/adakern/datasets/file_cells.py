@@ -28,19 +28,25 @@ class Layout:
 
 
 def cells_of_file(data, name, target=None, layout=None):
-    """The columns as the file has them, cells of text files as text: (frame, layout, sentences)."""
+    """The columns as the file has them, cells of text files as text: (frame, layout,
+    sentences).
+    """
     import pandas as pd
 
     notes, data = [], unpack(data, name)
     if re.match(rb"(?i)\s*(\[\s*[\[{]|\{\s*\"|<!doctype|<html)", data):
-        raise TableError(f"{name} is JSON or a web page: save it as CSV, Parquet or xlsx.")
+        raise TableError(
+            f"{name} is JSON or a web page: save it as CSV, Parquet or xlsx."
+        )
     if data.startswith(b"PAR1"):
         frame, layout = _by_pandas(pd.read_parquet, data, name), Layout(decimal=".")
         if frame.index.names != [None]:
             frame = frame.reset_index()
         header = frame.columns
     elif data.startswith(b"PK\x03\x04"):
-        sheets = _by_pandas(pd.read_excel, data, name, sheet_name=None, header=None, dtype=object)
+        sheets = _by_pandas(
+            pd.read_excel, data, name, sheet_name=None, header=None, dtype=object
+        )
         sheet, frame = next(iter(sheets.items()))
         if len(sheets) > 1:
             notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
@@ -74,18 +80,24 @@ def _text(data, name, target, layout, notes):
     except (LookupError, UnicodeError) as error:
         raise TableError(f"{name} is no text in {encoding}: {error}.") from None
     if encoding in ("cp1252", "latin-1"):
-        notes.append(f"encoding: {encoding}, a guess: if letters are wrong, save it as UTF-8")
+        notes.append(
+            f"encoding: {encoding}, a guess: if letters are wrong, save it as UTF-8"
+        )
     elif encoding != "utf-8-sig":
         notes.append(f"encoding: {encoding}")
     if found := re.search("[\0\x1b]", text):  # the latter in iso2022_jp and its like
         line = text[: found.start()].count("\n") + 1
         raise TableError(
-            f"{name} holds the character {found[0]!r} in line {line}, as no text does: save it as "
-            "CSV in UTF-8, Parquet or xlsx."
+            f"{name} holds the character {found[0]!r} in line {line}, as no text does: "
+            "save it as CSV in UTF-8, Parquet or xlsx."
         )
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
-    separator = layout.separator or (given and given[1]) or _separator(text, name, target, notes)
+    separator = (
+        layout.separator
+        or (given and given[1])
+        or _separator(text, name, target, notes)
+    )
     first, *others = _first_rows(text, separator)
     if not others:
         raise TableError(f"{name} holds no rows.")
@@ -98,12 +110,25 @@ def _text(data, name, target, layout, notes):
         notes += ["no header: the columns are x0, x1, ..."] * (not header)
     usual = Counter(map(len, others)).most_common(1)[0][0]
     width = len(first) if header else usual
-    is_longer = int(header and usual == width + 1)  # the rows, by a field without a name
-    settings = {"header": None, "dtype": str, "keep_default_na": False, "index_col": False}
-    settings |= {"sep": separator, "skipinitialspace": True, "names": range(width + is_longer)}
+    is_longer = int(
+        header and usual == width + 1
+    )  # the rows, by a field without a name
+    settings = {
+        "header": None,
+        "dtype": str,
+        "keep_default_na": False,
+        "index_col": False,
+    }
+    settings |= {
+        "sep": separator,
+        "skipinitialspace": True,
+        "names": range(width + is_longer),
+    }
     frame = _by_pandas(pd.read_csv, text.encode(errors="replace"), name, **settings)
     if n_short := int(frame.iloc[is_longer:, -1].isna().sum()):
-        notes.append(f"{n_short} lines have fewer than {width} fields: others are missing")
+        notes.append(
+            f"{n_short} lines have fewer than {width} fields: others are missing"
+        )
     frame = frame.fillna("")
     frame = frame[(frame != "").any(axis=1)]
     names = first if header else [f"x{i}" for i in range(width)]
@@ -114,7 +139,11 @@ def _text(data, name, target, layout, notes):
     elif is_longer:
         names = ["", *names]
         notes.append("the first field of each row has no name: it names the row")
-    return _without_totals(frame, notes), names, Layout(separator, decimal, encoding, header)
+    return (
+        _without_totals(frame, notes),
+        names,
+        Layout(separator, decimal, encoding, header),
+    )
 
 
 def _encoding(data):
@@ -129,7 +158,9 @@ def _encoding(data):
 
 def _first_rows(text, separator):
     """Cells of the first thousand lines that are not empty."""
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    lines = csv.reader(
+        io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True
+    )
     rows = ([cell.strip() for cell in row] for row in lines)
     return list(islice((row for row in rows if any(row)), 1000))
 
@@ -157,13 +188,19 @@ def _separator(text, name, target, notes):
             _is_number(cell, ".") or _is_number(cell, ",") or not marks & set(cell)
             for cell in cells
         ]
-        good = target in first, len(first) in (usual, usual - 1), separator != " ", share == 1
+        good = (
+            target in first,
+            len(first) in (usual, usual - 1),
+            separator != " ",
+            share == 1,
+        )
         scores[separator] = (*good, sum(whole) / len(cells), usual)
     if not scores:
         unclosed = " Is a quotation mark not closed?" * (text.count('"') % 2)
         raise TableError(
             f"{name} is no table separated by a comma, semicolon, tab or bar: no "
-            f"separator gives all lines the same number of fields, two or more.{unclosed}"
+            "separator gives all lines the same number of fields, two or "
+            f"more.{unclosed}"
         )
     best = max(scores, key=scores.__getitem__)
     notes += [f"separator: {_SEPARATORS[best]}"] * (best != ",")

@@ -20,8 +20,13 @@ _MOST_CLASSES = 10
 _MOST_CATEGORIES = 50
 #: An identifier with fewer values than this is a category.
 _FEWEST_GROUPS = 10
-_WHO = "patient|subject|person|participant|respondent|individual|household|customer|player|user"
-_IDENTIFIER = re.compile(rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)")
+_WHO = (
+    "patient|subject|person|participant|respondent|individual"
+    "|household|customer|player|user"
+)
+_IDENTIFIER = re.compile(
+    rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)"
+)
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 
 
@@ -32,7 +37,8 @@ class TableFile:
     Attributes
     ----------
     X : DataFrame
-        Numbers (NaN where missing), text (None where missing) and dates as days since 1970.
+        Numbers (NaN where missing), text (None where missing) and dates as days since
+        1970.
     y : Series
         The target: numbers, or text for classes that are no numbers.
     task : {"classification", "regression"}
@@ -68,13 +74,15 @@ class TableFile:
 def read_table(path, target, *, task=None, drop=(), group=None, time=None):
     """Read a table from a file, and find out what its columns are.
 
-    Separated values (.csv, .tsv, .txt: comma, semicolon, tab, bar or blanks; decimal points or
-    commas; UTF-8, UTF-16 or code page 1252), Parquet and Excel (.xlsx, by openpyxl), packed or not.
+    Separated values (.csv, .tsv, .txt: comma, semicolon, tab, bar or blanks; decimal
+    points or commas; UTF-8, UTF-16 or code page 1252), Parquet and Excel (.xlsx, by
+    openpyxl), packed or not.
 
-    A column is numeric if its cells are numbers, ``$45,123`` and ``33%`` too, up to one in twenty
-    that become missing values. NA, N/A, NaN, null, ? and empty cells are missing, beside numbers
-    also none, n.a., - and the like. In a categorical target empty cells alone are missing: NA and
-    none are classes. Rows without a target are left out, and so is a last row of totals.
+    A column is numeric if its cells are numbers, ``$45,123`` and ``33%`` too, up to one
+    in twenty that become missing values. NA, N/A, NaN, null, ? and empty cells are
+    missing, beside numbers also none, n.a., - and the like. In a categorical target
+    empty cells alone are missing: NA and none are classes. Rows without a target are
+    left out, and so is a last row of totals.
 
     Parameters
     ----------
@@ -86,8 +94,8 @@ def read_table(path, target, *, task=None, drop=(), group=None, time=None):
     drop : sequence of str, default=()
         Columns that are no features, beside those that are found to be none.
     group : str or False, default=None
-        Column of rows that belong together; it is no feature. None takes an identifier whose values
-        repeat, False takes none.
+        Column of rows that belong together; it is no feature. None takes an identifier
+        whose values repeat, False takes none.
     time : str, default=None
         The column that says when a row was observed, dates or numbers.
 
@@ -125,7 +133,8 @@ def read_rows(path, kinds, date_formats=None, decimal=None):
     kinds, date_formats : dict of str to str
         As :func:`read_table` found them. Other columns of the file are left out.
     decimal : str, default=None
-        The decimal mark where the file leaves it open ("1.234"): that of the training rows.
+        The decimal mark where the file leaves it open ("1.234"): that of the training
+        rows.
 
     Returns
     -------
@@ -140,10 +149,14 @@ def read_rows(path, kinds, date_formats=None, decimal=None):
         usual = Layout(usual_decimal=decimal)
         raw, layout, notes = cells_of_file(data, name, next(iter(kinds)), usual)
         told = [note for note in notes if note.startswith("left out")]
-        frame = raw[[find_column(raw, column, by_place=False) for column in kinds]].copy()
+        frame = raw[
+            [find_column(raw, column, by_place=False) for column in kinds]
+        ].copy()
         for column, kind in kinds.items():
             form = (date_formats or {}).get(column)
-            frame[column], *_, said = read_column(raw[column], layout.decimal, kind=kind, form=form)
+            frame[column], *_, said = read_column(
+                raw[column], layout.decimal, kind=kind, form=form
+            )
             told += [note for note in said if "thus missing" in note]
         for note in told:
             warn_user(note)
@@ -171,7 +184,11 @@ def _found(data, name, target, task, drop, group, time):
         notes.append(f"left out: {_count((~given).sum(), 'row')} without a target")
     frame = frame[given].reset_index(drop=True)
     task = _checked_task(frame[target], kinds[target], task, notes)
-    if task == "classification" and kinds[target] == "numeric" and not _is_whole(frame[target]):
+    if (
+        task == "classification"
+        and kinds[target] == "numeric"
+        and not _is_whole(frame[target])
+    ):
         frame[target] = frame[target].map(str)
     for column in filter(None, (group, time)):
         if column == target:
@@ -196,7 +213,9 @@ def _found(data, name, target, task, drop, group, time):
         raise TableError("no column is left to learn from.")
     kinds = {name: kinds[name] for name in X.columns}
     notes += _about(X, kinds, time)
-    notes.insert(0, f"{len(X)} rows, {_count(X.shape[1], 'feature')}, {task} of {target!r}")
+    notes.insert(
+        0, f"{len(X)} rows, {_count(X.shape[1], 'feature')}, {task} of {target!r}"
+    )
     return TableFile(
         X=X,
         y=frame[target],
@@ -213,7 +232,9 @@ def _found(data, name, target, task, drop, group, time):
 
 
 def typed_columns(data, name, target, layout=None):
-    """The frame, kinds and forms of dates by column, the layout and sentences of a file."""
+    """The frame, kinds and forms of dates by column, the layout and sentences of a
+    file.
+    """
     import pandas as pd
 
     raw, layout, notes = cells_of_file(data, name, target, layout)
@@ -231,7 +252,11 @@ def find_column(frame, key, by_place=True):
     columns = list(frame.columns)
     if isinstance(key, str) and key in columns:
         return key
-    if by_place and re.fullmatch(r"-?\d+", str(key)) and -len(columns) <= int(key) < len(columns):
+    if (
+        by_place
+        and re.fullmatch(r"-?\d+", str(key))
+        and -len(columns) <= int(key) < len(columns)
+    ):
         return columns[int(key)]
     shown = ", ".join(map(str, columns[:20])) + ", ..." * (len(columns) > 20)
     hint = did_you_mean(str(key), map(str, columns))
@@ -262,9 +287,9 @@ def _checked_task(y, kind, task, notes):
         raise TableError(f"the target {y.name!r} is the same in every row.")
     if kind == "categorical" and n_kinds > max(2, len(y) // 2):
         raise TableError(
-            f"the target {y.name!r} holds {n_kinds} different categories in {len(y)} rows, "
-            f"such as {y.iloc[0]!r}; as classes they have too few rows each, and numbers are "
-            "written without units and with one decimal mark."
+            f"the target {y.name!r} holds {n_kinds} different categories in {len(y)} "
+            f"rows, such as {y.iloc[0]!r}; as classes they have too few rows each, and "
+            "numbers are written without units and with one decimal mark."
         )
     if task or kind == "categorical" or n_kinds == 2:
         return task or "classification"
@@ -329,7 +354,10 @@ def _about(X, kinds, time):
             shown = ", ".join(known[:4]) + ", ..." * (len(known) > 4)
             yield f"categories: {name!r} has {len(known)} ({shown})"
     if n_missing := X.isna().sum().sum():
-        yield f"missing values: {n_missing} in {_count(X.isna().any(axis=1).sum(), 'row')}"
+        yield (
+            f"missing values: {n_missing} in "
+            f"{_count(X.isna().any(axis=1).sum(), 'row')}"
+        )
     times = [
         name
         for name, kind in kinds.items()

@@ -1,8 +1,8 @@
 """Seeded data sets that are defined by a formula.
 
-Where a paper leaves something out the default is a choice of this project. The papers: DANK (Liu,
-Huang, Gong, Yang and Li, JMLR 21, 2020), KNPL (the same, AAAI 2018) and LAB RBF ("Enhancing kernel
-flexibility via learning asymmetric locally-adaptive kernels").
+Where a paper leaves something out the default is a choice of this project. The papers:
+DANK (Liu, Huang, Gong, Yang and Li, JMLR 21, 2020), KNPL (the same, AAAI 2018) and LAB
+RBF ("Enhancing kernel flexibility via learning asymmetric locally-adaptive kernels").
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ import numpy as np
 def make_clowns(n=400, spread=1.0, random_state=0):
     """A noisy parabola (class 1) around a Gaussian blob (class -1).
 
-    ``x2 = x1^2 + noise`` over [-3, 3] with standard normal noise, around a blob at (0, 6); the DANK
-    paper shows the set (Figures 1 and 2) without its definition.
+    ``x2 = x1^2 + noise`` over [-3, 3] with standard normal noise, around a blob at (0,
+    6); the DANK paper shows the set (Figures 1 and 2) without its definition.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def make_clowns(n=400, spread=1.0, random_state=0):
 def make_sandwich(n=300, gap=2.0, spread=1.0, random_state=0):
     """Two Gaussians of class 1 with one of class -1 between them.
 
-    The example of the KNPL paper (Figure 2), without its numbers: here the centres are (0, gap),
-    (0, -gap) and the origin, each Gaussian is stretched along the first axis.
+    The example of the KNPL paper (Figure 2), without its numbers: here the centres are
+    (0, gap), (0, -gap) and the origin, each Gaussian is stretched along the first axis.
 
     Parameters
     ----------
@@ -79,12 +79,15 @@ def make_sandwich(n=300, gap=2.0, spread=1.0, random_state=0):
     return X, np.where(np.arange(n) < outer, 1, -1)
 
 
-def make_step_1d(n=200, height=3.0, period=2.0, smoothness=20.0, noise=0.0, random_state=0):
+def make_step_1d(
+    n=200, height=3.0, period=2.0, smoothness=20.0, noise=0.0, random_state=0
+):
     """The smooth 1-D step function on [-5, 5].
 
-    ``g(x) = height * (tanh(a t - a / 2) / (2 tanh(a / 2)) + 1/2 + floor(x / period))`` with ``t = x
-    / period - floor(x / period)`` (DANK paper, section 6.3.1). The a = 0.05 printed there makes g a
-    straight line to three digits; the default is its reciprocal, 20.
+    ``g(x) = height * (tanh(a t - a / 2) / (2 tanh(a / 2)) + 1/2 + floor(x / period))``
+    with ``t = x / period - floor(x / period)`` (DANK paper, section 6.3.1). The a =
+    0.05 printed there makes g a straight line to three digits; the default is its
+    reciprocal, 20.
 
     Parameters
     ----------
@@ -114,14 +117,17 @@ def make_step_1d(n=200, height=3.0, period=2.0, smoothness=20.0, noise=0.0, rand
     a = smoothness
     rise = np.tanh(a * (x / period - whole) - a / 2) / (2 * np.tanh(a / 2))
     y = height * (rise + 0.5 + whole)
-    return x[:, None], y + noise * np.random.default_rng(random_state).standard_normal(n)
+    return x[:, None], y + noise * np.random.default_rng(random_state).standard_normal(
+        n
+    )
 
 
 def make_cherkassky_2d(n=400, low=-0.5, high=0.5, noise=0.0, random_state=0):
     """The 2-D test function of Cherkassky et al. [1]_ on uniform random points.
 
-    ``g = 42.659 (0.1 + a (0.05 + a^4 - 10 a^2 b^2 + 5 b^4))``, a = u - 0.5, b = v - 0.5, on [-0.5,
-    0.5]^2 as in the DANK paper (section 6.3.1); its usual domain is ``low=0, high=1``.
+    ``g = 42.659 (0.1 + a (0.05 + a^4 - 10 a^2 b^2 + 5 b^4))``, a = u - 0.5, b = v -
+    0.5, on [-0.5, 0.5]^2 as in the DANK paper (section 6.3.1); its usual domain is
+    ``low=0, high=1``.
 
     Parameters
     ----------
@@ -139,8 +145,8 @@ def make_cherkassky_2d(n=400, low=-0.5, high=0.5, noise=0.0, random_state=0):
 
     References
     ----------
-    .. [1] Cherkassky, V., Gehring, D. and Mulier, F. Comparison of adaptive methods for function
-       estimation from samples. IEEE Transactions on Neural Networks 7, 1996.
+    .. [1] Cherkassky, V., Gehring, D. and Mulier, F. Comparison of adaptive methods for
+       function estimation from samples. IEEE Transactions on Neural Networks 7, 1996.
 
     Examples
     --------
@@ -160,7 +166,8 @@ def make_cherkassky_2d(n=400, low=-0.5, high=0.5, noise=0.0, random_state=0):
 def make_sin_2x3(n=400, high=2.0, noise=0.0, random_state=0):
     """The chirp ``y = sin(2 x^3)`` on [0, high].
 
-    Of the LAB RBF paper (Figure 1, without a range): no single bandwidth fits both ends.
+    Of the LAB RBF paper (Figure 1, without a range): no single bandwidth fits both
+    ends.
 
     Parameters
     ----------
@@ -191,8 +198,8 @@ def make_sin_2x3(n=400, high=2.0, noise=0.0, random_state=0):
 def make_covtype_like(n=464_810, random_state=0):
     """Random rows in the shape of the Covertype data, for measurements of scaling.
 
-    10 numbers and two one-of-many codes of 4 and 40 columns; the class is a smooth non-linear
-    function of them all. Nothing but the shape is Covertype's.
+    10 numbers and two one-of-many codes of 4 and 40 columns; the class is a smooth
+    non-linear function of them all. Nothing but the shape is Covertype's.
 
     Parameters
     ----------

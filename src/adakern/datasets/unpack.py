@@ -20,7 +20,9 @@ class TableError(ValueError):
 
 
 def unpack(data, name, member=None, most=None):
-    """The content of a packed file (no more than `most`), or of one member of an archive."""
+    """The content of a packed file (no more than `most`), or of one member of an
+    archive.
+    """
     file, most = io.BytesIO(data), most or _FREE_BYTES + _MOST_TIMES_LARGER * len(data)
     try:
         for start, reader in _PACKED:
@@ -31,7 +33,11 @@ def unpack(data, name, member=None, most=None):
                 return unpack(content, name, member, most)
         if data[:4] == b"PK\x03\x04":
             with zipfile.ZipFile(file) as archive:
-                sizes = {m.filename: m.file_size for m in archive.infolist() if not m.is_dir()}
+                sizes = {
+                    m.filename: m.file_size
+                    for m in archive.infolist()
+                    if not m.is_dir()
+                }
                 if "[Content_Types].xml" in sizes or "mimetype" in sizes:
                     _check_size(sum(sizes.values()), most, name)
                     return data  # a document that is a zip archive, such as xlsx
@@ -46,7 +52,8 @@ def unpack(data, name, member=None, most=None):
     except TableError:
         raise
     except (
-        # Of zipfile: RuntimeError for a password, NotImplementedError for a compression.
+        # Of zipfile: RuntimeError for a password, NotImplementedError for a
+        # compression.
         *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
         *(lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, zlib.error),
     ) as error:
@@ -75,6 +82,6 @@ def _member(sizes, most, name, member):
 def _check_size(n_bytes, most, name):
     if n_bytes > most:
         raise TableError(
-            f"{name} unpacks to more than {most / 1e6:.0f} MB, which no table of its size "
-            "does; if it is one, unpack it and put the plain file in its place."
+            f"{name} unpacks to more than {most / 1e6:.0f} MB, which no table of its "
+            "size does; if it is one, unpack it and put the plain file in its place."
         )

@@ -5,7 +5,13 @@ from sklearn.metrics import f1_score, recall_score, roc_auc_score
 
 from adakern.evaluation.quantities import METRICS
 
-__all__ = ["area_under_curve", "interval_scores", "probability_scores", "quantile_crps", "score"]
+__all__ = [
+    "area_under_curve",
+    "interval_scores",
+    "probability_scores",
+    "quantile_crps",
+    "score",
+]
 
 #: Probabilities below it count as it in the log loss.
 SMALLEST_PROBABILITY = 1e-15
@@ -23,21 +29,24 @@ def score(task, y_true, y_pred, labels=None):
     y_true, y_pred : array-like of shape (n,)
         Targets and predictions, n >= 1.
     labels : array-like, default=None
-        Every class of the data set, where a part may lack one: they decide which F1 is meant.
+        Every class of the data set, where a part may lack one: they decide which F1 is
+        meant.
 
     Returns
     -------
     dict of str to float
-        Classification: `accuracy`, `balanced_accuracy` (mean recall of the classes in `y_true`) and
-        `f1` (binary: of the positive class, the greater label; else the macro average), all in [0,
-        1]. Regression: `rmse` (the root of the mean squared error) and `mae`, in the units of y;
-        `relative_mse` = sum (f - y)^2 / sum (y - mean y)^2, which the DANK paper calls RMSE; `r2` =
-        1 - `relative_mse`. For a constant `y_true`, `relative_mse` is 0 if every prediction is
-        exact, otherwise 1 (scikit-learn's convention for R2).
+        Classification: `accuracy`, `balanced_accuracy` (mean recall of the classes in
+        `y_true`) and `f1` (binary: of the positive class, the greater label; else the
+        macro average), all in [0, 1]. Regression: `rmse` (the root of the mean squared
+        error) and `mae`, in the units of y; `relative_mse` = sum (f - y)^2 / sum (y -
+        mean y)^2, which the DANK paper calls RMSE; `r2` = 1 - `relative_mse`. For a
+        constant `y_true`, `relative_mse` is 0 if every prediction is exact, otherwise 1
+        (scikit-learn's convention for R2).
 
     References
     ----------
-    F. Liu et al., "Learning data-adaptive non-parametric kernels", JMLR 21, 2020, section 6.3.
+    F. Liu et al., "Learning data-adaptive non-parametric kernels", JMLR 21, 2020,
+    section 6.3.
 
     Examples
     --------
@@ -106,7 +115,8 @@ def area_under_curve(y_true, values, classes):
     Returns
     -------
     float or None
-        One class against the rest, the mean over the classes; None for fewer than two classes.
+        One class against the rest, the mean over the classes; None for fewer than two
+        classes.
 
     Examples
     --------
@@ -138,16 +148,18 @@ def probability_scores(y_true, probabilities, classes):
     -------
     dict of str to float or None
         `log_loss`, the mean of -log p(true class) with p no less than 1e-15; `auc`, see
-        :func:`area_under_curve`; `brier`, Brier's original form, between 0 and 2 (of two classes
-        twice scikit-learn's); `calibration_error`, the mean over 15 bins of the confidence,
-        weighted by their rows, of ``|accuracy - mean confidence|``, with `calibration_error_low`
-        and `calibration_error_high`, a 95 % interval: the sum over the bins is off by no more
-        than all of them together, whose noise is that of a bootstrap over the rows.
+        :func:`area_under_curve`; `brier`, Brier's original form, between 0 and 2 (of
+        two classes twice scikit-learn's); `calibration_error`, the mean over 15 bins of
+        the confidence, weighted by their rows, of ``|accuracy - mean confidence|``,
+        with `calibration_error_low` and `calibration_error_high`, a 95 % interval: the
+        sum over the bins is off by no more than all of them together, whose noise is
+        that of a bootstrap over the rows.
 
     References
     ----------
-    C. Guo et al., On calibration of modern neural networks, ICML 2017. G. W. Brier, Verification of
-    forecasts expressed in terms of probability, Monthly Weather Review 78, 1950.
+    C. Guo et al., On calibration of modern neural networks, ICML 2017. G. W. Brier,
+    Verification of forecasts expressed in terms of probability, Monthly Weather Review
+    78, 1950.
 
     Examples
     --------
@@ -168,8 +180,8 @@ def probability_scores(y_true, probabilities, classes):
     def gaps(rows):
         return np.bincount(bins[rows], excess[rows], minlength=N_BINS) / len(p)
 
-    # How far all bins together may be off. The errors of drawn rows would not tell: noise
-    # only adds to an error, so that they lie above it.
+    # How far all bins together may be off. The errors of drawn rows would not tell:
+    # noise only adds to an error, so that they lie above it.
     rng, found = np.random.default_rng(0), gaps(slice(None))
     drawn = [gaps(rng.integers(len(p), size=len(p))) - found for _ in range(N_DRAWS)]
     error, reach = np.abs(found).sum(), np.percentile(np.abs(drawn).sum(axis=1), 95)
@@ -195,10 +207,11 @@ def interval_scores(y_true, low, high, coverage=0.9):
     Returns
     -------
     dict of str to float or None
-        `interval_coverage` in [0, 1]; `interval_width` and `interval_score` in units of the target,
-        the latter Winkler's: the width and, outside, ``2 / (1 - coverage)`` times the distance;
-        `coverage_easy`, `coverage_middle` and `coverage_hard`, the coverage of the third of the
-        rows with the narrowest, the middle and the widest intervals (None where all are equal).
+        `interval_coverage` in [0, 1]; `interval_width` and `interval_score` in units of
+        the target, the latter Winkler's: the width and, outside, ``2 / (1 - coverage)``
+        times the distance; `coverage_easy`, `coverage_middle` and `coverage_hard`, the
+        coverage of the third of the rows with the narrowest, the middle and the widest
+        intervals (None where all are equal).
 
     References
     ----------

@@ -2,7 +2,13 @@
 
 from typing import NamedTuple
 
-__all__ = ["GREATER_IS_BETTER", "MAIN_METRIC", "METRICS", "OPTIONAL_METRICS", "QUANTITIES"]
+__all__ = [
+    "GREATER_IS_BETTER",
+    "MAIN_METRIC",
+    "METRICS",
+    "OPTIONAL_METRICS",
+    "QUANTITIES",
+]
 __all__ += ["RECORDED", "Quantity"]
 
 
@@ -40,10 +46,16 @@ QUANTITIES = {
     "f1": _percent("F1"),
     "log_loss": Quantity("Log loss", "", False, **_OF_CLASSES),
     "auc": _percent("Area under the ROC curve", optional=True),
-    "brier": Quantity("Brier score, summed over classes (0 to 2)", "", False, **_OF_CLASSES),
+    "brier": Quantity(
+        "Brier score, summed over classes (0 to 2)", "", False, **_OF_CLASSES
+    ),
     "calibration_error": _percent("Expected calibration error", False, optional=True),
-    "calibration_error_low": _percent("Calibration error, from (95 %)", None, optional=True),
-    "calibration_error_high": _percent("Calibration error, to (95 %)", None, optional=True),
+    "calibration_error_low": _percent(
+        "Calibration error, from (95 %)", None, optional=True
+    ),
+    "calibration_error_high": _percent(
+        "Calibration error, to (95 %)", None, optional=True
+    ),
     "rmse": Quantity("Root mean squared error", digits=None, **_ERROR),
     "relative_mse": Quantity("Relative mean squared error", **_ERROR),
     "r2": Quantity("R²", "", True, task="regression"),
@@ -51,9 +63,13 @@ QUANTITIES = {
     "interval_coverage": _percent("Coverage of 90 % intervals", None, **_OF_INTERVALS),
     "interval_width": Quantity("Mean width of 90 % intervals", **_IN_UNITS),
     "interval_score": Quantity("Interval score of 90 % intervals", **_IN_UNITS),
-    "coverage_easy": _percent("Coverage, third of narrowest intervals", None, **_OF_INTERVALS),
+    "coverage_easy": _percent(
+        "Coverage, third of narrowest intervals", None, **_OF_INTERVALS
+    ),
     "coverage_middle": _percent("Coverage, middle third", None, **_OF_INTERVALS),
-    "coverage_hard": _percent("Coverage, third of widest intervals", None, **_OF_INTERVALS),
+    "coverage_hard": _percent(
+        "Coverage, third of widest intervals", None, **_OF_INTERVALS
+    ),
     "crps": Quantity("Continuous ranked probability score", **_IN_UNITS),
     "fit_seconds": Quantity("Time to fit", **_SECONDS),
     "search_seconds": Quantity("Time to search", **_SECONDS),
@@ -92,5 +108,8 @@ _USUAL = dict(MAIN_METRIC)
 
 
 def rank_by(*metrics):
-    """Make metrics the main ones of their tasks, in this process; else the usual ones."""
-    MAIN_METRIC.update(_USUAL | {QUANTITIES[name].task: name for name in metrics if name})
+    """Make metrics the main ones of their tasks, in this process; else the
+    usual ones."""
+    MAIN_METRIC.update(
+        _USUAL | {QUANTITIES[name].task: name for name in metrics if name}
+    )

@@ -1,4 +1,5 @@
-"""Methods ranked over data sets, by scores that may tie or be missing (the last rank)."""
+"""Methods ranked over data sets, by scores that may tie or be missing (the
+last rank)."""
 
 from typing import NamedTuple
 
@@ -6,7 +7,13 @@ import numpy as np
 from scipy import stats
 
 __all__ = ["FEWEST", "TIE", "Ranking", "bootstrap_elo", "elo_ratings", "mean_ranks"]
-__all__ += ["normalised_errors", "pareto_front", "rank_methods", "ranks_by_dataset", "win_matrix"]
+__all__ += [
+    "normalised_errors",
+    "pareto_front",
+    "rank_methods",
+    "ranks_by_dataset",
+    "win_matrix",
+]
 __all__ += ["wins"]
 
 #: Scores that differ by less than this share of themselves are equal: means of the
@@ -41,11 +48,17 @@ def are_tied(a, b):
 
 
 def _as_losses(scores, greater_is_better):
-    """Scores as losses, a row a data set, near ties made equal; infinite for a cell that failed."""
+    """Scores as losses, a row a data set, near ties made equal; infinite for a cell
+    that failed.
+    """
     scores = np.asarray(scores, float)
     if scores.ndim != 2:
-        raise ValueError(f"scores must have the shape (data sets, methods); got {scores.shape}.")
-    losses = np.where(np.isfinite(scores), -scores if greater_is_better else scores, np.inf)
+        raise ValueError(
+            f"scores must have the shape (data sets, methods); got {scores.shape}."
+        )
+    losses = np.where(
+        np.isfinite(scores), -scores if greater_is_better else scores, np.inf
+    )
     order = np.argsort(losses, axis=1)
     rising = np.take_along_axis(losses, order, axis=1)
     for k in range(1, losses.shape[1]):
@@ -107,9 +120,9 @@ def mean_ranks(scores, *, greater_is_better=True):
 def rank_methods(scores, *, greater_is_better=True):
     """Average ranks over data sets, Friedman's test and Nemenyi's critical distance.
 
-    Two methods differ at the 5 % level if Friedman's test rejects and their average ranks
-    lie further apart than ``q sqrt(k (k + 1) / (6 N))``, with k methods, N data sets and
-    the 95 % quantile q of the studentised range statistic divided by sqrt(2).
+    Two methods differ at the 5 % level if Friedman's test rejects and their average
+    ranks lie further apart than ``q sqrt(k (k + 1) / (6 N))``, with k methods, N data
+    sets and the 95 % quantile q of the studentised range statistic divided by sqrt(2).
 
     Parameters
     ----------
@@ -119,12 +132,14 @@ def rank_methods(scores, *, greater_is_better=True):
     Returns
     -------
     Ranking
-        `average_ranks` of shape (k,), NaN without a data set. With fewer than three methods or five
-        data sets the others are NaN and `note` says why; if all methods tie the p-value is 1.
+        `average_ranks` of shape (k,), NaN without a data set. With fewer than three
+        methods or five data sets the others are NaN and `note` says why; if all methods
+        tie the p-value is 1.
 
     References
     ----------
-    J. Demsar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006.
+    J. Demsar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7,
+    2006.
 
     Examples
     --------
@@ -199,7 +214,9 @@ def normalised_errors(errors):
     """
     losses = _as_losses(errors, greater_is_better=False)
     best = losses.min(axis=1, keepdims=True)
-    median = np.ma.median(np.ma.masked_invalid(losses), axis=1, keepdims=True).filled(np.inf)
+    median = np.ma.median(np.ma.masked_invalid(losses), axis=1, keepdims=True).filled(
+        np.inf
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         relative = (losses - best) / (median - best)
     relative = np.where(losses == best, 0.0, np.nan_to_num(relative, nan=1.0))
@@ -207,7 +224,9 @@ def normalised_errors(errors):
 
 
 def win_matrix(scores, *, greater_is_better=True, weights=None):
-    """How often, by `weights`, the row's method beats the column's; a tie is half a win each."""
+    """How often, by `weights`, the row's method beats the column's; a tie is half a win
+    each.
+    """
     losses = _as_losses(scores, greater_is_better)
     first, second = losses[:, :, None], losses[:, None, :]
     outcomes = (first < second) + 0.5 * (first == second)
@@ -220,8 +239,8 @@ def win_matrix(scores, *, greater_is_better=True, weights=None):
 def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
     """Bradley and Terry's maximum likelihood strengths, on the scale of Elo.
 
-    The chance that i beats j is ``1 / (1 + 10^((r_j - r_i) / 400))``. Solved by Hunter's
-    minorisation: ``p_i <- wins_i / sum_j n_ij / (p_i + p_j)``.
+    The chance that i beats j is ``1 / (1 + 10^((r_j - r_i) / 400))``. Solved by
+    Hunter's minorisation: ``p_i <- wins_i / sum_j n_ij / (p_i + p_j)``.
 
     Parameters
     ----------
@@ -240,7 +259,8 @@ def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
 
     References
     ----------
-    D. R. Hunter, MM algorithms for generalized Bradley-Terry models, Annals of Statistics 32, 2004.
+    D. R. Hunter, MM algorithms for generalized Bradley-Terry models, Annals of
+    Statistics 32, 2004.
 
     Examples
     --------
@@ -262,7 +282,9 @@ def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
     return ELO_CENTRE + 400.0 * np.log10(strength)
 
 
-def bootstrap_elo(scores, *, greater_is_better=True, n_samples=200, coverage=0.95, random_state=0):
+def bootstrap_elo(
+    scores, *, greater_is_better=True, n_samples=200, coverage=0.95, random_state=0
+):
     """Elo ratings with intervals by a bootstrap over the data sets.
 
     Parameters
@@ -290,10 +312,14 @@ def bootstrap_elo(scores, *, greater_is_better=True, n_samples=200, coverage=0.9
     """
     scores = np.asarray(scores, float)
     rng, n = np.random.default_rng(random_state), len(scores)
-    counts = [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(n_samples)]
+    counts = [
+        np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(n_samples)
+    ]
 
     def rated(weights, tol):
-        matrix = win_matrix(scores, greater_is_better=greater_is_better, weights=weights)
+        matrix = win_matrix(
+            scores, greater_is_better=greater_is_better, weights=weights
+        )
         return elo_ratings(matrix, tol=tol)
 
     tail = 50 * (1 - coverage)

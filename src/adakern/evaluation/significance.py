@@ -1,8 +1,8 @@
 """Is one method better than another? Paired tests over repeats, and over data sets.
 
-The one rule: a difference on a data set is significant where Nadeau and Bengio's corrected t-test
-rejects at 5 % after Holm's correction over all pairs of methods on it. With fewer than five pairs,
-or where all differences are equal, nothing is tested.
+The one rule: a difference on a data set is significant where Nadeau and Bengio's
+corrected t-test rejects at 5 % after Holm's correction over all pairs of methods on it.
+With fewer than five pairs, or where all differences are equal, nothing is tested.
 """
 
 from itertools import combinations
@@ -13,7 +13,13 @@ from scipy import stats
 
 from adakern.evaluation.ranking import ALPHA, FEWEST, are_tied
 
-__all__ = ["Comparison", "SetComparison", "TTest", "bayesian_signed_rank", "compare_methods"]
+__all__ = [
+    "Comparison",
+    "SetComparison",
+    "TTest",
+    "bayesian_signed_rank",
+    "compare_methods",
+]
 __all__ += ["compare_over_sets", "corrected_ttest", "holm_correction", "paired_ttest"]
 
 
@@ -61,8 +67,8 @@ class SetComparison(NamedTuple):
 def paired_ttest(a, b):
     """Two-sided paired t-test of the scores of two methods on the same splits.
 
-    The test of the papers. The splits of repeated holdout overlap, so that it finds too many
-    differences: :func:`corrected_ttest` allows for that.
+    The test of the papers. The splits of repeated holdout overlap, so that it finds too
+    many differences: :func:`corrected_ttest` allows for that.
 
     Parameters
     ----------
@@ -72,7 +78,8 @@ def paired_ttest(a, b):
     Returns
     -------
     TTest
-        With `df` = n - 1; statistic and p-value are NaN where all differences are equal.
+        With `df` = n - 1; statistic and p-value are NaN where all differences are
+        equal.
 
     Examples
     --------
@@ -87,8 +94,8 @@ def paired_ttest(a, b):
 def corrected_ttest(a, b, n_train, n_test):
     """Nadeau and Bengio's corrected resampled t-test, two-sided.
 
-    ``t = mean(d) / sqrt((1/n + n_test/n_train) var(d))`` with the differences d over n repeats,
-    their variance with divisor n - 1, and n - 1 degrees of freedom, where
+    ``t = mean(d) / sqrt((1/n + n_test/n_train) var(d))`` with the differences d over n
+    repeats, their variance with divisor n - 1, and n - 1 degrees of freedom, where
     n_test/n_train makes up for training sets that overlap.
 
     Parameters
@@ -105,7 +112,8 @@ def corrected_ttest(a, b, n_train, n_test):
 
     References
     ----------
-    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
+    52, 2003.
 
     Examples
     --------
@@ -116,7 +124,9 @@ def corrected_ttest(a, b, n_train, n_test):
     """
     n_train, n_test = np.asarray(n_train, float), np.asarray(n_test, float)
     if not (np.all(n_train > 0) and np.all(n_test > 0)):
-        raise ValueError(f"n_train={n_train} and n_test={n_test} must be positive numbers of rows.")
+        raise ValueError(
+            f"n_train={n_train} and n_test={n_test} must be positive numbers of rows."
+        )
     return _ttest(_differences(a, b), np.mean(n_test / n_train))
 
 
@@ -125,8 +135,9 @@ def _paired(a, b, finite=True):
     a, b = np.asarray(a, float), np.asarray(b, float)
     if a.ndim != 1 or a.shape != b.shape or (finite and not np.isfinite([a, b]).all()):
         raise ValueError(
-            "Scores that are compared are two one-dimensional arrays of one length, without NaN or "
-            f"infinity: leave out where a method failed; got shapes {a.shape} and {b.shape}."
+            "Scores that are compared are two one-dimensional arrays of one length, "
+            "without NaN or infinity: leave out where a method failed; got shapes "
+            f"{a.shape} and {b.shape}."
         )
     return a, b
 
@@ -136,7 +147,8 @@ def _differences(a, b):
     a, b = _paired(a, b)
     if len(a) < 2:
         raise ValueError(f"A paired test needs at least two repeats; got {len(a)}.")
-    # Two differences of scores in single precision: each of the four is off by half an eps.
+    # Two differences of scores in single precision: each of the four is off by half an
+    # eps.
     rounding = 2 * np.finfo(np.float32).eps * np.abs([a, b]).max()
     difference = a - b
     if np.ptp(difference) <= rounding:
@@ -162,7 +174,8 @@ def holm_correction(pvalues):
     Parameters
     ----------
     pvalues : array-like of shape (m,)
-        In [0, 1]; NaN stands for a test that could not be made, stays NaN and does not count in m.
+        In [0, 1]; NaN stands for a test that could not be made, stays NaN and does not
+        count in m.
 
     Returns
     -------
@@ -170,7 +183,8 @@ def holm_correction(pvalues):
 
     References
     ----------
-    S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979.
+    S. Holm, A simple sequentially rejective multiple test procedure, Scand. J.
+    Statistics 6, 1979.
 
     Examples
     --------
@@ -195,8 +209,9 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     Parameters
     ----------
     scores : mapping of str to array-like of shape (n,), or pandas DataFrame
-        Scores of each method (a column of the frame) on the same n repeats. NaN marks a repeat in
-        which the method gave no result: a pair is compared over the repeats that both finished.
+        Scores of each method (a column of the frame) on the same n repeats. NaN marks a
+        repeat in which the method gave no result: a pair is compared over the repeats
+        that both finished.
     n_train, n_test : float or array-like of shape (n,), default=None
         Rows in the parts, for the corrected test; without them its p-values are NaN.
     greater_is_better : bool, default=True
@@ -206,11 +221,12 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     -------
     list of Comparison
         In the order of ``itertools.combinations``. `pvalue` is the paired t-test's,
-        `corrected_pvalue` Nadeau and Bengio's; `holm_pvalue` and `corrected_holm_pvalue` adjust
-        them over all pairs of this call. `significant` says that the latter (the former where no
-        sizes are given) is at most 0.05; `winner` is then the better method, else "". Where no
-        test can be made (fewer than five common repeats, or equal differences) the p-values are NaN
-        and `note` says why.
+        `corrected_pvalue` Nadeau and Bengio's; `holm_pvalue` and
+        `corrected_holm_pvalue` adjust them over all pairs of this call. `significant`
+        says that the latter (the former where no sizes are given) is at most 0.05;
+        `winner` is then the better method, else "". Where no test can be made (fewer
+        than five common repeats, or equal differences) the p-values are NaN and `note`
+        says why.
 
     Examples
     --------
@@ -226,18 +242,23 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     lengths = {name: len(column) for name, column in scores.items()}
     if len(scores) < 2 or len(set(lengths.values())) > 1:
         raise ValueError(
-            f"scores must hold at least two methods with the same number of repeats; got {lengths}."
+            "scores must hold at least two methods with the same number of repeats; "
+            f"got {lengths}."
         )
     (n_repeats,) = set(lengths.values())
     sizes = None
     if n_train is not None and n_test is not None:
-        sizes = [np.broadcast_to(np.asarray(n, float), n_repeats) for n in (n_train, n_test)]
+        sizes = [
+            np.broadcast_to(np.asarray(n, float), n_repeats) for n in (n_train, n_test)
+        ]
     pairs = list(combinations(scores, 2))
     tests = [_test_pair(scores[a], scores[b], sizes) for a, b in pairs]
     holm = holm_correction([test["pvalue"] for test in tests])
     corrected = holm_correction([test["corrected_pvalue"] for test in tests])
     comparisons = []
-    for (a, b), test, p_holm, p_corrected in zip(pairs, tests, holm, corrected, strict=True):
+    for (a, b), test, p_holm, p_corrected in zip(
+        pairs, tests, holm, corrected, strict=True
+    ):
         significant = bool((p_holm if sizes is None else p_corrected) <= ALPHA)
         a_is_better = (test["difference"] > 0) == greater_is_better
         comparisons.append(
@@ -283,8 +304,9 @@ def _test_pair(a, b, sizes):
 def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_state=0):
     """Bayesian signed-rank test over data sets: a greater, practically equal, smaller?
 
-    The weights of the data sets are drawn from a Dirichlet distribution, with one added set without
-    difference; each draw votes for the outcome that most pairs of data sets have.
+    The weights of the data sets are drawn from a Dirichlet distribution, with one added
+    set without difference; each draw votes for the outcome that most pairs of data sets
+    have.
 
     Parameters
     ----------
@@ -314,14 +336,19 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
     """
     difference = np.subtract(*_paired(a, b))
     with_prior = np.concatenate([[0.0], difference])
-    pairs = ((with_prior[:, None] + with_prior) / 2).round(12)  # 0.81 - 0.8 is more than 0.01
+    pairs = ((with_prior[:, None] + with_prior) / 2).round(
+        12
+    )  # 0.81 - 0.8 is more than 0.01
     rng = np.random.default_rng(random_state)
     weights = rng.dirichlet([prior, *np.ones(len(difference))], n_samples)
     smaller, greater = (
-        ((weights @ outcome) * weights).sum(axis=1) for outcome in (pairs < -rope, pairs > rope)
+        ((weights @ outcome) * weights).sum(axis=1)
+        for outcome in (pairs < -rope, pairs > rope)
     )
     shares = np.stack([smaller, 1 - smaller - greater, greater])
-    return tuple(map(float, np.bincount(shares.argmax(axis=0), minlength=3) / n_samples))
+    return tuple(
+        map(float, np.bincount(shares.argmax(axis=0), minlength=3) / n_samples)
+    )
 
 
 def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
@@ -330,8 +357,9 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     Parameters
     ----------
     a, b : array-like of shape (n,)
-        Scores; a data set that lacks either (NaN) is left out. Scores in units of different targets
-        are first made comparable, such as by their relative difference to a reference.
+        Scores; a data set that lacks either (NaN) is left out. Scores in units of
+        different targets are first made comparable, such as by their relative
+        difference to a reference.
     greater_is_better : bool, default=True
     rope : float, default=0.01
         Region of practical equivalence of :func:`bayesian_signed_rank`.

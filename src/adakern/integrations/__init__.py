@@ -13,4 +13,6 @@ def flagship(problem_type, time_limit=None, num_cpus=None, **options):
     if isinstance(num_cpus, int):
         options["n_jobs"] = num_cpus
     is_regression = problem_type == "regression"
-    return (AdaptiveKernelRegressor if is_regression else AdaptiveKernelClassifier)(**options)
+    return (AdaptiveKernelRegressor if is_regression else AdaptiveKernelClassifier)(
+        **options
+    )

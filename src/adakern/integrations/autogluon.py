@@ -24,7 +24,9 @@ class AdaptiveKernelModel(AbstractModel):
         "valid_raw_types": ["bool", "int", "float", "category", "datetime"]
     }
 
-    def _fit(self, X, y, X_val=None, y_val=None, time_limit=None, num_cpus=None, **kwargs):
+    def _fit(
+        self, X, y, X_val=None, y_val=None, time_limit=None, num_cpus=None, **kwargs
+    ):
         X = self.preprocess(X, y=y)
         if X_val is not None:
             known = y_val.isin(y.unique()) | (self.problem_type == "regression")

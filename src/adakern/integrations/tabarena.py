@@ -20,12 +20,18 @@ class AdaptiveKernelSystem(ExternalSystemModel):
         super().__init__(**kwargs)
         self.options = options or {}
 
-    def _fit_system(self, X, y, *, problem_type, validation_metadata, random_state, **given):
+    def _fit_system(
+        self, X, y, *, problem_type, validation_metadata, random_state, **given
+    ):
         budget = {name: given[name] for name in ("time_limit", "num_cpus")}
         options = {"random_state": random_state or 0} | self.options
         group_on = validation_metadata.group_on
-        groups = None if group_on is None else X.groupby(group_on, dropna=False).ngroup()
-        self.model = flagship(problem_type, **budget, **options).fit(X, y, groups=groups)
+        groups = (
+            None if group_on is None else X.groupby(group_on, dropna=False).ngroup()
+        )
+        self.model = flagship(problem_type, **budget, **options).fit(
+            X, y, groups=groups
+        )
         return self
 
     def _predict(self, X):

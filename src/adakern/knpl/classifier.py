@@ -17,9 +17,10 @@ from adakern.svm.one_vs_one import OneVsOneMixin, one_or_list
 class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
     """SVM with the kernel G∘K: a fixed kernel K and a learned pairwise layer G.
 
-    Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of ``1'a - 1/2
-    (y∘a)'(G∘K)(y∘a) + reg |G|_F^2``. New points take the column of G that belongs to their nearest
-    training row. Several classes are classified one-vs-one, as in SVC.
+    Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of
+    ``1'a - 1/2 (y∘a)'(G∘K)(y∘a) + reg |G|_F^2``. New points take the column of G that
+    belongs to their nearest training row. Several classes are classified one-vs-one, as
+    in SVC.
 
     Parameters
     ----------
@@ -27,16 +28,17 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
         Trade-off of the SVM, positive.
     kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
             "precomputed"}, default="rbf"
-        See :func:`adakern.kernels.gram_matrix`; "precomputed" rows have distances of its features.
-        It must be positive semidefinite, which "tl1" is on some data only: fit checks it.
+        See :func:`adakern.kernels.gram_matrix`; "precomputed" rows have distances of
+        its features. It must be positive semidefinite, which "tl1" is on some data
+        only: fit checks it.
     gamma : {"scale", "auto"} or float, default="scale"
         Parameter of the kernel.
     reg : float, default=1.0
         Weight of ``|G|_F^2`` (the paper's gamma), positive. The layer differs from 1 by
         entries of the order C^2 / (4 reg), so tune it in multiples of C^2.
     solver : {"exact", "admm"}, default="exact"
-        "exact" is accelerated ascent on the closed form of the layer, to a certified gap; "admm",
-        KNPL's Algorithms 1 and 2, need not converge.
+        "exact" is accelerated ascent on the closed form of the layer, to a certified
+        gap; "admm", KNPL's Algorithms 1 and 2, need not converge.
     max_outer : int, default=10
         Most rounds of layer and SVM in "admm".
     max_inner : int, default=15
@@ -66,14 +68,15 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
 
     Notes
     -----
-    The alternation of the paper cycles unless ``reg`` is large, and at a small ``reg`` the layer
-    fits the training rows without help to new ones: tune it. Test accuracy was then that of the SVM
-    within its noise on twelve of the paper's sets (``docs/results/knpl_uci_small``); the printed
-    gains were not reproduced.
+    The alternation of the paper cycles unless ``reg`` is large, and at a small ``reg``
+    the layer fits the training rows without help to new ones: tune it. Test accuracy
+    was then that of the SVM within its noise on twelve of the paper's sets
+    (``docs/results/knpl_uci_small``); the printed gains were not reproduced.
 
     References
     ----------
-    Liu et al., Nonlinear pairwise layer and its training for kernel learning, AAAI 2018.
+    Liu et al., Nonlinear pairwise layer and its training for kernel learning, AAAI
+    2018.
 
     Examples
     --------
@@ -133,10 +136,15 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
             limits = {"max_outer": self.max_outer, "max_inner": self.max_inner}
             saddle = solve_admm(K, y, self.C, self.reg, tol=self.tol, **limits)
         else:
-            saddle = solve_exact(K, y, self.C, self.reg, tol=self.tol, max_iter=self.max_iter)
+            saddle = solve_exact(
+                K, y, self.C, self.reg, tol=self.tol, max_iter=self.max_iter
+            )
         if not saddle.converged:
             limit = "max_outer" if self.solver == "admm" else "max_iter"
-            left = f"a saddle gap of {saddle.gap:.2e} at the objective {saddle.objective:.6g}"
+            left = (
+                f"a saddle gap of {saddle.gap:.2e} at the objective "
+                f"{saddle.objective:.6g}"
+            )
             warn_unconverged(self, f"{left} (a larger reg helps)", limit)
         return KNPLModel(TrainingRows(X, K, self._kernel_params), saddle)
 

@@ -5,8 +5,8 @@ For dual variables a and ``d = y a``, the inner problem of KNPL, equation 4,
     min over G in B, G psd, of  -1/2 d'(G∘K)d + reg |G|_F^2,     B = {G = G', G1 = n1},
 
 is the projection of ``Gamma = diag(d) K diag(d) / (4 reg)`` onto the intersection of B
-with the semidefinite cone (KNPL, equation 13). For a positive semidefinite K the projection onto B
-alone lies in the cone: it is the closed form.
+with the semidefinite cone (KNPL, equation 13). For a positive semidefinite K the
+projection onto B alone lies in the cone: it is the closed form.
 """
 
 import numpy as np
@@ -18,7 +18,9 @@ def gamma_matrix(d, K, reg):
 
 
 def project_onto_affine(G):
-    """Nearest symmetric matrix whose rows sum to n: ``11' + P G P`` with ``P = I - 11'/n``."""
+    """Nearest symmetric matrix whose rows sum to n: ``11' + P G P`` with ``P = I -
+    11'/n``.
+    """
     means = G.mean(axis=0)
     centred = G - means
     centred -= means[:, None]
@@ -27,7 +29,9 @@ def project_onto_affine(G):
 
 
 def admm(Gamma, *, max_iter=15, tol=1e-4, growth=1.1):
-    """The projection of KNPL, equation 13 by Algorithm 1, its affine step a plain projection."""
+    """The projection of KNPL, equation 13 by Algorithm 1, its affine step a plain
+    projection.
+    """
     Q, Z = np.ones_like(Gamma), np.ones_like(Gamma)
     beta, residuals = 1.0, []
     for _ in range(max_iter):

@@ -21,10 +21,16 @@ class Saddle:
 
     def __init__(self, d, intercept, G, ascent, reg, n_iter):
         self.d, self.intercept, self.G, self.n_iter = d, intercept, G, n_iter
-        self.gap, self.converged, self.history = ascent.point.gap, ascent.converged, ascent.history
+        self.gap, self.converged, self.history = (
+            ascent.point.gap,
+            ascent.converged,
+            ascent.history,
+        )
         # The solvers leave out what does not depend on the variables.
         constant = reg * len(d) ** 2
-        self.history["objective"] = [value + constant for value in self.history["objective"]]
+        self.history["objective"] = [
+            value + constant for value in self.history["objective"]
+        ]
         self.objective = self.history["objective"][-1]
 
 
@@ -80,11 +86,15 @@ def solve_exact(K, y, C, reg, *, max_iter, tol):
         ascent = Ascent(tol, function(start))
         accelerated(function, ascent, max_iter)
     d = ascent.point.d
-    return Saddle(d, ascent.point.intercept, function.layer(d), ascent, reg, ascent.n_iter)
+    return Saddle(
+        d, ascent.point.intercept, function.layer(d), ascent, reg, ascent.n_iter
+    )
 
 
 def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
-    """KNPL, Algorithm 2 as printed, which need not converge: Algorithm 1 and the SVM in turn."""
+    """KNPL, Algorithm 2 as printed, which need not converge: Algorithm 1 and the SVM in
+    turn.
+    """
     dual, ascent, residuals = classification_dual(y, C), Ascent(tol), []
     d, _ = svm_dual(K, y, C)
     for _ in range(max_outer):

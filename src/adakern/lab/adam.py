@@ -9,7 +9,9 @@ LONGEST = 10.0
 
 
 def adam(loss, theta, *, rng, learning_rate, batch_size, horizon=None):
-    """Iterates (theta, loss) of Adam on random batches, with a step that ends at a ``horizon``."""
+    """Iterates (theta, loss) of Adam on random batches, with a step that ends at a
+    ``horizon``.
+    """
     xp = loss.xp
     mean, square = xp.zeros_like(theta), xp.zeros_like(theta)
     decay_mean, decay_square = 0.9, 0.999
@@ -19,7 +21,9 @@ def adam(loss, theta, *, rng, learning_rate, batch_size, horizon=None):
         mean = decay_mean * mean + (1 - decay_mean) * gradient
         square = decay_square * square + (1 - decay_square) * gradient * gradient
         root = xp.sqrt(square / (1 - decay_square ** (k + 1)))
-        theta = theta - learning_rate * fall / (1 - decay_mean ** (k + 1)) * mean / (root + 1e-8)
+        theta = theta - learning_rate * fall / (1 - decay_mean ** (k + 1)) * mean / (
+            root + 1e-8
+        )
         yield theta, value
 
 

@@ -68,11 +68,15 @@ class BandwidthTraining:
             budget = max(1, min(budget, n_distinct // 2))
         elif budget == n_distinct:
             return  # all are interpolated: nothing to train on
-        support = spread_over_ranks(target, rows, max(1, round(self.initial_support * budget)))
+        support = spread_over_ranks(
+            target, rows, max(1, round(self.initial_support * budget))
+        )
         if self.locality != "shared":
             if self.bandwidth == "shared":
                 limit = min(self.schedule.shared_iter, self.schedule.max_iter)
-                theta = self._minimise(support, theta, self._global_rate(), limit, anneal=True)
+                theta = self._minimise(
+                    support, theta, self._global_rate(), limit, anneal=True
+                )
                 yield Candidate("shared", spread, theta)
             theta = self._repeated(theta, len(support))
         yield from self._grow(rows, support, theta, budget)
@@ -82,7 +86,11 @@ class BandwidthTraining:
         start, last_size = theta[:1, :], 0
         trained_start = self.bandwidth == "shared" and not shared
         annealed = self.schedule.local_rate is not None
-        rate = self._local_rate(start) if trained_start and annealed else self._global_rate()
+        rate = (
+            self._local_rate(start)
+            if trained_start and annealed
+            else self._global_rate()
+        )
         while True:
             last = len(support) == budget
             limit = self.schedule.max_iter // (1 if last else 10)
@@ -97,10 +105,14 @@ class BandwidthTraining:
             errors = np.abs(as_numpy(predicted - self.data.take(free)[1]))
             growth = self.growth or max(10, len(support) // 10)
             # The largest errors, ties in row order.
-            new = free[np.argsort(-errors, kind="stable")[: min(growth, budget - len(support))]]
+            new = free[
+                np.argsort(-errors, kind="stable")[: min(growth, budget - len(support))]
+            ]
             support = np.concatenate([support, new])
             if not shared:
-                theta = self.data.xp.concat([theta, self._repeated(start, len(new))], axis=0)
+                theta = self.data.xp.concat(
+                    [theta, self._repeated(start, len(new))], axis=0
+                )
 
     def _repeated(self, theta, size):
         return theta + self.data.full((size, theta.shape[1]), 0.0)
@@ -111,7 +123,9 @@ class BandwidthTraining:
         searched = isinstance(self.bandwidth, str)
         bandwidths = unit * GLOBAL_BANDWIDTHS if searched else [float(self.bandwidth)]
         alphas = ALPHAS if isinstance(self.alpha, str) else [self.alpha]
-        support = spread_over_ranks(data.target, rows, min(budget, max(1, len(rows) // 2)))
+        support = spread_over_ranks(
+            data.target, rows, min(budget, max(1, len(rows) // 2))
+        )
         others = np.setdiff1d(rows, support)
         self.alpha = alphas[0]
         if len(bandwidths) == len(alphas) == 1 or len(others) < 5:
@@ -131,13 +145,17 @@ class BandwidthTraining:
         return rate * self.data.unit_bandwidth if self.schedule.local_rate else rate
 
     def _local_rate(self, start):
-        """Annealed step of each feature, shape (1, d), smaller for those without influence."""
+        """Annealed step of each feature, shape (1, d), smaller for those without
+        influence.
+        """
         xp, size = self.data.xp, self.data.xp.abs(start)
         least = LEAST_STEP * xp.sqrt(xp.mean(start * start)) + 0 * size
         return self.schedule.local_rate * xp.where(size > least, size, least)
 
     def _minimise(self, support, theta, rate, limit, anneal):
-        """One round of the solver; the bandwidths best on the rows held out, or the last."""
+        """One round of the solver; the bandwidths best on the rows held out, or the
+        last.
+        """
         loss = self.data.loss(support, np.setdiff1d(self.rows, support), self.alpha)
         held_out = self.data.take(self.held_out)
 

@@ -15,7 +15,9 @@ from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
 
 
-class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class AsymmetricKernelRidge(
+    KernelMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     """Kernel ridge regression for kernels with K(x, t) != K(t, x).
 
     With two feature maps, K(x, t) = <phi(x), psi(t)>, the problem
@@ -33,19 +35,22 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, BaseE
     ----------
     kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
             "precomputed"} or callable, default="rbf"
-        A callable takes two arrays of shapes (n, d) and (m, d) and gives the matrix of K(x_i, t_j),
-        shape (n, m). With "precomputed", ``fit`` takes K(X, X) and ``predict`` a matrix of shape
-        (n_test, n_train): K(T, X) for the left regressor, K(X, T)' for the right one.
+        A callable takes two arrays of shapes (n, d) and (m, d) and gives the matrix of
+        K(x_i, t_j), shape (n, m). With "precomputed", ``fit`` takes K(X, X) and
+        ``predict`` a matrix of shape (n_test, n_train): K(T, X) for the left regressor,
+        K(X, T)' for the right one.
     alpha : float, default=1.0
-        The ridge, lambda in the paper; not negative. ValueError where the factorisation of
-        K + alpha I meets a pivot of zero; a matrix that rounding keeps from that goes unnoticed.
+        The ridge, lambda in the paper; not negative. ValueError where the factorisation
+        of K + alpha I meets a pivot of zero; a matrix that rounding keeps from that
+        goes unnoticed.
     gamma : {"scale", "auto"} or float, default="scale"
         Of the named kernels, see :func:`adakern.kernels.gram_matrix`.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n,) or (n, n_targets)
-        (K + alpha I)^-1 y, of the left regressor; beta of Theorem 3 is alpha times that.
+        (K + alpha I)^-1 y, of the left regressor; beta of Theorem 3 is alpha times
+        that.
     right_dual_coef_ : ndarray of shape (n,) or (n, n_targets)
         (K' + alpha I)^-1 y, of the right regressor; alpha of Theorem 3, likewise.
     X_fit_ : ndarray of shape (n, d)
@@ -55,7 +60,8 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, BaseE
 
     References
     ----------
-    "Enhancing kernel flexibility via learning asymmetric locally-adaptive kernels", Theorems 1, 3.
+    "Enhancing kernel flexibility via learning asymmetric locally-adaptive kernels",
+    Theorems 1, 3.
 
     Examples
     --------
@@ -77,7 +83,10 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, BaseE
     }
 
     def __init__(
-        self, kernel: str | Callable = "rbf", alpha: float = 1.0, gamma: float | str = "scale"
+        self,
+        kernel: str | Callable = "rbf",
+        alpha: float = 1.0,
+        gamma: float | str = "scale",
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -94,7 +103,12 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, BaseE
         """
         self._validate_params()
         X, y = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
         )
         self._resolve_kernel(X)
         A = np.array(self._kernel_matrix(X, X), dtype=X.dtype)

@@ -14,8 +14,9 @@ PROFILES = ("gaussian", "laplacian")
 def lab_gram_matrix(T: Any, X: Any, bandwidths: Any, profile: str = "gaussian") -> Any:
     """Values K(t_i, x_j) of the kernel with locally adaptive bandwidths.
 
-    K(t, x_j) = exp(-D) (LAB RBF, equation 1) or exp(-sqrt(D)) ("laplacian"), with D = sum over m of
-    (bandwidths_jm (t_m - x_jm))^2: the bandwidth is that of the second argument.
+    K(t, x_j) = exp(-D) (LAB RBF, equation 1) or exp(-sqrt(D)) ("laplacian"), with D =
+    sum over m of (bandwidths_jm (t_m - x_jm))^2: the bandwidth is that of the second
+    argument.
 
     Parameters
     ----------
@@ -84,11 +85,15 @@ def profile_values(D, profile):
         return xp.exp(-xp.sqrt(D))
     if profile == "gaussian":
         return xp.exp(-D)
-    raise ValueError(f"profile={profile!r} is unknown; use one of {', '.join(PROFILES)}")
+    raise ValueError(
+        f"profile={profile!r} is unknown; use one of {', '.join(PROFILES)}"
+    )
 
 
 def profile_values_and_slopes(D, profile):
-    """K and dK/dD; at D = 0, where the Laplacian profile has a kink, the slope is exactly 0."""
+    """K and dK/dD; at D = 0, where the Laplacian profile has a kink, the slope is
+    exactly 0.
+    """
     xp = array_namespace(D)
     K = profile_values(D, profile)
     if profile != "laplacian":

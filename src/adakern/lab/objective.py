@@ -1,15 +1,20 @@
 """The loss of the bandwidths and its gradient, by matrix products alone.
 
-For bandwidths theta (S, d) the coefficients solve the asymmetric kernel ridge regression on the S
-support points, a = (K_ss + alpha I)^-1 (y_s - b), and the loss is the mean squared error of
-f = K a + b on the other training data (LAB RBF, equation 9), with a multiple of |a|^2 if asked.
+For bandwidths theta (S, d) the coefficients solve the asymmetric kernel ridge
+regression on the S support points, a = (K_ss + alpha I)^-1 (y_s - b), and the loss is
+the mean squared error of f = K a + b on the other training data (LAB RBF, equation 9),
+with a multiple of |a|^2 if asked.
 """
 
 import numpy as np
 from array_api_compat import array_namespace
 
 from adakern._utils.blocks import by_row_blocks, row_blocks
-from adakern.lab.kernel import SquaredDistances, profile_values, profile_values_and_slopes
+from adakern.lab.kernel import (
+    SquaredDistances,
+    profile_values,
+    profile_values_and_slopes,
+)
 from adakern.lab.linear import solver
 
 
@@ -60,8 +65,9 @@ class InterpolationLoss:
     def value_and_gradient(self, theta, rows=None):
         """Loss, with its penalty ``mu |a|^2``, and the gradient with respect to theta.
 
-        With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T (K' r + 2 mu a) and P = [r a'; -u a'] *
-        dK/dD over the stacked rows [X; X_s], the gradient is that of sum over i, j of P_ij D_ij.
+        With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T (K' r + 2 mu a) and P = [r a';
+        -u a'] * dK/dD over the stacked rows [X; X_s], the gradient is that of sum over
+        i, j of P_ij D_ij.
         """
         xp = self.xp
         X, y = self.X, self.y

@@ -1,8 +1,8 @@
 """Ridge regression of many rows on the kernel columns of a few support points.
 
-The paper's coefficients interpolate the support points; here, with K of shape (n, S), centred by
-its column means, they minimise |y - K a|^2 + ridge |a|^2. One eigendecomposition of K'K gives them
-for every ridge, and the leave-one-out errors.
+The paper's coefficients interpolate the support points; here, with K of shape (n, S),
+centred by its column means, they minimise |y - K a|^2 + ridge |a|^2. One
+eigendecomposition of K'K gives them for every ridge, and the leave-one-out errors.
 """
 
 import numpy as np

@@ -30,55 +30,60 @@ HELD_OUT, FEWEST_HELD_OUT = 0.2, 10
 class LABRBFRegressor(RegressorMixin, BaseEstimator):
     """Kernel regression whose support points have a trained bandwidth vector each.
 
-    The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm (t_m -
-    x_jm))^2. A few training rows are support points: f interpolates them by asymmetric kernel ridge
-    regression, and the bandwidths theta are trained so that f fits all the other rows (LAB RBF,
-    Algorithm 1). Rows with the largest error join the support points until there are
-    ``max_support``.
+    The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm
+    (t_m - x_jm))^2. A few training rows are support points: f interpolates them by
+    asymmetric kernel ridge regression, and the bandwidths theta are trained so that f
+    fits all the other rows (LAB RBF, Algorithm 1). Rows with the largest error join the
+    support points until there are ``max_support``.
 
-    What the paper leaves open (the strength of the ridge, the number of support points, when to
-    stop, whether bandwidths of their own pay) is decided on rows held out; in the end the
-    coefficients are fitted to all rows. The paper's own method is ``variant="paper",
-    bandwidth="global"``.
+    What the paper leaves open (the strength of the ridge, the number of support points,
+    when to stop, whether bandwidths of their own pay) is decided on rows held out; in
+    the end the coefficients are fitted to all rows. The paper's own method is
+    ``variant="paper", bandwidth="global"``.
 
     Parameters
     ----------
     profile : {"gaussian", "laplacian"}, default="gaussian"
-        exp(-D) (LAB RBF, equation 1), or exp(-sqrt(D)), which suits targets with kinks and is what
-        the authors' code computes ("l2-laplacian" in :mod:`adakern.kernels`).
+        exp(-D) (LAB RBF, equation 1), or exp(-sqrt(D)), which suits targets with kinks
+        and is what the authors' code computes ("l2-laplacian" in
+        :mod:`adakern.kernels`).
     alpha : "auto" or float, default="auto"
-        Ridge on the support points in training; "auto" takes the best, the authors 1e-3. At 0 their
-        kernel matrix may be singular, which is a ValueError.
+        Ridge on the support points in training; "auto" takes the best, the authors
+        1e-3. At 0 their kernel matrix may be singular, which is a ValueError.
     max_support : int, default=100
         Number of support points to end with, at most; equal rows count once.
     bandwidth : "shared", "global" or float, default="shared"
-        Where the bandwidths start: one number for all, given (an inverse length in the unit of the
-        features, or of the standardised ones) or the best on the training data ("global"); "shared"
-        then trains one vector for all, which saves iterations later.
+        Where the bandwidths start: one number for all, given (an inverse length in the
+        unit of the features, or of the standardised ones) or the best on the training
+        data ("global"); "shared" then trains one vector for all, which saves iterations
+        later.
     variant : {"refitted", "paper"}, default="refitted"
-        "refitted" standardises the features, holds rows out of the training (none of fewer than 50)
-        to choose on, and in the end fits the coefficients to all rows by ridge regression on the
-        kernel columns of the support points; its strength is the best on the rows held out where
-        these have bandwidths of their own, else that of least leave-one-out error. "paper" takes
-        the features as they are, trains on all rows, and interpolates the support points.
+        "refitted" standardises the features, holds rows out of the training (none of
+        fewer than 50) to choose on, and in the end fits the coefficients to all rows by
+        ridge regression on the kernel columns of the support points; its strength is
+        the best on the rows held out where these have bandwidths of their own, else
+        that of least leave-one-out error. "paper" takes the features as they are,
+        trains on all rows, and interpolates the support points.
     coef_penalty : float, default=0.0
-        Weight of the squared norm of the coefficients in the loss of the bandwidths, not negative.
-        For rows too few for the bandwidths, which large coefficients that cancel then fit.
+        Weight of the squared norm of the coefficients in the loss of the bandwidths,
+        not negative. For rows too few for the bandwidths, which large coefficients that
+        cancel then fit.
     locality : {"auto", "global", "shared", "local"}, default="auto"
-        "local" trains a bandwidth vector for each support point, "shared" one for all (automatic
-        relevance determination), "global" keeps one number. "auto" takes the more local one where
-        its error on the rows held out is lower by more than a standard error, in the paper's
-        variant "local".
+        "local" trains a bandwidth vector for each support point, "shared" one for all
+        (automatic relevance determination), "global" keeps one number. "auto" takes the
+        more local one where its error on the rows held out is lower by more than a
+        standard error, in the paper's variant "local".
     initial_support : float, default=1/3
         The share of ``max_support`` to start with, in (0, 1].
     growth : int, default=None
         Support points added at a time; max(10, a tenth of those there are) when None.
     solver : {"annealed", "adam"}, default="annealed"
-        "annealed" is Adam on large batches, its step falling to zero in the last round; "adam" has
-        a constant step and small batches, as the authors run it.
+        "annealed" is Adam on large batches, its step falling to zero in the last round;
+        "adam" has a constant step and small batches, as the authors run it.
     max_iter : int, default=None
-        Iterations after the last growth, a tenth of them before each; 300 or, for "adam", 5000,
-        where a ConvergenceWarning says that the loss still falls. With 0 nothing is trained.
+        Iterations after the last growth, a tenth of them before each; 300 or, for
+        "adam", 5000, where a ConvergenceWarning says that the loss still falls. With 0
+        nothing is trained.
     random_state : int, RandomState instance or None, default=None
         Draws the rows held out, support points and mini-batches.
 
@@ -97,18 +102,19 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         Of the bandwidths.
     n_iter_ : int
     converged_ : bool
-        Whether the last round of "adam" ended before ``max_iter``; always True of "annealed",
-        whose step ends at zero.
+        Whether the last round of "adam" ended before ``max_iter``; always True of
+        "annealed", whose step ends at zero.
     history_ : dict of lists
-        "iteration", "n_support", "loss" (relative to the variance of y, with the penalty),
-        "validation_loss" (without) and "time" (seconds since the start).
+        "iteration", "n_support", "loss" (relative to the variance of y, with the
+        penalty), "validation_loss" (without) and "time" (seconds since the start).
     record_ : dict
         Profile, locality and ridge, for the experiment's records.
 
     Notes
     -----
-    Memory is O((S + B)(S + d)) for blocks of B rows. NumPy arrays and PyTorch tensors (on any
-    device) go through the same lines; what ``predict`` gives is of the kind given to it.
+    Memory is O((S + B)(S + d)) for blocks of B rows. NumPy arrays and PyTorch tensors
+    (on any device) go through the same lines; what ``predict`` gives is of the kind
+    given to it.
 
     References
     ----------
@@ -179,20 +185,34 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y, y_numeric=True)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        rng = np.random.default_rng(
+            check_random_state(self.random_state).randint(2**31)
+        )
         options = {"profile": self.profile, "coef_penalty": self.coef_penalty}
         data = TrainingData(X, y, standardize=self.variant != "paper", **options)
         rows, held_out = self._hold_out(len(y), rng)
         schedule = SCHEDULES[self.solver]
         if self.max_iter is not None:
             schedule = schedule._replace(max_iter=self.max_iter)
-        names = ("alpha", "max_support", "bandwidth", "locality", "initial_support", "growth")
+        names = (
+            "alpha",
+            "max_support",
+            "bandwidth",
+            "locality",
+            "initial_support",
+            "growth",
+        )
         options = {name: getattr(self, name) for name in names}
-        training = BandwidthTraining(data, rows, held_out, rng, schedule=schedule, **options)
+        training = BandwidthTraining(
+            data, rows, held_out, rng, schedule=schedule, **options
+        )
         with one_blas_thread(self.max_support):
             self._finish(data, self._choose(training), training.alpha)
         if not training.converged:
-            left = f"a mean squared error of {training.last_loss:.3g} var(y), still falling"
+            left = (
+                f"a mean squared error of {training.last_loss:.3g} var(y), still "
+                "falling"
+            )
             warn_unconverged(self, left, value=schedule.max_iter)
         self.n_iter_, self.converged_ = training.n_iter, training.converged
         self.history_ = training.history
@@ -213,7 +233,9 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         )
 
         def predict(rows):
-            return lab_gram_matrix(rows, support_vectors, bandwidths, self.profile) @ coef
+            return (
+                lab_gram_matrix(rows, support_vectors, bandwidths, self.profile) @ coef
+            )
 
         predicted = by_row_blocks(predict, X, 4 * 8 * sum(bandwidths.shape))
         return require_finite(self, predicted + self.intercept_)
@@ -230,7 +252,9 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         """What training came to: the best on the rows held out, or the last."""
         held_out, locality = training.held_out, self.locality
         if locality == "auto" and not len(held_out):
-            locality = "local" if self.variant == "paper" else "global"  # nothing is earned
+            locality = (
+                "local" if self.variant == "paper" else "global"
+            )  # nothing is earned
         candidates = []
         for candidate in training.candidates():
             candidates.append(candidate)
@@ -240,7 +264,9 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         candidates = asked or candidates[:1]
         if not len(held_out):
             return candidates[-1]
-        return choose([judge(training.data, c, training.rows, held_out) for c in candidates])
+        return choose(
+            [judge(training.data, c, training.rows, held_out) for c in candidates]
+        )
 
     def _finish(self, data, chosen, alpha):
         """The coefficients in the type of X, and everything in the unit of y."""
@@ -269,4 +295,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         self.dual_coef_ = data.xp.astype(coef * data.y_scale, dtype)
         self.intercept_ = intercept * data.y_scale + data.y_mean
         self.locality_ = chosen.locality
-        self.record_ = {"profile": self.profile, "locality": self.locality_, "ridge": self.alpha_}
+        self.record_ = {
+            "profile": self.profile,
+            "locality": self.locality_,
+            "ridge": self.alpha_,
+        }

@@ -40,7 +40,9 @@ def judge(data, candidate, rows, held_out):
 
 
 def choose(candidates):
-    """The candidate of least error; more local ones must gain more than a standard error."""
+    """The candidate of least error; more local ones must gain more than a standard
+    error.
+    """
     best = {}
     for candidate in candidates:
         name = candidate.locality

@@ -17,16 +17,17 @@ from adakern.nystrom.selector import NystromKernelSelector
 class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector):
     """Choose a kernel by its approximate criterion, then train on all rows with it.
 
-    How Ding et al. use their Algorithm 1: :class:`NystromKernelSelector` chooses the kernel, in O(l
-    c^2) a candidate, and a one-vs-rest kernel ridge regression on labels -1 and 1 is trained with
-    it, in O(l^3) once.
+    How Ding et al. use their Algorithm 1: :class:`NystromKernelSelector` chooses the
+    kernel, in O(l c^2) a candidate, and a one-vs-rest kernel ridge regression on labels
+    -1 and 1 is trained with it, in O(l^3) once.
 
     Parameters
     ----------
     kernel, param_grid, criterion, n_columns, step, rank, sampling, task, random_state
         As in :class:`NystromKernelSelector`.
     ridge : float, default=0.005
-        mu, of the criterion and (``alpha = mu l``) of the regression, where a candidate has none.
+        mu, of the criterion and (``alpha = mu l``) of the regression, where a candidate
+        has none.
 
     Attributes
     ----------
@@ -39,11 +40,13 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
     alpha_ : float
         Their ridge.
     record_ : dict
-        ``criterion`` of every ``candidate_gamma`` (and other parameters), ``selected_gamma``.
+        ``criterion`` of every ``candidate_gamma`` (and other parameters),
+        ``selected_gamma``.
 
     References
     ----------
-    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency, AAAI 2019.
+    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency,
+    AAAI 2019.
 
     Examples
     --------
@@ -69,10 +72,18 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
         targets = encode_targets(self, codes, "classification").values
         alpha = self.best_params_.get("ridge", self.ridge) * len(y)
         K = gram_matrix(X, **self._kernel)
-        self.X_fit_, (self.dual_coef_, self.alpha_) = X, ridge_solution(K, targets, alpha)
+        self.X_fit_, (self.dual_coef_, self.alpha_) = (
+            X,
+            ridge_solution(K, targets, alpha),
+        )
         names = sorted({name for candidate in self.candidates_ for name in candidate})
-        tried = {f"candidate_{name}": [c.get(name) for c in self.candidates_] for name in names}
-        selected = {f"selected_{name}": value for name, value in self.best_params_.items()}
+        tried = {
+            f"candidate_{name}": [c.get(name) for c in self.candidates_]
+            for name in names
+        }
+        selected = {
+            f"selected_{name}": value for name, value in self.best_params_.items()
+        }
         self.record_ = {"criterion": self.criterion_.tolist()} | tried | selected
         return self
 
@@ -86,4 +97,6 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         values = gram_matrix(X, self.X_fit_, **self._kernel) @ self.dual_coef_
-        return require_finite(self, values.ravel() if len(self.classes_) == 2 else values)
+        return require_finite(
+            self, values.ravel() if len(self.classes_) == 2 else values
+        )

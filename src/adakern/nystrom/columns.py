@@ -42,9 +42,10 @@ class KernelColumns:
 class Targets(NamedTuple):
     """Labels in the two forms that the samplers use.
 
-    ``values`` (l, q) are the y of ``mu y'(K + mu l I)^-1 y``: -1/+1, one column for each of three
-    or more classes, or the numbers. ``weights`` (l,) are the labels of Algorithm 2, which squares
-    them: one over the size of the class, or the absolute numbers.
+    ``values`` (l, q) are the y of ``mu y'(K + mu l I)^-1 y``: -1/+1, one column for
+    each of three or more classes, or the numbers. ``weights`` (l,) are the labels of
+    Algorithm 2, which squares them: one over the size of the class, or the absolute
+    numbers.
     """
 
     values: np.ndarray
@@ -68,5 +69,7 @@ def encode_targets(estimator, y, task="auto"):
 
 
 def random_targets(n_rows, rng):
-    """Targets without labels: random signs, of mean criterion ``mu tr (K + mu l I)^-1``."""
+    """Targets without labels: random signs, of mean criterion ``mu tr (K + mu l
+    I)^-1``.
+    """
     return Targets(rng.choice([-1.0, 1.0], size=(n_rows, N_PROBES)), np.ones(n_rows))

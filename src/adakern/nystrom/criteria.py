@@ -1,8 +1,8 @@
 """Kernel selection criteria, and the (approximate) kernel matrices that they judge.
 
-A criterion is a function ``(kernel, Y, ridge)`` to be minimised, of a kernel matrix as below,
-targets Y of shape (l, q) and the ridge mu; several target columns are averaged. In the formulas
-``A = K + mu l I``.
+A criterion is a function ``(kernel, Y, ridge)`` to be minimised, of a kernel matrix as
+below, targets Y of shape (l, q) and the ridge mu; several target columns are averaged.
+In the formulas ``A = K + mu l I``.
 """
 
 import numpy as np
@@ -25,7 +25,9 @@ class LowRankKernel:
     def from_columns(cls, C, chosen, weights=None, rank=None):
         """The Nyström approximation ``C D_k^+ C'`` of K from its columns ``chosen``."""
         W = np.ones(len(chosen)) if weights is None or rank is None else weights
-        return cls(C @ (W[:, None] * inverse_square_root(np.outer(W, W) * C[chosen], rank)))
+        return cls(
+            C @ (W[:, None] * inverse_square_root(np.outer(W, W) * C[chosen], rank))
+        )
 
     @classmethod
     def from_eigenpairs(cls, K, rank):
@@ -60,7 +62,9 @@ class DenseKernel:
 
 
 def ridge_risk(kernel, Y, ridge):
-    """``mu y' A^{-1} y``: the regularised empirical risk at its minimum (Ding et al., eq. 1)."""
+    """``mu y' A^{-1} y``: the regularised empirical risk at its minimum (Ding et al.,
+    eq. 1).
+    """
     return ridge * np.sum(Y * kernel.solve(Y, ridge * len(Y))) / Y.shape[1]
 
 

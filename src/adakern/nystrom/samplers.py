@@ -1,8 +1,9 @@
 """Column samplers for the Nyström approximation, behind one interface.
 
 A sampler is a function ``(kernel, targets, plan, rng) -> Sample`` of
-:class:`~adakern.nystrom.columns.KernelColumns`, :class:`~adakern.nystrom.columns.Targets`, a
-:class:`Plan` and a :class:`numpy.random.Generator`. Only ``leverage`` forms the Gram matrix.
+:class:`~adakern.nystrom.columns.KernelColumns`,
+:class:`~adakern.nystrom.columns.Targets`, a :class:`Plan` and a
+:class:`numpy.random.Generator`. Only ``leverage`` forms the Gram matrix.
 """
 
 from functools import partial
@@ -22,8 +23,9 @@ EPS = np.finfo(np.float64).eps
 class Plan(NamedTuple):
     """What to draw: ``n_columns``, ``step`` of them per round in the adaptive methods.
 
-    ``rank`` is that of the approximation that scores the columns; ``ridge``, the mu of the
-    criterion; ``oversampling``, the candidates of the greedy method for each column that it keeps.
+    ``rank`` is that of the approximation that scores the columns; ``ridge``, the mu of
+    the criterion; ``oversampling``, the candidates of the greedy method for each column
+    that it keeps.
     """
 
     n_columns: int
@@ -36,10 +38,14 @@ class Plan(NamedTuple):
 def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
     """Resolve fractions and check sizes; see :class:`CriterionNystroem`."""
     if isinstance(n_columns, Integral) and n_columns > n_rows:
-        raise ValueError(f"n_columns={n_columns} is more than the {n_rows} rows; take fewer")
+        raise ValueError(
+            f"n_columns={n_columns} is more than the {n_rows} rows; take fewer"
+        )
     c = _count(n_columns, n_rows)
     if rank is not None and rank > c:
-        raise ValueError(f"rank={rank} is above the {c} columns drawn; rank=None is all of them")
+        raise ValueError(
+            f"rank={rank} is above the {c} columns drawn; rank=None is all of them"
+        )
     require_memory(
         2 * 8 * n_rows * c,
         f"a kernel's {c} columns of {n_rows} rows, and what is made of them,",
@@ -49,14 +55,20 @@ def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
 
 
 def _count(value, total):
-    """A whole number from a fraction of ``total`` (at least 1), or a number up to it."""
-    return min(value, total) if isinstance(value, Integral) else max(1, round(value * total))
+    """A whole number from a fraction of ``total`` (at least 1), or a number
+    up to it."""
+    return (
+        min(value, total)
+        if isinstance(value, Integral)
+        else max(1, round(value * total))
+    )
 
 
 class Sample(NamedTuple):
     """Distinct column indices and their weights, both of shape (c,).
 
-    ``1/sqrt(c p_i)`` for fixed probabilities p_i (``(K_I W)(K_I W)'`` estimates ``K K'``), else 1.
+    ``1/sqrt(c p_i)`` for fixed probabilities p_i (``(K_I W)(K_I W)'`` estimates ``K
+    K'``), else 1.
     """
 
     indices: np.ndarray
@@ -64,7 +76,9 @@ class Sample(NamedTuple):
 
 
 def draw(rng, scores, size):
-    """``size`` distinct indices in proportion to scores; those of score 0 last, negative never."""
+    """``size`` distinct indices in proportion to scores; those of score 0 last,
+    negative never.
+    """
     positive = np.flatnonzero(scores > 0)
     if len(positive) >= size:
         p = scores[positive]
@@ -99,12 +113,16 @@ def column_norm(kernel, targets, plan, rng):
 def leverage(kernel, targets, plan, rng):
     """Exact rank-k leverage scores (Gittens, Mahoney 2013); k = c by default."""
     l, rank = kernel.n_rows, plan.rank or plan.n_columns
-    _, vectors = eigh(kernel.full(), subset_by_index=[l - rank, l - 1], check_finite=False)
+    _, vectors = eigh(
+        kernel.full(), subset_by_index=[l - rank, l - 1], check_finite=False
+    )
     return _draw_weighted(rng, np.einsum("ij,ij->i", vectors, vectors), plan.n_columns)
 
 
 def ridge_leverage(kernel, targets, plan, rng):
-    """Recursive ridge leverage scores (Musco, Musco 2017) from nested halves of the rows."""
+    """Recursive ridge leverage scores (Musco, Musco 2017) from nested halves of the
+    rows.
+    """
     l, c = kernel.n_rows, plan.n_columns
     order = rng.permutation(l)
     size = l
@@ -125,7 +143,8 @@ def ridge_leverage(kernel, targets, plan, rng):
 def ridge_leverage_scores(kernel, indices, weights, shift, rows):
     """Approximate ridge leverage scores of ``rows`` from weighted columns, never zero.
 
-    ``(K - K S (S'K S + shift I)^{-1} S'K)_ii / shift`` with S the columns scaled by their weights.
+    ``(K - K S (S'K S + shift I)^{-1} S'K)_ii / shift`` with S the columns scaled by
+    their weights.
     """
     D = kernel.columns(indices, indices)
     D[np.diag_indices_from(D)] += shift / weights**2
@@ -139,7 +158,9 @@ def ridge_leverage_scores(kernel, indices, weights, shift, rows):
 
 
 def rpcholesky(kernel, targets, plan, rng):
-    """Randomly pivoted Cholesky (Chen et al. 2025), blocks by rejection (Epperly et al. 2024)."""
+    """Randomly pivoted Cholesky (Chen et al. 2025), blocks by rejection (Epperly et al.
+    2024).
+    """
     diagonal = kernel.diagonal()
     F = np.zeros((plan.n_columns, kernel.n_rows))
     floor = EPS * kernel.n_rows * diagonal.max()
@@ -153,7 +174,9 @@ def rpcholesky(kernel, targets, plan, rng):
             diagonal[chosen] = -1
             chosen = np.concatenate([chosen, draw(rng, diagonal, plan.n_columns - k)])
             break
-        proposals = rng.choice(kernel.n_rows, size=plan.step, p=diagonal / diagonal.sum())
+        proposals = rng.choice(
+            kernel.n_rows, size=plan.step, p=diagonal / diagonal.sum()
+        )
         proposed = diagonal[proposals]
         residual = kernel.columns(proposals, proposals)
         residual = residual - F[:k, proposals].T @ F[:k, proposals]
@@ -173,7 +196,9 @@ def rpcholesky(kernel, targets, plan, rng):
 
 
 def rejection_cholesky(residual, proposed, floor, rng):
-    """Positions kept with probability (residual now) / ``proposed``, and their Cholesky columns."""
+    """Positions kept with probability (residual now) / ``proposed``, and their Cholesky
+    columns.
+    """
     H = residual.copy()
     kept, columns = [], []
     for i in range(len(H)):
@@ -186,12 +211,18 @@ def rejection_cholesky(residual, proposed, floor, rng):
 
 
 def adaptive_deshpande(kernel, targets, plan, rng):
-    """Adaptive sampling of Deshpande et al. (2006): by squared distances from the span so far."""
-    return _adaptive(kernel, plan, rng, lambda C, chosen: span_residuals(kernel, C, plan))
+    """Adaptive sampling of Deshpande et al. (2006): by squared distances from the span
+    so far.
+    """
+    return _adaptive(
+        kernel, plan, rng, lambda C, chosen: span_residuals(kernel, C, plan)
+    )
 
 
 def span_residuals(kernel, C, plan):
-    """``|K_i - Q Q'K_i|^2`` for every column i of K, Q a basis of the columns C, by blocks."""
+    """``|K_i - Q Q'K_i|^2`` for every column i of K, Q a basis of the columns C, by
+    blocks.
+    """
     Q, _ = np.linalg.qr(C)
     scores = np.empty(kernel.n_rows)
     for rows in row_blocks(len(scores), 1, max(plan.n_columns, 64)):
@@ -205,7 +236,9 @@ def span_residuals(kernel, C, plan):
 
 def adaptive_kumar(kernel, targets, plan, rng):
     """Adaptive partial sampling (Kumar, Mohri, Talwalkar 2012): labels play no part."""
-    scores = partial(approximation_errors, weights=np.ones(kernel.n_rows), rank=plan.rank)
+    scores = partial(
+        approximation_errors, weights=np.ones(kernel.n_rows), rank=plan.rank
+    )
     return _adaptive(kernel, plan, rng, scores)
 
 
@@ -218,9 +251,10 @@ def adaptive_criterion(kernel, targets, plan, rng):
 def approximation_errors(C, chosen, weights, rank=None):
     """Squared row norms of ``E = (C - C~) o (y y_nu')``, the scores of Algorithm 2.
 
-    ``C~`` are the columns of ``C D_k^+ C'``, so that ``E = C U_r U_r'`` (times the labels) for the
-    eigenvectors U_r of D that rank k leaves out, and the norms are those of ``C U_r L`` with
-    ``L L' = U_r' diag(y_nu)^2 U_r``: one product of l c (c - k) operations.
+    ``C~`` are the columns of ``C D_k^+ C'``, so that ``E = C U_r U_r'`` (times the
+    labels) for the eigenvectors U_r of D that rank k leaves out, and the norms are
+    those of ``C U_r L`` with ``L L' = U_r' diag(y_nu)^2 U_r``: one product of l c (c -
+    k) operations.
     """
     c = len(chosen)
     k = max(1, c // 2) if rank is None else rank
@@ -235,7 +269,8 @@ def approximation_errors(C, chosen, weights, rank=None):
 
 
 def _adaptive(kernel, plan, rng, scores):
-    """Steps 3 to 9 of Algorithm 1: ``step`` columns (uniform at first), new scores, ..."""
+    """Steps 3 to 9 of Algorithm 1: ``step`` columns (uniform at first), new
+    scores, ..."""
     l, c = kernel.n_rows, plan.n_columns
     C = np.empty((l, c), order="F")
     chosen = rng.choice(l, min(plan.step, c), replace=False)
@@ -253,13 +288,14 @@ def _adaptive(kernel, plan, rng, scores):
 def greedy_criterion(kernel, targets, plan, rng):
     """Greedy decrease of ``mu y'(C D^+ C' + mu l I)^{-1} y``.
 
-    The approximate criterion is never below the exact one, so columns with the smaller value are
-    the closer ones. By the Woodbury formula the criterion of a column set S is
+    The approximate criterion is never below the exact one, so columns with the smaller
+    value are the closer ones. By the Woodbury formula the criterion of a column set S
+    is
 
         (y'y - b_S' M_SS^{-1} b_S) / l,   M = mu l K_PP + K_P' K_P,   b = K_P' y,
 
-    with P the candidates, ``oversampling`` times as many as columns, drawn uniformly: one pass over
-    their columns, then :func:`forward_selection`.
+    with P the candidates, ``oversampling`` times as many as columns, drawn uniformly:
+    one pass over their columns, then :func:`forward_selection`.
     """
     l = kernel.n_rows
     pool = min(l, max(plan.n_columns, round(plan.oversampling * plan.n_columns)))
@@ -276,8 +312,9 @@ def greedy_criterion(kernel, targets, plan, rng):
 def forward_selection(M, b, size):
     """Choose S greedily so that ``tr(b_S' M_SS^{-1} b_S)`` grows most at each step.
 
-    Incremental Cholesky of M, pivoted on the gain ``|r_j|^2 / d_j`` by the Schur complements
-    ``d_j`` of the diagonal and ``r_j`` of b. A step with k chosen costs O(k |P|).
+    Incremental Cholesky of M, pivoted on the gain ``|r_j|^2 / d_j`` by the Schur
+    complements ``d_j`` of the diagonal and ``r_j`` of b. A step with k chosen costs O(k
+    |P|).
     """
     p = len(M)
     L = np.empty((size, p))  # rows are columns of the factor: contiguous products

@@ -47,12 +47,13 @@ LARGEST_VALUE = 1e140
 class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
     """Choose a kernel by a criterion that Nyström approximations make affordable.
 
-    For each candidate kernel, columns are sampled and the criterion of ``K~ = C D_k^+ C'`` is
-    computed by the Woodbury formula; the smallest wins. A candidate costs O(l c^2) time and O(l c)
-    memory, against O(l^3) and O(l^2).
+    For each candidate kernel, columns are sampled and the criterion of ``K~ = C D_k^+
+    C'`` is computed by the Woodbury formula; the smallest wins. A candidate costs O(l
+    c^2) time and O(l c) memory, against O(l^3) and O(l^2).
 
-    Columns are sampled for each candidate (Algorithm 1 of the paper), always from the same seed;
-    candidates that differ in ``ridge`` alone share columns and factorisation.
+    Columns are sampled for each candidate (Algorithm 1 of the paper), always from the
+    same seed; candidates that differ in ``ridge`` alone share columns and
+    factorisation.
 
     Parameters
     ----------
@@ -63,17 +64,19 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         "kernel", "gamma" ("scale" where a candidate names none), "degree", "coef0" and
         "ridge". None: gamma from 2^-10 to 2^2 in powers of 2.
     criterion : {"ridge-risk", "loo"}, default="ridge-risk"
-        What is minimised: the regularised risk ``mu y'(K + mu l I)^{-1} y``, or the mean
-        squared leave-one-out error.
+        What is minimised: the regularised risk ``mu y'(K + mu l I)^{-1} y``, or the
+        mean squared leave-one-out error.
     ridge : float, default=0.005
-        mu, positive: the columns are chosen for it, and it is the regularisation of candidates that
-        do not name one. Candidates are only comparable across ``ridge`` by "loo".
+        mu, positive: the columns are chosen for it, and it is the regularisation of
+        candidates that do not name one. Candidates are only comparable across ``ridge``
+        by "loo".
     n_columns : int or float, default=0.2
         Columns c: a number up to l, or a fraction of l in (0, 1].
     step : int or float, default=0.1
         Columns per round of adaptive sampling: a number, or a fraction of c.
     rank : int, default=None
-        Rank of the approximation, at most c; None for all (adaptive samplers: half of those drawn).
+        Rank of the approximation, at most c; None for all (adaptive samplers: half of
+        those drawn).
     sampling : str, default="adaptive-criterion"
         "adaptive-criterion" is the paper's Algorithm 2, "greedy-criterion" chooses
         columns by their exact effect on the ridge risk; further "uniform",
@@ -93,8 +96,8 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         Its criterion.
     candidates_ : list of dict
     criterion_ : ndarray of shape (n_candidates,)
-        In the order of ``candidates_``; infinite for one whose kernel overflows or cannot be
-        factorised.
+        In the order of ``candidates_``; infinite for one whose kernel overflows or
+        cannot be factorised.
     columns_ : ndarray of shape (c,) or None
         Columns drawn for the best candidate; None for the two references.
     component_indices_, components_, normalization_ : ndarray
@@ -102,15 +105,17 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
 
     Notes
     -----
-    The paper finds its Algorithm 2 closest to the exact criterion. That did not reproduce: in the
-    experiment ``nystrom_consistency`` (its twelve data sets, ten runs, c = 0.2 l)
-    "adaptive-criterion" was significantly farther from it than uniform sampling on 11 sets, because
-    its error matrix sees the drawn columns alone. "greedy-criterion" was the closest of all
-    samplers on all twelve. It costs O(l (3 c)^2) a candidate kernel: worth it for c well below l.
+    The paper finds its Algorithm 2 closest to the exact criterion. That did not
+    reproduce: in the experiment ``nystrom_consistency`` (its twelve data sets, ten
+    runs, c = 0.2 l) "adaptive-criterion" was significantly farther from it than uniform
+    sampling on 11 sets, because its error matrix sees the drawn columns alone.
+    "greedy-criterion" was the closest of all samplers on all twelve. It costs O(l (3
+    c)^2) a candidate kernel: worth it for c well below l.
 
     References
     ----------
-    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency, AAAI 2019.
+    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency,
+    AAAI 2019.
 
     Examples
     --------
@@ -164,7 +169,8 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Compute the criterion of every candidate; infinite, with a warning, where that fails.
+        """Compute the criterion of every candidate; infinite, with a warning, where
+        that fails.
 
         Parameters
         ----------
@@ -189,13 +195,17 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
                 _require_range(kernel)
                 with one_blas_thread(size):
                     factored, sample = self._approximate(kernel, targets, plan, seed)
-                    # Where a ridge is too small for a Cholesky factorisation all smaller ones are.
+                    # Where a ridge is too small for a Cholesky factorisation all
+                    # smaller ones are.
                     for i in sorted(members, key=ridges.get, reverse=True):
-                        self.criterion_[i] = criterion(factored, targets.values, ridges[i])
+                        self.criterion_[i] = criterion(
+                            factored, targets.values, ridges[i]
+                        )
                         samples[i] = params, sample
             except np.linalg.LinAlgError as error:
                 warn_user(
-                    f"candidate {params} is left out (criterion infinite). Scale X to about "
+                    f"candidate {params} is left out (criterion infinite). Scale X to "
+                    "about "
                     f"[-1, 1], lower gamma or degree, or raise the ridge ({error})"
                 )
         best = int(np.argmin(self.criterion_))
@@ -227,8 +237,12 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         if self.sampling == "exact":
             return DenseKernel(kernel.full()), None
         if self.sampling == "optimal":
-            return LowRankKernel.from_eigenpairs(kernel.full(), plan.rank or plan.n_columns), None
-        sample = SAMPLERS[self.sampling](kernel, targets, plan, np.random.default_rng(seed))
+            return LowRankKernel.from_eigenpairs(
+                kernel.full(), plan.rank or plan.n_columns
+            ), None
+        sample = SAMPLERS[self.sampling](
+            kernel, targets, plan, np.random.default_rng(seed)
+        )
         C = kernel.columns(sample.indices)
         return LowRankKernel.from_columns(C, *sample, rank=plan.rank), sample
 
@@ -257,7 +271,8 @@ def _candidates(grid):
         for key in candidate.keys() - CANDIDATE_CONSTRAINTS.keys():
             raise ValueError(
                 f"param_grid has the key {key!r}; allowed are "
-                f"{', '.join(CANDIDATE_CONSTRAINTS)}.{did_you_mean(key, CANDIDATE_CONSTRAINTS)}"
+                f"{', '.join(CANDIDATE_CONSTRAINTS)}."
+                f"{did_you_mean(key, CANDIDATE_CONSTRAINTS)}"
             )
         validate_parameter_constraints(CANDIDATE_CONSTRAINTS, candidate, "param_grid")
     return candidates

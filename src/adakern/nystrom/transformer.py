@@ -5,7 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -27,7 +31,9 @@ COUNT_OR_FRACTION = [Interval(RealNotInt, 0, 1, closed="right"), *AT_LEAST_ONE]
 
 #: Constraints of the parameters that the estimators share.
 NYSTROM_CONSTRAINTS = constraints(
-    "random_state", task=[StrOptions({"auto", "classification", "regression"})], ridge=POSITIVE
+    "random_state",
+    task=[StrOptions({"auto", "classification", "regression"})],
+    ridge=POSITIVE,
 )
 
 
@@ -69,7 +75,8 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     """Nyström features with landmarks chosen by any of the column samplers.
 
-    A drop-in for :class:`sklearn.kernel_approximation.Nystroem`, whose landmarks are uniform.
+    A drop-in for :class:`sklearn.kernel_approximation.Nystroem`, whose landmarks are
+    uniform.
 
     Parameters
     ----------
@@ -83,15 +90,18 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     coef0 : float, default=1.0
         Of "poly".
     n_components : int or float, default=100
-        Landmarks: a number (with a warning where there are fewer rows), or a fraction in (0, 1].
+        Landmarks: a number (with a warning where there are fewer rows), or a fraction
+        in (0, 1].
     selection : str, default="greedy-criterion"
-        How landmarks are chosen: "uniform", "column-norm", "leverage", "ridge-leverage",
-        "rpcholesky", "adaptive-deshpande", "adaptive-kumar", "adaptive-criterion" or
-        "greedy-criterion". The last two use y where it is given.
+        How landmarks are chosen: "uniform", "column-norm", "leverage",
+        "ridge-leverage", "rpcholesky", "adaptive-deshpande", "adaptive-kumar",
+        "adaptive-criterion" or "greedy-criterion". The last two use y where it is
+        given.
     task : {"auto", "classification", "regression"}, default="auto"
         How to read y: "auto" takes numbers that are not all whole for regression.
     ridge : float, default=0.005
-        mu of ``mu y'(K + mu l I)^{-1} y``; best the ``alpha / l`` of the regression that follows.
+        mu of ``mu y'(K + mu l I)^{-1} y``; best the ``alpha / l`` of the regression
+        that follows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -104,8 +114,8 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
 
     References
     ----------
-    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency, AAAI 2019; the
-    greedy selection is this library's own.
+    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency,
+    AAAI 2019; the greedy selection is this library's own.
 
     Examples
     --------
@@ -168,13 +178,15 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
             X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True)
         if isinstance(self.n_components, Integral) and self.n_components > len(X):
             warn_user(
-                f"n_components={self.n_components} is more than the {len(X)} training rows; "
-                "all are used"
+                f"n_components={self.n_components} is more than the {len(X)} training "
+                "rows; all are used"
             )
         self._resolve_kernel(X)
         columns = KernelColumns(X, **self._kernel_params)
         plan = make_plan(len(X), min(self.n_components, len(X)), ridge=self.ridge)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        rng = np.random.default_rng(
+            check_random_state(self.random_state).randint(2**31)
+        )
         if self.selection not in CRITERION_DRIVEN:
             targets = None
         elif y is None:

@@ -1,9 +1,10 @@
 """Ascent methods for a smooth concave function over a simple convex set.
 
-``objective(u, near)`` returns a :class:`adakern.svm.dual.DualEvaluation`, where ``near`` is None or
-such a point nearby, and ``objective.dual.project(u)`` the nearest feasible point. An objective that
-gets the point ``new + beta (new - old)`` for less than an evaluation, as a quadratic does, offers
-``extrapolate(new, old, beta)``. Each method goes on with an :class:`Ascent`.
+``objective(u, near)`` returns a :class:`adakern.svm.dual.DualEvaluation`, where
+``near`` is None or such a point nearby, and ``objective.dual.project(u)`` the nearest
+feasible point. An objective that gets the point ``new + beta (new - old)`` for less
+than an evaluation, as a quadratic does, offers ``extrapolate(new, old, beta)``. Each
+method goes on with an :class:`Ascent`.
 """
 
 from time import perf_counter
@@ -43,10 +44,14 @@ class Ascent:
 
 
 def rounds(objective, ascent, maximise_model, max_iter):
-    """Rounds of ``maximise_model(objective, point, tol)`` and a line search towards the result."""
+    """Rounds of ``maximise_model(objective, point, tol)`` and a line search towards the
+    result.
+    """
     while not ascent.converged and ascent.n_iter < max_iter:
         point = ascent.point
-        new = _line_search(objective, point, maximise_model(objective, point, ascent.tol))
+        new = _line_search(
+            objective, point, maximise_model(objective, point, ascent.tol)
+        )
         if new is None:  # no ascent left above rounding
             return
         ascent.add(new)
@@ -73,7 +78,9 @@ def _line_search(objective, point, target, shortest=1e-6):
 
 
 def accelerated(objective, ascent, max_iter):
-    """FISTA with backtracking (Beck, Teboulle 2009) and restart (O'Donoghue, Candes 2015)."""
+    """FISTA with backtracking (Beck, Teboulle 2009) and restart (O'Donoghue, Candes
+    2015).
+    """
     ahead, momentum, L = ascent.point, 1.0, 1.0
     while not ascent.converged and ascent.n_iter < max_iter:
         point = ascent.point

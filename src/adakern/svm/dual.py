@@ -92,8 +92,9 @@ class Dual:
     def loss(self, f):
         """Smallest hinge or tube loss of the decision values f, and its intercept.
 
-        ``C sum max(0, linear - signs (f + b))`` is convex and piecewise linear in b, with a slope
-        that rises by one at each ``signs linear - f``, from minus the number of positive signs.
+        ``C sum max(0, linear - signs (f + b))`` is convex and piecewise linear in b,
+        with a slope that rises by one at each ``signs linear - f``, from minus the
+        number of positive signs.
         """
         slack = self.linear - self.adjoint(f)
         intercept = 0.0
@@ -113,7 +114,9 @@ def classification_dual(y, C, fit_intercept=True):
 
 
 def regression_dual(y, C, epsilon, fit_intercept=True):
-    """The dual of epsilon regression (JMLR, problem 22, where d'y = 0 is a slip for 1'd = 0)."""
+    """The dual of epsilon regression (JMLR, problem 22, where d'y = 0 is a slip for 1'd
+    = 0).
+    """
     bound = C * array_namespace(y).ones_like(y)
     return Dual(y, -bound, bound, epsilon, fit_intercept)
 
@@ -121,7 +124,8 @@ def regression_dual(y, C, epsilon, fit_intercept=True):
 class DualEvaluation:
     """The dual value of a model plus a regulariser at one feasible u.
 
-    ``scores`` are ``G d``, shape (n,), with the learned G; ``parts``, what else is known here.
+    ``scores`` are ``G d``, shape (n,), with the learned G; ``parts``, what else is
+    known here.
     """
 
     def __init__(self, dual, u, scores, regulariser, **parts):

@@ -16,7 +16,8 @@ STEPS_PER_ROW = 20_000
 
 
 def fit_libsvm(model, X, y):
-    """Fit an SVC or SVR, which ends and draws nothing from NumPy's global random state."""
+    """Fit an SVC or SVR, which ends and draws nothing from NumPy's global
+    random state."""
     model.random_state = 0
     model.tol = max(model.tol, FINEST_TOL)
     if model.max_iter < 0:
@@ -27,14 +28,17 @@ def fit_libsvm(model, X, y):
 
 
 def svm_dual(K, y, C, tol=1e-4, epsilon=None):
-    """Solve the dual of the SVM, a regression where epsilon is given, on the Gram matrix K."""
+    """Solve the dual of the SVM, a regression where epsilon is given, on the Gram
+    matrix K.
+    """
     model = SVC() if epsilon is None else SVR(epsilon=epsilon)
     model.set_params(kernel="precomputed", C=C, tol=tol, cache_size=500)
     return _full_length(fit_libsvm(model, K, y), len(y))
 
 
 def dual_on_rows(X, dual, kernel, tol):
-    """Coefficients of LIBSVM's model on rows of features, and whether it came to its end.
+    """Coefficients of LIBSVM's model on rows of features, and whether it came to its
+    end.
 
     They are zero on rows of one class.
     """
@@ -43,7 +47,9 @@ def dual_on_rows(X, dual, kernel, tol):
         return asarray_like(np.zeros(len(target)), X), True
     named = kernel["kernel"] in ("rbf", "poly", "linear")
     model = SVR(epsilon=dual.epsilon) if dual.is_regression else SVC()
-    model.set_params(C=dual.C, tol=tol, shrinking=False, max_iter=max(10_000, 100 * len(target)))
+    model.set_params(
+        C=dual.C, tol=tol, shrinking=False, max_iter=max(10_000, 100 * len(target))
+    )
     model.set_params(**(kernel if named else {"kernel": "precomputed"}))
     model._warn_from_fit_status = lambda: None  # what was cut off is solved elsewhere
     if kernel["kernel"] == "rbf":  # LIBSVM multiplies out |x - y|^2
@@ -60,9 +66,15 @@ def _full_length(model, n):
 
 
 def predict_from_gram(model, K):
-    """What an SVC or SVR predicts from kernel values with its training rows, by one product."""
+    """What an SVC or SVR predicts from kernel values with its training rows, by one
+    product.
+    """
     if is_classifier(model) and len(model.classes_) > 2:
         return type(model).predict(model, K)  # the search replaces the bound method
     d, b = _full_length(model, K.shape[1])
     predicted = K @ d + b
-    return model.classes_[(predicted >= 0).astype(int)] if is_classifier(model) else predicted
+    return (
+        model.classes_[(predicted >= 0).astype(int)]
+        if is_classifier(model)
+        else predicted
+    )

@@ -18,10 +18,10 @@ from adakern.linalg import principal_submatrix
 class OneVsOneMixin(ScoreClassifierMixin):
     """A classifier built of binary models, one for each pair of classes.
 
-    A subclass defines ``_fit_model(X, y)`` with y in {-1.0, +1.0}; it returns an object with
-    ``decision_function(X) -> (n,)`` that is positive for +1, the second class of a pair, as in SVC.
-    With a precomputed kernel X is the Gram matrix of the pair's rows, and at prediction the values
-    against those rows.
+    A subclass defines ``_fit_model(X, y)`` with y in {-1.0, +1.0}; it returns an object
+    with ``decision_function(X) -> (n,)`` that is positive for +1, the second class of a
+    pair, as in SVC. With a precomputed kernel X is the Gram matrix of the pair's rows,
+    and at prediction the values against those rows.
 
     Fitted attributes: ``classes_``, ``models_`` (one per pair, in the order of
     ``itertools.combinations``) and ``pair_rows_`` (the training rows of each).
@@ -91,7 +91,9 @@ class OneVsOneMixin(ScoreClassifierMixin):
         if len(self.classes_) == 2:
             return output_like(decisions[:, 0], X)
         # As SVC: a pair is won by its second class where its decision is positive.
-        return output_like(_ovr_decision_function(decisions > 0, decisions, len(self.classes_)), X)
+        return output_like(
+            _ovr_decision_function(decisions > 0, decisions, len(self.classes_)), X
+        )
 
 
 def one_or_list(models, name):

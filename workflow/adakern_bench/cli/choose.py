@@ -10,7 +10,9 @@ from adakern_bench.report.wording import count, duration
 
 
 class Cost(NamedTuple):
-    """What a method takes: measured on one core, with 1,000 training rows of 10 columns."""
+    """What a method takes: measured on one core, with 1,000 training rows of 10
+    columns.
+    """
 
     seconds: float
     #: The time of a fit grows with this power of the rows.
@@ -43,7 +45,8 @@ REFERENCE_SECONDS = 0.1
 ALWAYS = ("dummy", "linear", "boosting-default", "adaptive")
 #: Seconds: the limit of a run (conf/experiment/compare.yaml), the start of a job there.
 LONGEST, JOB = 600, 2.0
-#: Repeats of a comparison, those that it should have in the time given, jobs after them.
+#: Repeats of a comparison, those that it should have in the time given, jobs after
+#: them.
 REPEATS, FEWEST, REST_JOBS, TEST_SIZE = 5, 2, 6, 0.33
 #: Up to so many rows all repeats of a method are one job.
 BATCH_ROWS = 2000
@@ -51,7 +54,10 @@ BATCH_ROWS = 2000
 
 def slowness():
     """How much slower this machine is now than the one of :data:`COSTS`."""
-    start, matrix = time.perf_counter(), np.random.default_rng(0).normal(size=(300, 300))
+    start, matrix = (
+        time.perf_counter(),
+        np.random.default_rng(0).normal(size=(300, 300)),
+    )
     for _ in range(5):
         np.linalg.svd(matrix)
     return max(1.0, (time.perf_counter() - start) / REFERENCE_SECONDS)
@@ -65,7 +71,9 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
 
     def seconds(cost):
         fit = cost.seconds * (rows / 1000) ** cost.power
-        return slower * (cost.search * min(1, rows / 1000) + fit) * max(1.0, d / 10) ** 0.7
+        return (
+            slower * (cost.search * min(1, rows / 1000) + fit) * max(1.0, d / 10) ** 0.7
+        )
 
     def work(repeats, starts):
         n_jobs = sum(1 + (COSTS[name].search > 0) for name in methods)
@@ -75,7 +83,9 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
         said.append(f"left out: {method} ({why})")
         del methods[method]
 
-    methods = {name: seconds(cost) for name, cost in COSTS.items() if task in cost.tasks}
+    methods = {
+        name: seconds(cost) for name, cost in COSTS.items() if task in cost.tasks
+    }
     for name in [name for name in methods if name not in ALWAYS]:
         n_bytes = 8 * COSTS[name].matrices * rows**2
         if n_bytes > memory:
@@ -91,10 +101,14 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
         budget = max(60 * minutes - rest, 20 * minutes) * cores
         while work(FEWEST, FEWEST) > budget and methods.keys() - ALWAYS:
             slowest = max(methods.keys() - ALWAYS, key=methods.__getitem__)
-            leave_out(slowest, f"about {duration(FEWEST * (methods[slowest] + job))} in all")
+            leave_out(
+                slowest, f"about {duration(FEWEST * (methods[slowest] + job))} in all"
+            )
         wanted, methods["adaptive"] = methods["adaptive"], 0.0
         # Where it wins it is fitted once more, alone.
-        share = max((budget - work(FEWEST, FEWEST)) / (FEWEST + cores), min(wanted, 10.0))
+        share = max(
+            (budget - work(FEWEST, FEWEST)) / (FEWEST + cores), min(wanted, 10.0)
+        )
         methods["adaptive"] = min(wanted, share)
         if 2 * wanted > share:  # an estimate may be half of the truth
             overrides.append(f"+settings.{dataset}.adaptive.time_limit={share:.0f}")
@@ -103,8 +117,8 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
     in_all = work(REPEATS, REPEATS if minutes or n > BATCH_ROWS else 1) / cores + rest
     slowest = max(methods, key=methods.__getitem__)
     said.append(
-        f"estimated time: {duration(round(in_all))} on "
-        f"{count(cores, 'core')} for {count(REPEATS, 'repeat')} of {len(methods)} methods; "
+        f"estimated time: {duration(round(in_all))} on {count(cores, 'core')} for "
+        f"{count(REPEATS, 'repeat')} of {len(methods)} methods; "
         f"{slowest} about {duration(methods[slowest])} a fit"
     )
     if minutes:

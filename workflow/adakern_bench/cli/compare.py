@@ -29,7 +29,9 @@ def add_arguments(parser):
     """The command line of ``adakern compare``, but for settings."""
     add_table_arguments(parser)
     parser.add_argument("--name", help="of the data set; the file's name by default")
-    parser.add_argument("--metric", help="to rank by, such as balanced_accuracy, auc, mae, r2")
+    parser.add_argument(
+        "--metric", help="to rank by, such as balanced_accuracy, auc, mae, r2"
+    )
     again = "infer the entry again, drop its edits"
     parser.add_argument("--again", action="store_true", help=again)
 
@@ -42,7 +44,10 @@ def run_compare(arguments, given):
 
     started = time.time()
     file = (arguments.started_in / arguments.file.expanduser()).resolve()
-    options = {key: getattr(arguments, key) for key in ("task", "name", "group", "time", "again")}
+    options = {
+        key: getattr(arguments, key)
+        for key in ("task", "name", "group", "time", "again")
+    }
     options["drop"] = [name for name in arguments.drop.split(",") if name]
     overrides = adopt(file, arguments.target, ROOT, **options)
     given += [f"metric={arguments.metric}"] * bool(arguments.metric)
@@ -55,7 +60,9 @@ def run_compare(arguments, given):
     if arguments.minutes:
         # What comes after the fits takes the start of some jobs.
         seconds = 60 * arguments.minutes
-        os.environ["ADAKERN_ENDS"] = str(started + seconds - min(4 * JOB * slower, seconds / 3))
+        os.environ["ADAKERN_ENDS"] = str(
+            started + seconds - min(4 * JOB * slower, seconds / 3)
+        )
         if status := _first_repeats(plan, overrides, arguments.cores or os.cpu_count()):
             return status
     if status := run(overrides, arguments.cores):
@@ -90,7 +97,10 @@ def _chosen(overrides, given, arguments, slower):
 
 def _try_again(results):
     """Forget what ran out of time."""
-    for path in [*results.glob("search/*/*/*.json"), *results.glob("records/*/*/*.json")]:
+    for path in [
+        *results.glob("search/*/*/*.json"),
+        *results.glob("records/*/*/*.json"),
+    ]:
         if any(found["status"] == "timeout" for found in read_json(path)):
             path.unlink()
 
@@ -109,8 +119,18 @@ def _first_repeats(plan, overrides, cores):
     folder = plan.results / "records" / name
     files = [folder / method / f"{batches[0]}.json" for _, method in plan.cells]
     config = [f"{key}={value}" for key, value in snakemake_config(overrides).items()]
-    command = [sys.executable, "-m", "snakemake", "--logger", "adakern", "--config", *config]
-    process = subprocess.Popen([*command, "--cores", str(cores), "--", *map(str, files)])
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--logger",
+        "adakern",
+        "--config",
+        *config,
+    ]
+    process = subprocess.Popen(
+        [*command, "--cores", str(cores), "--", *map(str, files)]
+    )
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake ends its jobs
     status = process.wait()
     signal.signal(signal.SIGINT, interrupt)
@@ -157,12 +177,19 @@ def adopt(file, target, root, *, name=None, again=False, **options):
             text, found = inferred_yaml(name, file, raw, target, **options)
         except TableError as error:
             raise ConfigError(str(error)) from None
-        made = {"asked": asked, "sha256": sha256, "entry": _digest(text), "size": found.X.shape}
+        made = {
+            "asked": asked,
+            "sha256": sha256,
+            "entry": _digest(text),
+            "size": found.X.shape,
+        }
         first, rest = text.split("\n", 1)
         text = f"{first}\n{_MADE_FROM}{json.dumps(made)}\n{rest}"
         path.write_text(text, encoding="utf-8")
         print("\n  ".join([f"{file.name}: {found.notes[0]}", *found.notes[1:]]))
-        print(f"Written to {path.relative_to(root)}: edit what is wrong and run it again.")
+        print(
+            f"Written to {path.relative_to(root)}: edit what is wrong and run it again."
+        )
     copy = root / "data" / "raw" / raw
     if not copy.exists() or copy.read_bytes() != file.read_bytes():
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -192,7 +219,9 @@ def _entry(path):
 
 def _made(path):
     """How an entry came to be, {} where it was written by hand."""
-    line = re.search(f"^{_MADE_FROM}(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    line = re.search(
+        f"^{_MADE_FROM}(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE
+    )
     return json.loads(line[1]) if line else {}
 
 
@@ -215,8 +244,8 @@ def _is_kept(path, asked, sha256, file):
     if others and (edited or before["target"] != asked["target"]):
         why = "was edited" if edited else "predicts another column"
         raise ConfigError(
-            f"{path.name} {why}, and this call has {' and '.join(others)}: edit that too, "
-            "give another --name, or --again to look at the file anew"
+            f"{path.name} {why}, and this call has {' and '.join(others)}: edit that "
+            "too, give another --name, or --again to look at the file anew"
         )
     if sha256 != made["sha256"]:
         others.append(f"{file.name} is not the file that it was")

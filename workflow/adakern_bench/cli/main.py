@@ -24,10 +24,14 @@ def main(argv=None):
     parser.set_defaults(started_in=Path.cwd())
     # Settings may stand anywhere; argparse wants positional arguments together.
     setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
-    overrides = [word for word in argv if setting.match(word) and not os.path.isfile(word)]
+    overrides = [
+        word for word in argv if setting.match(word) and not os.path.isfile(word)
+    ]
     overrides = [] if argv[:1] == ["track"] else overrides
     os.chdir(ROOT)  # of the Snakefile, conf/ and data/published
-    arguments = parsed(parser, commands, [word for word in argv if word not in overrides])
+    arguments = parsed(
+        parser, commands, [word for word in argv if word not in overrides]
+    )
     if not hasattr(arguments, "handle"):
         parser.print_help()
         return 0
@@ -40,7 +44,8 @@ def main(argv=None):
 
 def _parser():
     parser = argparse.ArgumentParser(
-        prog="adakern", description="Fit and compare models of tables, and run experiments."
+        prog="adakern",
+        description="Fit and compare models of tables, and run experiments.",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     add_commands(commands)  # fit and predict, which the library runs
@@ -49,24 +54,34 @@ def _parser():
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
     show = commands.add_parser("show", help="print a finished comparison again")
     board = commands.add_parser("leaderboard", help="rank methods over data sets")
-    describe = commands.add_parser("describe", help="print what a data set's entry may state")
+    describe = commands.add_parser(
+        "describe", help="print what a data set's entry may state"
+    )
     describe.set_defaults(handle=_describe)
     describe.add_argument("name", help="of the data set")
     track = commands.add_parser("track", help="make MLflow say what the files say")
     track.set_defaults(handle=_track)
     track.add_argument("results", help="folder of one experiment, or of several")
     publish = commands.add_parser("publish", help="keep a run in docs/results")
-    publish.add_argument("--with-failures", action="store_true", help="with its failed runs")
+    publish.add_argument(
+        "--with-failures", action="store_true", help="with its failed runs"
+    )
     handles = {compare: run_compare, run: _run, show: _show, board: _leaderboard}
     handles[publish] = _publish
     for command, handle in handles.items():
         command.set_defaults(handle=handle)
         if command is not compare:
             experiment = "a file of conf/experiment; quickstart by default"
-            command.add_argument("experiment", nargs="?", default="quickstart", help=experiment)
-        command.add_argument("overrides", nargs="*", help="settings, such as protocol.repeats=3")
+            command.add_argument(
+                "experiment", nargs="?", default="quickstart", help=experiment
+            )
+        command.add_argument(
+            "overrides", nargs="*", help="settings, such as protocol.repeats=3"
+        )
         command.add_argument(  # read with the settings
-            ALLOW_OUTSIDE, action="store_true", help="let results and data lie outside the project"
+            ALLOW_OUTSIDE,
+            action="store_true",
+            help="let results and data lie outside the project",
         )
     for command in (compare, run):
         command.add_argument("--cores", type=int, help="all by default")
@@ -88,8 +103,13 @@ def _finished(arguments, overrides, file):
 
     plan = load_plan(_selected(arguments, overrides))
     if not (plan.results / file).exists():
-        others = sorted(path.name for path in plan.results.parent.glob(f"{plan.results.name}~*"))
-        said = f" Results of other settings, which are to be repeated here: {', '.join(others)}."
+        others = sorted(
+            path.name for path in plan.results.parent.glob(f"{plan.results.name}~*")
+        )
+        said = (
+            " Results of other settings, which are to be repeated here: "
+            f"{', '.join(others)}."
+        )
         sys.exit(
             f"There are no results in {plan.results} yet. Run the experiment first: "
             f"adakern run {plan.config.experiment}.{said * bool(others)}"
@@ -100,7 +120,9 @@ def _finished(arguments, overrides, file):
 def _run(arguments, overrides):
     from adakern_bench.cli.run import run
 
-    return run(_selected(arguments, overrides), arguments.cores, dry_run=arguments.dry_run)
+    return run(
+        _selected(arguments, overrides), arguments.cores, dry_run=arguments.dry_run
+    )
 
 
 def _describe(arguments, overrides):
@@ -114,7 +136,9 @@ def _describe(arguments, overrides):
     if name not in config.dataset:
         sys.exit(f"{name} is not the name of one data set")
     entry = replace(config.dataset[name], **UNSTATED)
-    table = load_table(name, entry, cache_dir=f"{config.data.cache}/raw", mirror=config.data.mirror)
+    table = load_table(
+        name, entry, cache_dir=f"{config.data.cache}/raw", mirror=config.data.mirror
+    )
     content = {key: value for key, value in table.content().items() if value}
     if table.provenance["source"] == "generated":
         del content["fingerprint"]
@@ -138,12 +162,20 @@ def _leaderboard(arguments, overrides):
 
     results = _finished(arguments, overrides, "records.parquet").results
     read_tables(results)  # from here on the metric that ranked them counts
-    for task, solves in shared(pd.read_parquet(results / "records.parquet")).groupby("task"):
+    for task, solves in shared(pd.read_parquet(results / "records.parquet")).groupby(
+        "task"
+    ):
         print(f"\n{task.capitalize()}")
         board = leaderboard(solves).drop(columns="task")
         print(board.to_string(index=False, float_format="%.4g"))
-    print("\nseconds: search and fit, all data sets; normalised_error: 0 best, 1 median or worse")
-    print("elo: with its 95 % interval; on_front: no other is better in both time and mean rank")
+    print(
+        "\nseconds: search and fit, all data sets; normalised_error: 0 best, 1 median "
+        "or worse"
+    )
+    print(
+        "elo: with its 95 % interval; on_front: no other is better in both time and "
+        "mean rank"
+    )
     return 0
 
 
@@ -154,7 +186,9 @@ def _track(arguments, overrides):
     results = results if results.is_dir() else ROOT / arguments.results
     found = [results, *sorted(results.glob("*/"))]
     if not (folders := [folder for folder in found if (folder / "records").is_dir()]):
-        sys.exit(f"{results} holds no records/ of an experiment; name a folder of results/")
+        sys.exit(
+            f"{results} holds no records/ of an experiment; name a folder of results/"
+        )
     for folder in folders:
         try:
             n = track(folder)

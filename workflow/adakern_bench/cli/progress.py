@@ -1,6 +1,7 @@
 """One live line while Snakemake works: how much is done, how long the rest may take.
 
-The share is that of the work, not of the jobs: each has a size, which the Snakefile states.
+The share is that of the work, not of the jobs: each has a size, which the Snakefile
+states.
 """
 
 import io
@@ -22,7 +23,12 @@ class Line:
         self.stream = stream or sys.stderr
         self.live = self.stream.isatty()
         drawn = self.stream if self.live else io.StringIO()
-        how = {"bar_format": FORMAT, "dynamic_ncols": True, "smoothing": 0, "leave": False}
+        how = {
+            "bar_format": FORMAT,
+            "dynamic_ncols": True,
+            "smoothing": 0,
+            "leave": False,
+        }
         self.bar = tqdm(total=1, file=drawn, **how)
         self.sizes, self.started, self.over = {}, {}, threading.Event()
         threading.Thread(target=self._tick, daemon=True).start()
@@ -52,7 +58,9 @@ class Line:
     def fail(self, job, logs):
         """A job failed; most have said why."""
         label = self.started.pop(job, f"job {job}")
-        self.say("\n".join([f"Failed: {label}", *(f"  Its log: {log}" for log in logs)]))
+        self.say(
+            "\n".join([f"Failed: {label}", *(f"  Its log: {log}" for log in logs)])
+        )
 
     def say(self, text):
         """A line that stays."""

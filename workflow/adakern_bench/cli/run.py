@@ -32,7 +32,9 @@ def run(overrides, cores=None, *, dry_run=False):
     from adakern_bench.report.show import show
 
     config = snakemake_config(overrides)
-    plan = plan_from_snakemake(config, config)  # what is wrong with it is said in a sentence
+    plan = plan_from_snakemake(
+        config, config
+    )  # what is wrong with it is said in a sentence
     settings = [f"{key}={value}" for key, value in config.items()]
     arguments = ["--cores", str(cores or os.cpu_count()), "--config", *settings]
     if dry_run:
@@ -55,8 +57,9 @@ def _snakemake(arguments):
 
     try:
         parser, settings = parse_args(arguments)
-        # Its limit on started jobs a second wakes the scheduler once a second for each job
-        # that ever ended: with a thousand jobs this process alone keeps a core busy.
+        # Its limit on started jobs a second wakes the scheduler once a second for each
+        # job that ever ended: with a thousand jobs this process alone keeps a core
+        # busy.
         settings.max_jobs_per_timespan = None
         return 0 if args_to_api(settings, parser) else 1
     except SystemExit as end:

@@ -1,9 +1,10 @@
 """A short hash of the code that a result depends on.
 
-A result is made from definitions: the function of its stage, what that calls, the class of its
-estimator and all that those name in their turn. The hash is over the source of exactly these, so
-that a comment, a docstring, a reformatting or a change next door leaves it alone, and over the
-versions of the packages that they import. Nothing is imported to find this out.
+A result is made from definitions: the function of its stage, what that calls, the class
+of its estimator and all that those name in their turn. The hash is over the source of
+exactly these, so that a comment, a docstring, a reformatting or a change next door
+leaves it alone, and over the versions of the packages that they import. Nothing is
+imported to find this out.
 """
 
 import ast
@@ -42,7 +43,8 @@ def code_version(*names, files=()):
 
 
 def functions_of(module):
-    """Names of the functions that a module of our own defines; not of those it imports."""
+    """Names of the functions that a module of our own defines; not of those
+    it imports."""
     found = _module(module)
     defined = found.statements.items() if found else ()
     return [name for name, (first, *_) in defined if isinstance(first, ast.FunctionDef)]
@@ -85,7 +87,9 @@ class _Walk:
 
 
 class _Module:
-    """The top level of one source file: what defines each name, or what it is imported from."""
+    """The top level of one source file: what defines each name, or what it is imported
+    from.
+    """
 
     def __init__(self, name, path):
         self.name = name
@@ -103,11 +107,18 @@ class _Module:
     def imported(self, node):
         """(name, what it stands for) of an import statement."""
         if isinstance(node, ast.Import):
-            return [(alias.asname or alias.name.split(".")[0], alias.name) for alias in node.names]
+            return [
+                (alias.asname or alias.name.split(".")[0], alias.name)
+                for alias in node.names
+            ]
         base = resolve_name("." * node.level + (node.module or ""), self.package)
         if node.names[0].name == "*":
-            return [(name, f"{base}.{name}") for name in getattr(_module(base), "names", ())]
-        return [(alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names]
+            return [
+                (name, f"{base}.{name}") for name in getattr(_module(base), "names", ())
+            ]
+        return [
+            (alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names
+        ]
 
 
 @cache
@@ -132,7 +143,9 @@ class _Bare(ast.NodeTransformer):
     """A syntax tree without bare strings, such as docstrings."""
 
     def visit_Expr(self, node):
-        text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        text = isinstance(node.value, ast.Constant) and isinstance(
+            node.value.value, str
+        )
         return None if text else node
 
 
@@ -151,7 +164,9 @@ def _bound_names(statement):
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {statement.name}
     nodes = ast.walk(statement)
-    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {
+        n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
 
 
 @cache

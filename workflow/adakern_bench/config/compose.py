@@ -21,9 +21,8 @@ from adakern_bench.records.dotted import use_own_resolvers
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
 
 #: ``method.dank.eta=0.5`` fixes a parameter, for both tasks.
-PARAMETER = re.compile(
-    rf"\+*method\.([^.=]+)\.(?!(?:{'|'.join(f.name for f in fields(schema.Method))})=)(\w+)="
-)
+_OF_A_METHOD = "|".join(field.name for field in fields(schema.Method))
+PARAMETER = re.compile(rf"\+*method\.([^.=]+)\.(?!(?:{_OF_A_METHOD})=)(\w+)=")
 
 
 class ConfigError(ValueError):
@@ -31,9 +30,13 @@ class ConfigError(ValueError):
 
 
 def nearest(name, names):
-    """A sentence that suggests the closest of the known names, and lists few, or all if none is."""
+    """A sentence that suggests the closest of the known names, and lists few, or all if
+    none is.
+    """
     hint = did_you_mean(name, names)
-    return (hint + f" Known: {', '.join(names)}." * (len(names) <= 10 or not hint)).lstrip()
+    return (
+        hint + f" Known: {', '.join(names)}." * (len(names) <= 10 or not hint)
+    ).lstrip()
 
 
 def available(group, conf=CONF):
@@ -42,7 +45,9 @@ def available(group, conf=CONF):
 
 
 def load_config(overrides=(), conf=CONF):
-    """(configuration, {group: names selected}) of one experiment, joined by Hydra, then checked."""
+    """(configuration, {group: names selected}) of one experiment, joined by Hydra, then
+    checked.
+    """
     try:
         composed = _compose([_checked(override) for override in overrides], conf)
         OmegaConf.set_struct(composed, False)
@@ -69,19 +74,26 @@ def _checked(override):
     key, equals, value = override.partition("=")
     if not key or not (equals or key.startswith("~")):
         raise ConfigError(
-            f"the override {override!r} is not of the form key=value, such as protocol.repeats=3"
+            f"the override {override!r} is not of the form key=value, such as "
+            "protocol.repeats=3"
         )
     if key in ("dataset", "method") and value == "null":
-        raise ConfigError(f"{override} names none; {key}=[] selects none, {key}=[name] one")
+        raise ConfigError(
+            f"{override} names none; {key}=[] selects none, {key}=[name] one"
+        )
     if value.count("[") > value.count("]"):
         raise ConfigError(
             f"the override {override!r} opens a list and does not close it; a list has "
             "no blank after a comma: dataset=[a,b]"
         )
     if re.match(r"[+~]*hydra\b", key):
-        raise ConfigError(f"the override {override!r} is of Hydra itself, which has no settings")
+        raise ConfigError(
+            f"the override {override!r} is of Hydra itself, which has no settings"
+        )
     if key in GROUPS and re.fullmatch(r"[\d.]+", value):
-        raise ConfigError(f"the override {override!r} selects a number; it takes names of files")
+        raise ConfigError(
+            f"the override {override!r} selects a number; it takes names of files"
+        )
     return override if key in GROUPS or key[0] in "+~" else f"++{override}"
 
 
@@ -96,7 +108,9 @@ def _compose(overrides, conf):
 
 
 def _load_file(load, config_path):
-    """A file of the configuration's folder; those of data sets and methods go by their names."""
+    """A file of the configuration's folder; those of data sets and methods go by their
+    names.
+    """
     if ".." in Path(config_path).parts:
         raise ConfigError(f"{config_path}: a list of defaults stays inside conf/")
     try:
@@ -123,7 +137,9 @@ def _sigmas(base, low, high, step=1):
 
 
 def _fix_parameters(composed, overrides):
-    """Put the parameters of ``method.<name>.<parameter>=`` where the recipes have theirs."""
+    """Put the parameters of ``method.<name>.<parameter>=`` where the recipes have
+    theirs.
+    """
     found = dict.fromkeys(m.groups() for m in map(PARAMETER.match, overrides) if m)
     for name, parameter in found:
         method = composed.method[name]
@@ -147,20 +163,25 @@ def _typed(of_type, node):
 def _missing_tuners(config):
     """Methods that others are tuned with and that the configuration does not hold."""
     recipes = [r for m in config.method.values() for r in (m.classifier, m.regressor)]
-    return sorted({r.tune_with for r in recipes if r is not None} - {"self"} - set(config.method))
+    return sorted(
+        {r.tune_with for r in recipes if r is not None} - {"self"} - set(config.method)
+    )
 
 
 def _suite_entries(suite, folder):
     if Path(suite.sets).name != suite.sets or not (folder / suite.sets).is_file():
-        raise ConfigError(f"suite.sets={suite.sets!r} is no name of a file beside the suite's own")
+        raise ConfigError(
+            f"suite.sets={suite.sets!r} is no name of a file beside the suite's own"
+        )
     try:
         known = list(suite_sets(suite, folder))
         entries = expand_suite(suite, folder)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         told = f"{type(error).__name__}: {error}"
         raise ConfigError(
-            f"{suite.sets} is no table of sets ({told}); it has the column set and columns of "
-            "entries in whole numbers, n if min_rows or max_rows are set, and its entry has files"
+            f"{suite.sets} is no table of sets ({told}); it has the column set and "
+            "columns of entries in whole numbers, n if min_rows or max_rows are set, "
+            "and its entry has files"
         ) from None
     for name in suite.only:
         if name not in known:
@@ -177,7 +198,9 @@ def _unknown(group, name, conf):
 
 
 def _explain(error, conf):
-    """One message out of Hydra's or OmegaConf's, with the nearest valid name for a wrong one."""
+    """One message out of Hydra's or OmegaConf's, with the nearest valid name for a
+    wrong one.
+    """
     text = str(error)
     if match := re.search(r"Could not (?:load|find) '(\w+)/([^']+)'", text):
         return _unknown(match[1], match[2], conf)
@@ -187,7 +210,9 @@ def _explain(error, conf):
         known = [field.name for field in fields(described)]
         return f"{key!r} is not a setting{_where(text)}. {nearest(key, known)}"
     told = _in_one_line(error)
-    if isinstance(error, HydraException) and (cause := error.__cause__ or error.__context__):
+    if isinstance(error, HydraException) and (
+        cause := error.__cause__ or error.__context__
+    ):
         told += f": {_in_one_line(cause)}"
     return told
 

@@ -1,4 +1,5 @@
-"""What an experiment runs: its cells, recipes and batches of repeats. It knows no file."""
+"""What an experiment runs: its cells, recipes and batches of repeats. It
+knows no file."""
 
 import os
 import shlex
@@ -7,7 +8,12 @@ from importlib.util import find_spec
 
 from adakern._utils.warn import warn_user
 from adakern_bench.config.compose import ConfigError, load_config, nearest
-from adakern_bench.config.sweeps import Variant, base_name, expand_datasets, expand_sweep
+from adakern_bench.config.sweeps import (
+    Variant,
+    base_name,
+    expand_datasets,
+    expand_sweep,
+)
 from adakern_bench.config.validate import validate
 from adakern_bench.config.variant import as_variant
 from adakern_bench.paths import CONF, results_of
@@ -17,7 +23,9 @@ TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
 
 
 def load_plan(overrides=(), conf=CONF, typed=None):
-    """The plan that the overrides describe, all `typed` on the command line unless said."""
+    """The plan that the overrides describe, all `typed` on the command line unless
+    said.
+    """
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config, selected = load_config(settings, conf)
     needs = {name: _needs(config.method, name) for name in config.method}
@@ -25,7 +33,10 @@ def load_plan(overrides=(), conf=CONF, typed=None):
         if absent := [need for need in needs[name] if not _is_here(need)]:
             del config.method[name]
             config.sweep.pop(name, None)
-            warn_user(f"method {name} is left out: {', '.join(absent)} is not installed or set")
+            warn_user(
+                f"method {name} is left out: {', '.join(absent)} is not installed or "
+                "set"
+            )
     selected["method"] = [name for name in selected["method"] if name in config.method]
     plan = Plan(as_variant(config, settings), selected)
     validate(plan, conf, overrides if typed is None else typed)
@@ -41,7 +52,9 @@ def _needs(methods, name, *before):
     """What a method needs, and those that it is tuned with."""
     if name in before:
         ring = " -> ".join((*before, name))
-        raise ConfigError(f"tune_with goes in a ring, {ring}; one of them needs tune_with: self")
+        raise ConfigError(
+            f"tune_with goes in a ring, {ring}; one of them needs tune_with: self"
+        )
     recipes = filter(None, (methods[name].classifier, methods[name].regressor))
     tuners = {recipe.tune_with for recipe in recipes} - {"self"}
     of_tuners = (_needs(methods, tuner, *before, name) for tuner in tuners)
@@ -55,7 +68,9 @@ def _is_here(need):
 
 
 def plan_from_snakemake(config, typed=None):
-    """The plan of ``snakemake --config experiment=... overrides="..."``, with what was `typed`."""
+    """The plan of ``snakemake --config experiment=... overrides="..."``, with what was
+    `typed`.
+    """
     known = ("experiment", "overrides", "allow_outside")
     for key in config:
         if key not in known:
@@ -74,7 +89,8 @@ def plan_from_snakemake(config, typed=None):
             ) from None
     if not isinstance(overrides, list):
         raise ConfigError(
-            f"overrides={overrides!r}: Snakemake takes a blank after a colon for YAML; leave it out"
+            f"overrides={overrides!r}: Snakemake takes a blank after a colon for YAML; "
+            "leave it out"
         )
     overrides = tuple(override for override in overrides if override != ALLOW_OUTSIDE)
     typed = typed or {}
@@ -143,13 +159,18 @@ class Plan:
         for name in (base_name(dataset), dataset):
             of_method = (self.config.settings.get(name) or {}).get(method) or {}
             if not isinstance(of_method, dict):
-                raise ConfigError(f"settings.{name} maps a method to its parameters: eta: 0.1")
+                raise ConfigError(
+                    f"settings.{name} maps a method to its parameters: eta: 0.1"
+                )
             found |= of_method
         return found
 
     def swept(self, dataset, method):
         """Axis -> value of the sweeps that a cell is a point of."""
-        return self.dataset_variants[dataset].swept | self.variants.get(method, Variant()).swept
+        return (
+            self.dataset_variants[dataset].swept
+            | self.variants.get(method, Variant()).swept
+        )
 
     def search_method(self, dataset, method):
         """The method whose search holds the best parameters of this one, if any."""
@@ -180,7 +201,9 @@ class Plan:
         )
 
     def batches(self, dataset, solved=()):
-        """Names of the batches of repeats, such as "0-9", that one job solves; old ones stay."""
+        """Names of the batches of repeats, such as "0-9", that one job solves; old ones
+        stay.
+        """
         last = self.n_repeats(dataset) - 1
         layouts = [[f"0-{last}"], [f"{k}-{k}" for k in range(last + 1)]]
         if (self.entry(dataset).n or 0) > self.config.jobs.batch_rows:

@@ -44,21 +44,27 @@ def _values(recipe, estimator):
             if estimators.is_distribution(values):
                 (points,) = values.values()  # the ends, to be checked as points are
                 if not recipe["random"] or points[0] >= points[1]:
-                    raise ValueError("no number of points, or no range to draw them from")
+                    raise ValueError(
+                        "no number of points, or no range to draw them from"
+                    )
         except (KeyError, TypeError, ValueError):
             yield (
-                f"the grid axis {axis!r} is {values!r}; it must be a list, a mapping with "
-                "relative_to (a parameter that is a number) and a list of values, or, with "
-                f"random: 30 beside the grid, one of {', '.join(DISTRIBUTIONS)} with [low, high]"
+                f"the grid axis {axis!r} is {values!r}; it must be a list, a mapping "
+                "with relative_to (a parameter that is a number) and a list of "
+                "values, or, with random: 30 beside the grid, one of "
+                f"{', '.join(DISTRIBUTIONS)} with [low, high]"
             )
         else:
             grid[axis] = points
             if not points:
-                yield f"the grid axis {axis!r} has no points; give it values or remove it"
+                yield (
+                    f"the grid axis {axis!r} has no points; give it values or remove it"
+                )
     for name, value in recipe["estimator"].items():
         if is_relative(value) and value["relative_to"] in recipe["grid"]:
             yield (
-                f"{name} is relative to {value['relative_to']}, which this method searches itself; "
+                f"{name} is relative to {value['relative_to']}, which this method "
+                "searches itself; "
                 "fix it, or take it over from another method with tune_with"
             )
     for candidate in [{}] + [{k: v} for k, values in grid.items() for v in values]:

@@ -1,4 +1,5 @@
-"""The configuration of a run: every setting, its type, its default and what it means."""
+"""The configuration of a run: every setting, its type, its default and what
+it means."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,13 +34,13 @@ class Method:
     regressor: Recipe | None = None
     description: str = ""
     reference: str = ""
-    #: Packages, and with a $ before them variables of the environment, without which the
-    #: method is left out with a warning.
+    #: Packages, and with a $ before them variables of the environment, without which
+    #: the method is left out with a warning.
     needs: list[str] = field(default_factory=list)
     #: Matrices of rows times rows that it holds in memory at once.
     n_gram_matrices: float = 0
-    #: It takes categories and missing values itself: of a table of mixed columns it gets
-    #: a DataFrame with these, and the target in its own units.
+    #: It takes categories and missing values itself: of a table of mixed columns it
+    #: gets a DataFrame with these, and the target in its own units.
     raw_columns: bool = False
 
 
@@ -55,7 +56,9 @@ class Protocol:
     test_size: float = number(0.5, least=1e-6, most=1 - 1e-6)
     #: Sizes of the training part, each drawn from the whole of it, a larger one holding
     #: the smaller: every data set is solved with each, as ``ijcnn1@train_rows=100``.
-    train_rows: list[int] = field(default_factory=list, metadata={"range": (2, float("inf"))})
+    train_rows: list[int] = field(
+        default_factory=list, metadata={"range": (2, float("inf"))}
+    )
     #: Training rows at most, drawn without replacement; all where null.
     max_train_rows: int | None = number(None, least=2)
     #: Test rows at most, drawn likewise; all where null.
@@ -130,7 +133,8 @@ class Tracking:
     #: Keep every fitted model, below ``models/`` of the results, and log it with its
     #: run (skops format, with its signature).
     models: bool = False
-    #: Register the kept model of the best method under this name, that of the first repeat.
+    #: Register the kept model of the best method under this name, that of the first
+    #: repeat.
     register: str | None = None
 
 
@@ -164,8 +168,8 @@ class Config:
     jobs: Jobs = field(default_factory=Jobs)
     data: Data = field(default_factory=Data)
     tracking: Tracking = field(default_factory=Tracking)
-    #: Rankings, tests, figures and headline go by it instead of accuracy or the root mean
-    #: squared error; searches do not.
+    #: Rankings, tests, figures and headline go by it instead of accuracy or the root
+    #: mean squared error; searches do not.
     metric: str | None = None
     #: Data set -> method -> fixed parameters, stronger than the method's own.
     settings: dict[str, Any] = field(default_factory=dict)

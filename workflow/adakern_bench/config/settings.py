@@ -1,7 +1,8 @@
 """What each job is given: one function per rule, under the rule's name.
 
-Snakemake runs a job again when this changes, and only then. So it is the part of the configuration
-that the result depends on, with the version of its code: no title, no place of data, no time limit.
+Snakemake runs a job again when this changes, and only then. So it is the part of the
+configuration that the result depends on, with the version of its code: no title, no
+place of data, no time limit.
 """
 
 import hashlib
@@ -67,7 +68,15 @@ def source(plan, dataset):
 def split(plan, dataset):
     """What the rule ``split`` is given."""
     protocol = plan.config.protocol
-    keys = ("kind", "repeats", "test_size", "n_splits", "stratify", "seed", "max_splits")
+    keys = (
+        "kind",
+        "repeats",
+        "test_size",
+        "n_splits",
+        "stratify",
+        "seed",
+        "max_splits",
+    )
     return {key: getattr(protocol, key) for key in keys} | {
         "train_rows": plan.dataset_variants[dataset].swept.get("train_rows"),
         "max_train_rows": protocol.max_train_rows,
@@ -116,7 +125,8 @@ def _cell(plan, dataset, method, stage):
     raw = plan.config.method[base_name(method)].raw_columns
     is_own = plan.entry(dataset).format == "table"
     return {
-        "preparation": _preparation(plan, dataset) | ({"raw": True} if raw and is_own else {}),
+        "preparation": _preparation(plan, dataset)
+        | ({"raw": True} if raw and is_own else {}),
         "seed": plan.config.protocol.seed,
         "estimator": recipe["estimator"],
         "fixed": recipe["fixed"],
@@ -182,7 +192,9 @@ def figure(plan, name):
 
 def summary_table(plan, name):
     """Settings of one table."""
-    return _view(plan, plan.config.tables.get(name, View(f"{name}.table")), "summary_table")
+    return _view(
+        plan, plan.config.tables.get(name, View(f"{name}.table")), "summary_table"
+    )
 
 
 def _view(plan, view, rule):
@@ -202,4 +214,8 @@ def track(plan):
     """What the rule ``track`` is given."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or plan.config.tracking.uri
     code = code_version(SCRIPTS / "track.py")
-    return {"tracking_uri": uri, "register": plan.config.tracking.register, "code": code}
+    return {
+        "tracking_uri": uri,
+        "register": plan.config.tracking.register,
+        "code": code,
+    }

@@ -17,11 +17,16 @@ def placed_by_hand(entry, folder):
 
 
 def check_tables(plan):
-    """Read what tables will be made of, where it is here, and compare stored ones with entries."""
+    """Read what tables will be made of, where it is here, and compare stored ones with
+    entries.
+    """
     cache = Path(plan.config.data.cache)
     for dataset in plan.table_names:
         entry, source = plan.entry(dataset), settings.source(plan, dataset)
-        path, folders = cache / "tables" / f"{dataset}.npz", (cache / "raw", source["mirror"])
+        path, folders = (
+            cache / "tables" / f"{dataset}.npz",
+            (cache / "raw", source["mirror"]),
+        )
         try:
             if path.is_file():
                 with opened(path) as stored:
@@ -33,7 +38,9 @@ def check_tables(plan):
             here = [got for file in entry.sources if (got := _obtained(file, folders))]
             check_hashes(here)
             if entry.sources and len(here) == len(entry.sources):
-                load_table(source["name"], entry, cache_dir=folders[0], mirror=folders[1])
+                load_table(
+                    source["name"], entry, cache_dir=folders[0], mirror=folders[1]
+                )
         except DatasetError as error:
             remedy = "Correct the entry, or remove that file to make the table again"
             about = f"{path}: {error}. {remedy}" if path.is_file() else error

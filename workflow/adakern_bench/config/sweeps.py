@@ -36,7 +36,9 @@ def expand_sweep(methods, sweep):
     for method in methods:
         axes = sweep.get(method) or {}
         if not isinstance(axes, dict):
-            raise ConfigError(f"sweep.{method}={axes!r} names no parameter: sweep.{method}.C=[1,2]")
+            raise ConfigError(
+                f"sweep.{method}={axes!r} names no parameter: sweep.{method}.C=[1,2]"
+            )
         for point in product(*(expand_axis(*axis) for axis in axes.items())):
             params = {k: v for part, _ in point for k, v in part.items()}
             swept = {axis: value for axis, (_, value) in zip(axes, point, strict=True)}
@@ -51,7 +53,11 @@ def expand_datasets(datasets, protocol):
         axes["tuning"] = ["nested", "published"]
     axes = {axis: values for axis, values in axes.items() if values}
     points = [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
-    return {_label(name, swept): Variant(swept=swept) for name in datasets for swept in points}
+    return {
+        _label(name, swept): Variant(swept=swept)
+        for name in datasets
+        for swept in points
+    }
 
 
 def expand_axis(name, axis):

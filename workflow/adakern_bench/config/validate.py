@@ -14,7 +14,13 @@ from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.data.entry import check_entry, setting_problems
 from adakern_bench.paths import PUBLISHED, SPECIAL, results_of
-from adakern_bench.records.dotted import ALLOW_OUTSIDE, is_inside, is_own, outside_paths, targets
+from adakern_bench.records.dotted import (
+    ALLOW_OUTSIDE,
+    is_inside,
+    is_own,
+    outside_paths,
+    targets,
+)
 
 #: Modules of the report whose functions are figures and tables.
 VIEWS = ("contrast", "leaderboard", "sweep")
@@ -34,7 +40,9 @@ FOLDER = re.compile(r"[\w ,.=+~@()\[\]/-]+")
 
 
 def validate(plan, conf, typed):
-    """Raise ConfigError with every problem of a plan; what was `typed` may name any place."""
+    """Raise ConfigError with every problem of a plan; what was `typed` may name any
+    place.
+    """
     problems = [
         *(() if ALLOW_OUTSIDE in typed else _places(plan.config, typed)),
         *_names(plan),
@@ -76,9 +84,15 @@ def _places(config, typed):
 
 def _names(plan):
     config = plan.config
-    for setting, folder in (("results", config.results), ("data.cache", config.data.cache)):
+    for setting, folder in (
+        ("results", config.results),
+        ("data.cache", config.data.cache),
+    ):
         if folder and not FOLDER.fullmatch(folder):
-            yield f"{setting}={folder!r} is to name a folder: the characters of names, and /"
+            yield (
+                f"{setting}={folder!r} is to name a folder: the characters of names, "
+                "and /"
+            )
     views = [*plan.figures(), *plan.tables()]
     for name in [config.name, *plan.datasets, *plan.variants, *views]:
         if not NAME.fullmatch(name):
@@ -96,8 +110,9 @@ def _paths(config):
     given["dataset"] = {name: e["loader"] for name, e in whole["dataset"].items()}
     for where, value in outside_paths(given):
         yield (
-            f"{where}={value!r} is a path that leaves the project or leads among its code, has "
-            "files read that the data name, or pickles (memory); --allow-outside allows it"
+            f"{where}={value!r} is a path that leaves the project or leads among its "
+            "code, has files read that the data name, or pickles (memory); "
+            "--allow-outside allows it"
         )
 
 
@@ -106,9 +121,15 @@ def _ranges(config):
     for section in ("protocol", "search", "jobs", "data"):
         yield from setting_problems(section, getattr(config, section))
     if config.tracking.register and not config.tracking.models:
-        yield "tracking.register needs models to register: tracking.models=true keeps them"
+        yield (
+            "tracking.register needs models to register: tracking.models=true keeps "
+            "them"
+        )
     if re.search("[/:]", config.tracking.register or ""):
-        yield f"tracking.register={config.tracking.register!r}: MLflow's names hold no / and no :"
+        yield (
+            f"tracking.register={config.tracking.register!r}: MLflow's names hold no "
+            "/ and no :"
+        )
 
 
 def _entries(plan):
@@ -124,22 +145,28 @@ def _entries(plan):
             asked = getattr(plan.config.protocol, setting) == value
             if asked and getattr(entry, needed) is None:
                 what = needed.replace("_", " ")
-                yield f"dataset.{name}: protocol.{setting}={value} needs {what} in its entry"
+                yield (
+                    f"dataset.{name}: protocol.{setting}={value} needs {what} in its "
+                    "entry"
+                )
 
 
 def _selection(plan):
     config = plan.config
     if not plan.cells and not (config.special and plan.datasets):
         yield (
-            "nothing to do: no selected method is installed and treats the task of a selected data "
-            f"set (methods: {', '.join(plan.methods) or 'none'}; {len(plan.datasets)} data sets: "
-            f"{', '.join([*plan.datasets][:5]) or 'none'}{', ...' * (len(plan.datasets) > 5)})"
+            "nothing to do: no selected method is installed and treats the task of a "
+            f"selected data set (methods: {', '.join(plan.methods) or 'none'}; "
+            f"{len(plan.datasets)} data sets: "
+            f"{', '.join([*plan.datasets][:5]) or 'none'}"
+            f"{', ...' * (len(plan.datasets) > 5)})"
         )
     for dataset in plan.datasets:
         if config.special and plan.n_repeats(dataset) > 1:
             yield (
                 f"{', '.join(config.special)} shows one split, and {dataset} has "
-                f"{plan.n_repeats(dataset)}; set protocol.repeats=1 (and protocol.kind=holdout)"
+                f"{plan.n_repeats(dataset)}; set protocol.repeats=1 (and "
+                "protocol.kind=holdout)"
             )
     for dataset, method in plan.cells:
         n = plan.entry(dataset).n or 0
@@ -147,8 +174,9 @@ def _selection(plan):
         needed = 8e-6 * config.method[base_name(method)].n_gram_matrices * n**2
         if needed > config.jobs.memory_mb:
             yield (
-                f"{method} on {dataset} ({n} rows) needs about {needed:.0f} MB for its matrices of "
-                f"{n} x {n}, and a job has {config.jobs.memory_mb} MB (jobs.memory_mb). Raise "
+                f"{method} on {dataset} ({n} rows) needs about {needed:.0f} MB for its "
+                f"matrices of {n} x {n}, and a job has {config.jobs.memory_mb} MB "
+                "(jobs.memory_mb). Raise "
                 "that, leave the method out, or take smaller sets (suite.max_rows)"
             )
 
@@ -156,10 +184,20 @@ def _selection(plan):
 def _metric(plan):
     from adakern.evaluation import GREATER_IS_BETTER, METRICS
 
-    metric, tasks = plan.config.metric, sorted({plan.entry(name).task for name in plan.datasets})
-    known = [name for task in tasks for name in METRICS.get(task, ()) if name in GREATER_IS_BETTER]
+    metric, tasks = (
+        plan.config.metric,
+        sorted({plan.entry(name).task for name in plan.datasets}),
+    )
+    known = [
+        name
+        for task in tasks
+        for name in METRICS.get(task, ())
+        if name in GREATER_IS_BETTER
+    ]
     if metric not in known:
-        yield f"metric={metric} ranks no {' or '.join(tasks)}: one of {', '.join(known)}"
+        yield (
+            f"metric={metric} ranks no {' or '.join(tasks)}: one of {', '.join(known)}"
+        )
 
 
 def _published(plan):
@@ -171,28 +209,41 @@ def _published(plan):
     with open(path, newline="") as file:
         told = {row.get("dataset") for row in csv.DictReader(file)}
     shown = [d for d in plan.datasets if base_name(d) in told]
-    drawn = [d for d in shown if plan.entry(d).n_splits and not plan.uses_published_split(d)]
-    if any(re.match(r"[+~]*suite\.entry\.split", change) for change in plan.config.overrides):
+    drawn = [
+        d for d in shown if plan.entry(d).n_splits and not plan.uses_published_split(d)
+    ]
+    if any(
+        re.match(r"[+~]*suite\.entry\.split", change)
+        for change in plan.config.overrides
+    ):
         drawn = shown
     if drawn or not shown:
         why = "other splits than those of " if drawn else "none of "
         yield (
-            f"published={name!r} has the results of {why}the selected data sets, such as "
+            f"published={name!r} has the results of {why}the selected data sets, such "
+            "as "
             f"{(drawn or plan.datasets)[0]}; set protocol=published, or published=null"
         )
 
 
 def _references(config, conf):
-    """Names in free sections; ``settings`` may speak of data sets that are not selected."""
+    """Names in free sections; ``settings`` may speak of data sets that are not
+    selected.
+    """
     datasets = sorted({*available("dataset", conf), *config.dataset})
     methods = available("method", conf)
     named = [("sweep", method, list(config.method)) for method in config.sweep]
     for dataset, of_dataset in config.settings.items():
         named.append(("settings", dataset, datasets))
         if not isinstance(of_dataset or {}, dict):
-            yield f"settings.{dataset} maps a method to its parameters: dank: {{eta: 0.1}}"
+            yield (
+                f"settings.{dataset} maps a method to its parameters: dank: "
+                f"{{eta: 0.1}}"
+            )
             continue
-        named += [(f"settings.{dataset}", method, methods) for method in of_dataset or {}]
+        named += [
+            (f"settings.{dataset}", method, methods) for method in of_dataset or {}
+        ]
     if config.published:
         tables = [path.stem for path in PUBLISHED.glob("*.csv")]
         named.append((f"published (a table of {PUBLISHED})", config.published, tables))
@@ -213,7 +264,9 @@ def _functions(config):
         module, _, function = target.rpartition(".")
         allowed = [*special, *(f"adakern_bench.report.{view}" for view in VIEWS)]
         if module not in allowed and not is_own(module):
-            yield f"{setting}: there is no module {module!r}. {nearest(module, special)}"
+            yield (
+                f"{setting}: there is no module {module!r}. {nearest(module, special)}"
+            )
             continue
         known = [name for name in functions_of(module) if not name.startswith("_")]
         if function not in known:
@@ -221,7 +274,9 @@ def _functions(config):
 
 
 def _recipes(plan):
-    """Problems of the methods' recipes; those found in order are noted down, as looking is slow."""
+    """Problems of the methods' recipes; those found in order are noted down, as looking
+    is slow.
+    """
     notes = Path(plan.config.data.cache) / "recipes_in_order.json"
     in_order = set()
     with suppress(OSError, ValueError):

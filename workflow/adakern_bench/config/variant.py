@@ -1,7 +1,8 @@
 """An experiment with overrides that change what is compared is one of its own.
 
-It has a name, and with it a folder and a place in the tracker, that the experiment as written never
-writes to, and a title that says what was changed in place of its description.
+It has a name, and with it a folder and a place in the tracker, that the experiment as
+written never writes to, and a title that says what was changed in place of its
+description.
 """
 
 import hashlib
@@ -32,8 +33,8 @@ def as_variant(config, overrides):
         return replace(config, experiment=experiment, description=text)
     if (asked := _experiment(overrides) or config.name) != config.name:
         raise ConfigError(
-            f"experiment {asked} has name={config.name!r} and would write over the results of "
-            f"the experiment of that name; write name: {asked} into its file"
+            f"experiment {asked} has name={config.name!r} and would write over the "
+            f"results of the experiment of that name; write name: {asked} into its file"
         )
     if not listed:
         return config
@@ -59,4 +60,8 @@ def _slug(changes):
     """Changes as a folder's name; where that loses something, with their hash."""
     text = re.sub(r"[\[\]'\" ]", "", "~".join(changes))
     slug = re.sub(r"[^\w.,=+~-]", "_", text)[:LONGEST]
-    return slug if slug == text else f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+    return (
+        slug
+        if slug == text
+        else f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+    )

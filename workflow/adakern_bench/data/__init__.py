@@ -6,5 +6,12 @@ from adakern_bench.data.fingerprint import content_fingerprint
 from adakern_bench.data.suite import Suite
 from adakern_bench.data.table import Table
 
-__all__ = ["DatasetEntry", "DatasetError", "SourceFile", "Suite", "Table", "check_entry"]
+__all__ = [
+    "DatasetEntry",
+    "DatasetError",
+    "SourceFile",
+    "Suite",
+    "Table",
+    "check_entry",
+]
 __all__ += ["content_fingerprint", "load_table"]

@@ -23,7 +23,8 @@ def table_from_frames(name, entry, frames):
         widest = max(frames, key=lambda frame: frame.shape[1]).columns
         frames = [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
     frame = pd.concat(frames, ignore_index=True)
-    # What is known of rows is found by their index, whatever rows are left out or moved.
+    # What is known of rows is found by their index, whatever rows are left out or
+    # moved.
     is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
 
     def column(key):
@@ -43,7 +44,9 @@ def table_from_frames(name, entry, frames):
     for key, codes in entry.codes.items():
         categories = column(key)
         if new := set(frame[categories].dropna()) - set(codes):
-            raise DatasetError(f"{name}.codes: column {key!r} also holds {sorted(map(str, new))}.")
+            raise DatasetError(
+                f"{name}.codes: column {key!r} also holds {sorted(map(str, new))}."
+            )
         frame[categories] = frame[categories].map(codes)
     for key, weights in entry.fill.items():
         terms = [weight * frame[column(term)] for term, weight in weights.items()]
@@ -52,15 +55,22 @@ def table_from_frames(name, entry, frames):
         frame = frame.dropna(subset=features)
     categories = {}
     if is_mixed:  # as positions, which stand for no order
-        for feature in frame[features].select_dtypes(exclude=["number", "bool"]).columns:
+        for feature in (
+            frame[features].select_dtypes(exclude=["number", "bool"]).columns
+        ):
             codes, known = pd.factorize(frame[feature], sort=True)
             categories[feature] = known.tolist()
             frame[feature] = np.where(codes < 0, np.nan, codes)
     # A column of a file without names goes by its position.
     names = [f"x{c}" if isinstance(c, int) else str(c) for c in features]
-    facts = {key: {c: found[c] for c in names if found[c]} for key, found in described.items()}
+    facts = {
+        key: {c: found[c] for c in names if found[c]}
+        for key, found in described.items()
+    }
     table = Table(
-        _numbers(frame[features], name, ensure_all_finite="allow-nan" if is_mixed else True),
+        _numbers(
+            frame[features], name, ensure_all_finite="allow-nan" if is_mixed else True
+        ),
         _target_values(frame[target], entry, name),
         name,
         entry.task,
@@ -87,8 +97,9 @@ def table_from_loader(name, entry, seed):
         function = loader_function(target)
     except (ImportError, AttributeError, ValueError) as error:
         raise DatasetError(
-            f"{name}.loader: {target!r} cannot be used ({error}). Generators and embedded sets of "
-            "sklearn.datasets and adakern.datasets can, and functions load_..., make_... of the "
+            f"{name}.loader: {target!r} cannot be used ({error}). Generators and "
+            "embedded sets of sklearn.datasets and adakern.datasets can, and "
+            "functions load_..., make_... of the "
             "project's folder methods/ (_target_: methods.mine.load_mine)."
         ) from error
     for parameter, value in outside_paths(arguments):
@@ -104,7 +115,9 @@ def table_from_loader(name, entry, seed):
     X = _numbers(result["data"], name)
     y = _target_values(pd.Series(result["target"]), entry, name)
     names = result.get("feature_names", [f"x{i}" for i in range(X.shape[1])])
-    return Table(X, y, name, entry.task, [*map(str, names)], test_rows=result.get("test_rows"))
+    return Table(
+        X, y, name, entry.task, [*map(str, names)], test_rows=result.get("test_rows")
+    )
 
 
 def _times(values, name):
@@ -112,8 +125,9 @@ def _times(values, name):
     times, kind, *_ = read_column(values, ".", kind=None)
     if kind == "categorical" or times.isna().any():
         raise DatasetError(
-            f"{name}.time: {values.name!r} holds {values.iloc[0]!r}, and {int(times.isna().sum())} "
-            f"of {len(values)} rows have none; dates or numbers are needed in every row."
+            f"{name}.time: {values.name!r} holds {values.iloc[0]!r}, and "
+            f"{int(times.isna().sum())} of {len(values)} rows have none; dates or "
+            "numbers are needed in every row."
         )
     return times
 
@@ -123,24 +137,29 @@ def _numbers(columns, name, **allowed):
     from sklearn.utils import check_array  # half a second, for every plan
 
     try:
-        return check_array(columns, dtype=np.float64, order="C", input_name="table", **allowed)
+        return check_array(
+            columns, dtype=np.float64, order="C", input_name="table", **allowed
+        )
     except (TypeError, ValueError) as error:
         raise DatasetError(
-            f"{name}: {str(error).splitlines()[0]} Keep categories with format: table, give "
-            "them numbers with codes, or leave them out with drop; missing: drop-rows leaves "
-            "out rows with a missing value."
+            f"{name}: {str(error).splitlines()[0]} Keep categories with format: table, "
+            "give them numbers with codes, or leave them out with drop; missing: "
+            "drop-rows leaves out rows with a missing value."
         ) from error
 
 
 def _target_values(values, entry, name):
     if missing := values.isna().sum():
-        raise DatasetError(f"{name}: the target is missing in {missing} of {len(values)} rows.")
+        raise DatasetError(
+            f"{name}: the target is missing in {missing} of {len(values)} rows."
+        )
     if entry.task == "regression":
         return _numbers(values.to_frame(), name).ravel()
     many = values.dtype.kind == "f" and values.nunique() > max(2, len(values) // 2)
     if many and not (values == np.rint(values)).all():
         raise DatasetError(
-            f"{name}: the target takes {values.nunique()} different values in {len(values)} rows, "
+            f"{name}: the target takes {values.nunique()} different values in "
+            f"{len(values)} rows, "
             f"such as {values.iloc[0]:g}; did you mean task: regression?"
         )
     return _labels(values.to_numpy(), entry, name)
@@ -154,8 +173,9 @@ def _labels(y, entry, name):
     """Class labels as whole numbers where they are some, as words elsewhere."""
     if y.dtype.kind == "f" and (large := np.abs(y) >= LARGEST_WHOLE).any():
         raise DatasetError(
-            f"{name}: the class label {y[large][0]:g} is too large for a number that tells it from "
-            "its neighbours (2^53); is the target the right column? Write such labels as words."
+            f"{name}: the class label {y[large][0]:g} is too large for a number that "
+            "tells it from its neighbours (2^53); is the target the right column? "
+            "Write such labels as words."
         )
     whole = y.dtype.kind in "fiub" and np.array_equal(y, np.rint(y))
     if whole and (y <= np.iinfo(np.int64).max).all():

@@ -54,7 +54,11 @@ def setting_problems(where, settings):
         low, high = of_setting.metadata.get("range", (-math.inf, math.inf))
         for one in value if isinstance(value, list) else [value]:
             # Written so that NaN, which compares false with everything, is caught.
-            if "range" in of_setting.metadata and one is not None and not low <= one <= high:
+            if (
+                "range" in of_setting.metadata
+                and one is not None
+                and not low <= one <= high
+            ):
                 limit = f"at least {low}" if high == math.inf else f"{low} to {high}"
                 yield f"{name}={one} is out of range: it must be {limit}"
 
@@ -84,23 +88,26 @@ class SourceFile:
 class DatasetEntry:
     """Everything that is known about one data set, and how to read it.
 
-    `task` and either `files` or `loader` are needed. What is stated about the content (`n`, `d`,
-    `n_test`, `classes`, `fingerprint`) is checked whenever the table is made. Columns are named by
-    a position (0 is the first, -1 the last) or, where the file has column names, by name.
+    `task` and either `files` or `loader` are needed. What is stated about the content
+    (`n`, `d`, `n_test`, `classes`, `fingerprint`) is checked whenever the table is
+    made. Columns are named by a position (0 is the first, -1 the last) or, where the
+    file has column names, by name.
     """
 
     #: classification or regression.
     task: str = one_of("classification", "regression", default="")
     #: The files whose rows, one below the other, make the table.
     files: list[SourceFile] = field(default_factory=list)
-    #: Instead of files, a function that returns the data: ``_target_`` is its dotted name, the
-    #: other keys are its arguments, ``random_state`` is the seed. It returns ``(X, y)``, or a
-    #: mapping with ``data``, ``target`` and optionally ``feature_names`` and ``test_rows``.
+    #: Instead of files, a function that returns the data: ``_target_`` is its dotted
+    #: name, the other keys are its arguments, ``random_state`` is the seed. It returns
+    #: ``(X, y)``, or a mapping with ``data``, ``target`` and optionally
+    #: ``feature_names`` and ``test_rows``.
     loader: dict[str, Any] = field(default_factory=dict)
-    #: csv, table, whitespace, arff or libsvm; None takes it from the ending of the file name.
-    #: A "table" is one as people have it (separated values, Parquet, xlsx) and is read by
-    #: `adakern.datasets.read_table`: its categories become columns of 0 and 1 and its missing
-    #: values are filled when the training part is known, and rows without a target are left out.
+    #: csv, table, whitespace, arff or libsvm; None takes it from the ending of the file
+    #: name. A "table" is one as people have it (separated values, Parquet, xlsx) and is
+    #: read by `adakern.datasets.read_table`: its categories become columns of 0 and 1
+    #: and its missing values are filled when the training part is known, and rows
+    #: without a target are left out.
     format: str | None = optional(*FORMATS)
     #: Of a csv file "," unless given; of a table seen from the file.
     separator: str | None = None
@@ -175,7 +182,9 @@ class DatasetEntry:
 
     @property
     def n_published_splits(self):
-        """How many splits into training and test rows the data set comes with, None for none."""
+        """How many splits into training and test rows the data set comes with, None for
+        none.
+        """
         given = self.n_test or any(file.test for file in self.files)
         return self.n_splits or (1 if given else None)
 
@@ -185,7 +194,8 @@ def _source_file(file):
 
 
 def check_content(entry, content):
-    """Raise a DatasetError where the content of a table is not what the entry states."""
+    """Raise a DatasetError where the content of a table is not what the
+    entry states."""
     differ = []
     for key, found in content.items():
         stated = getattr(entry, key)
@@ -194,7 +204,9 @@ def check_content(entry, content):
         if stated and stated != found:
             differ.append(f"{key} is {found}, the entry says {stated}")
     if differ:
-        raise DatasetError("the table is not the one of its entry: " + "; ".join(differ))
+        raise DatasetError(
+            "the table is not the one of its entry: " + "; ".join(differ)
+        )
 
 
 def check_entry(name, entry):
@@ -214,9 +226,17 @@ Known: classification, regression.
 
 def _problems(entry):
     if bool(entry.splits or entry.split_seeds) != bool(entry.n_splits):
-        yield "n_splits", "a file of splits, or their seeds, and their number go together."
-    if entry.split_seeds and (seeds := len({*entry.split_seeds})) < (entry.n_splits or 0):
-        yield "split_seeds", f"{seeds} seeds are too few for n_splits: {entry.n_splits}."
+        yield (
+            "n_splits",
+            "a file of splits, or their seeds, and their number go together.",
+        )
+    if entry.split_seeds and (seeds := len({*entry.split_seeds})) < (
+        entry.n_splits or 0
+    ):
+        yield (
+            "split_seeds",
+            f"{seeds} seeds are too few for n_splits: {entry.n_splits}.",
+        )
     if entry.splits and entry.time is not None:
         yield "time", "published splits count the rows in the order of the file."
     if entry.splits and entry.missing == "drop-rows":
@@ -224,7 +244,10 @@ def _problems(entry):
     if bool(entry.files) == bool(entry.loader):
         yield "files", "an entry has either files or a loader, not both or none."
     if entry.format == "table" and len(entry.files) > 1:
-        yield ("files", "a table is one file: what its columns are is seen from all rows.")
+        yield (
+            "files",
+            "a table is one file: what its columns are is seen from all rows.",
+        )
     clip = entry.clip
     if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):
         yield ("clip", f"got {clip}; two percentiles 0 <= low < high <= 100 needed.")
@@ -237,7 +260,10 @@ def _problems(entry):
             yield where, f"got {path!r}; no control characters."
         elif Path(path).suffix.lower() not in ENDINGS:
             ends = ", ".join(ENDINGS[1:])
-            yield (where, f"got {path!r}; the name of data ends in none or one of {ends}.")
+            yield (
+                where,
+                f"got {path!r}; the name of data ends in none or one of {ends}.",
+            )
         addresses += [(f"files[{i}].urls", url) for url in file.urls]
     for key, address in addresses:
         if not address.startswith(("http://", "https://")):

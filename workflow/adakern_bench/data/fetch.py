@@ -14,7 +14,12 @@ from adakern._utils.files import atomic_path, write_json
 from adakern._utils.warn import warn_user
 from adakern.datasets.unpack import TableError
 from adakern_bench.data.assemble import table_from_frames, table_from_loader
-from adakern_bench.data.entry import DatasetError, SourceFile, check_content, check_entry
+from adakern_bench.data.entry import (
+    DatasetError,
+    SourceFile,
+    check_content,
+    check_entry,
+)
 from adakern_bench.data.parsers import parse
 from adakern_bench.data.splits import read_splits, row_lists, seeded_splits
 
@@ -38,7 +43,8 @@ class Obtained:
 
 
 def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
-    """The checked table of a data set, its files from the cache, the mirror or the network.
+    """The checked table of a data set, its files from the cache, the mirror or the
+    network.
 
     A fetched file enters the cache only after the whole table agreed with its entry.
     """
@@ -49,7 +55,9 @@ def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
         embedded = str(entry.loader["_target_"]).startswith("sklearn.datasets.load_")
         source = "embedded" if embedded else "generated"
         drawn_with = None if embedded else entry.loader.get("random_state", seed)
-        return _checked(table, entry, source=source, loader=dict(entry.loader), seed=drawn_with)
+        return _checked(
+            table, entry, source=source, loader=dict(entry.loader), seed=drawn_with
+        )
     mirror = mirror or os.environ.get(MIRROR_VARIABLE)
     places = _Places(Path(cache_dir), mirror and Path(mirror))
     while True:
@@ -68,8 +76,8 @@ def check_hashes(obtained):
     for got in obtained:
         if got.file.sha256 not in (None, got.sha256):
             raise DatasetError(
-                f"{got.place}: its SHA-256 is {got.sha256}, the entry says {got.file.sha256}; "
-                "the file or the entry is wrong"
+                f"{got.place}: its SHA-256 is {got.sha256}, the entry says "
+                f"{got.file.sha256}; the file or the entry is wrong"
             )
 
 
@@ -87,7 +95,10 @@ def _assemble(name, entry, obtained):
         data = bytes_of[entry.tuning_split.path]
         (table.tuning_rows,) = row_lists(data, entry.tuning_split, len(table.X))
     sources = "+".join(sorted({got.source for got in obtained}))
-    files = [{"path": got.file.path, "from": got.place, "sha256": got.sha256} for got in obtained]
+    files = [
+        {"path": got.file.path, "from": got.place, "sha256": got.sha256}
+        for got in obtained
+    ]
     return _checked(table, entry, source=sources, files=files)
 
 
@@ -111,7 +122,8 @@ def _record_of(path):
 
 @dataclass
 class _Places:
-    """Where the files of one data set may be, and which places did not serve, and why."""
+    """Where the files of one data set may be, and which places did not
+    serve, and why."""
 
     cache_dir: Path
     mirror: Path | None
@@ -152,11 +164,13 @@ class _Places:
                 try:
                     with atomic_path(target) as path:
                         path.write_bytes(got.data)
-                    write_json(_record_of(target), {"sha256": got.sha256, "url": got.place})
+                    write_json(
+                        _record_of(target), {"sha256": got.sha256, "url": got.place}
+                    )
                 except OSError as error:
                     raise DatasetError(
-                        f"the folder {self.cache_dir} cannot take {got.place}: {error}. Free "
-                        "some space there, or name another folder."
+                        f"the folder {self.cache_dir} cannot take {got.place}: "
+                        f"{error}. Free some space there, or name another folder."
                     ) from error
 
     def _from_cache(self, file):
@@ -182,15 +196,20 @@ class _Places:
         return None
 
     def _unavailable(self, name, file):
-        places = [folder / file.path for folder in filter(None, (self.cache_dir, self.mirror))]
-        tried = [f"{place} {self.failures.get(place, 'is not there')}" for place in places]
+        places = [
+            folder / file.path for folder in filter(None, (self.cache_dir, self.mirror))
+        ]
+        tried = [
+            f"{place} {self.failures.get(place, 'is not there')}" for place in places
+        ]
         tried += [f"{url}: {self.failures[url]}" for url in file.urls]
         return (
             f"data set {name}: the file {file.path} is unavailable. Tried:\n  "
             + "\n  ".join(tried)
-            + f"\nGet the file elsewhere and put it at {places[0]}, or set data.mirror (or "
-            f"{MIRROR_VARIABLE}) to a folder that holds {file.path}, or leave {name} out "
-            "of the experiment."
+            + f"\nGet the "
+            f"file elsewhere and put it at {places[0]}, or set data.mirror (or "
+            f"{MIRROR_VARIABLE}) to a folder that holds {file.path}, or leave {name} "
+            "out of the experiment."
         )
 
 
@@ -221,10 +240,13 @@ def _host(url):
 
 
 def _check_answer(hosts, response, **_):
-    """Refuse what is not there, and a redirect to a host that the entry does not name."""
+    """Refuse what is not there, and a redirect to a host that the entry
+    does not name."""
     if 400 <= response.status_code < 500:
         raise _Refused(f"the server answers with HTTP status {response.status_code}")
     if response.is_redirect:
         place = urljoin(response.url, response.headers["location"])
         if _host(place) not in hosts:
-            raise _Refused(f"it redirects to {place}, at a host that the entry does not name")
+            raise _Refused(
+                f"it redirects to {place}, at a host that the entry does not name"
+            )

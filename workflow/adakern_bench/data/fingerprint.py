@@ -40,8 +40,9 @@ def content_fingerprint(X, y, marks=()):
 def six_digits(values):
     """Numbers as integers: six significant digits times 1000, plus the exponent.
 
-    Rounded to ten digits and then to six, since 0.1234565 may sit exactly between two neighbours.
-    Below 1e-9 of its column's largest value a number is zero, as are rounding errors of zeros.
+    Rounded to ten digits and then to six, since 0.1234565 may sit exactly between two
+    neighbours. Below 1e-9 of its column's largest value a number is zero, as are
+    rounding errors of zeros.
     """
     values = np.asarray(values, dtype=np.float64)
     if not len(values):
@@ -49,7 +50,9 @@ def six_digits(values):
     largest = np.maximum(values.max(axis=0), -values.min(axis=0))
     tiny = np.maximum(1e-9 * largest, 10.0 ** (SMALLEST + 1))
     starts = range(0, len(values), BLOCK_ROWS)
-    return np.vstack([_six_digits_of_block(values[i : i + BLOCK_ROWS], tiny) for i in starts])
+    return np.vstack(
+        [_six_digits_of_block(values[i : i + BLOCK_ROWS], tiny) for i in starts]
+    )
 
 
 def _six_digits_of_block(values, tiny):

@@ -1,4 +1,6 @@
-"""The entry of a table of one's own, found by looking at the file, to be read and edited."""
+"""The entry of a table of one's own, found by looking at the file, to be read and
+edited.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Parsers: from the unpacked bytes of a data file, its entry and name to a frame of all columns."""
+"""Parsers: from the unpacked bytes of a data file, its entry and name to a frame of all
+columns.
+"""
 
 import io
 from pathlib import PurePosixPath
@@ -18,7 +20,8 @@ PACKED = (".gz", ".bz2", ".xz", ".zip")
 
 
 def parse(data, entry, file):
-    """All columns of one file, whose bytes may be packed; or an error with the way out."""
+    """All columns of one file, whose bytes may be packed; or an error with
+    the way out."""
     kind = format_of(entry, file)
     try:
         return PARSERS[kind](unpack(data, file.path, file.member), entry, file.path)
@@ -71,7 +74,9 @@ def _separated(data, entry, **settings):
     settings |= {"na_values": MISSING_WORDS, "keep_default_na": False}
     has_names = entry.header
     if has_names is None:
-        head = pd.read_csv(io.BytesIO(data), header=None, nrows=2, dtype=str, **settings)
+        head = pd.read_csv(
+            io.BytesIO(data), header=None, nrows=2, dtype=str, **settings
+        )
         is_number = head.isna() | head.apply(pd.to_numeric, errors="coerce").notna()
         has_names = is_number.any(axis=1).tolist() == [False, True]
     return pd.read_csv(io.BytesIO(data), header=0 if has_names else None, **settings)
@@ -85,7 +90,10 @@ def parse_arff(data, entry, name):
     frame = pd.DataFrame(arff.loadarff(io.StringIO(data.decode("utf-8", "replace")))[0])
     for column in frame.select_dtypes(object).columns:  # nominal: SciPy gives bytes
         frame[column] = frame[column].str.decode("utf-8").replace("?", np.nan)
-        if pd.to_numeric(frame[column], errors="coerce").count() == frame[column].count():
+        if (
+            pd.to_numeric(frame[column], errors="coerce").count()
+            == frame[column].count()
+        ):
             frame[column] = pd.to_numeric(frame[column])
     return frame
 

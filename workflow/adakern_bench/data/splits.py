@@ -14,14 +14,17 @@ def read_splits(data, entry, n):
     splits = read(data, entry.splits, n)
     if len(splits) != entry.n_splits:
         raise DatasetError(
-            f"{entry.splits.path} holds {len(splits)} splits, the entry says {entry.n_splits}."
+            f"{entry.splits.path} holds {len(splits)} splits, the entry says "
+            f"{entry.n_splits}."
         )
     return splits
 
 
 def seeded_splits(entry, n):
     """The test rows that `train_test_split` draws with each seed of an entry."""
-    from sklearn.model_selection import train_test_split  # half a second, for every plan
+    from sklearn.model_selection import (
+        train_test_split,
+    )  # half a second, for every plan
 
     rows = np.arange(n)
     tests = [
@@ -40,15 +43,16 @@ def row_lists(data, file, n):
         raise DatasetError(f"{file.path}: row numbers expected: {error}.") from None
     if len(lines) % 2 or not lines:
         raise DatasetError(
-            f"{file.path} has {len(lines)} lines; two a split are needed, training and test rows."
+            f"{file.path} has {len(lines)} lines; two a split are needed, training and "
+            "test rows."
         )
     tests = lines[1::2]
     for number, (train, test) in enumerate(zip(lines[::2], tests, strict=True)):
         rows, times = np.unique(np.concatenate([train, test]), return_counts=True)
         if not np.array_equal(rows, np.arange(n)) or times.max() > 1:
             raise DatasetError(
-                f"{file.path}: split {number} does not partition the {n} rows: each of 0 to "
-                f"{n - 1} must occur once in its two lines."
+                f"{file.path}: split {number} does not partition the {n} rows: each of "
+                f"0 to {n - 1} must occur once in its two lines."
             )
     return np.array([np.isin(np.arange(n), test) for test in tests])
 
@@ -61,9 +65,13 @@ def test_marks(data, file, n):
     except ValueError as error:
         raise DatasetError(f"{file.path}: marks 0 and 1 expected: {error}.") from None
     # A split of one part has equal marks.
-    if len(marks) != n or not np.isin(marks, (0, 1)).all() or not np.ptp(marks, axis=0).all():
+    if (
+        len(marks) != n
+        or not np.isin(marks, (0, 1)).all()
+        or not np.ptp(marks, axis=0).all()
+    ):
         raise DatasetError(
-            f"{file.path}: a line for each of the {n} rows is expected, and in each column "
-            f"both marks, 0 and 1; it has {len(marks)} lines."
+            f"{file.path}: a line for each of the {n} rows is expected, and in each "
+            f"column both marks, 0 and 1; it has {len(marks)} lines."
         )
     return marks.T.astype(bool)

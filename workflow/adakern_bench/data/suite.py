@@ -32,7 +32,10 @@ def suite_sets(suite, folder):
     """What is known of the sets of a suite: their rows in its CSV, selected or not."""
     with open(Path(folder) / suite.sets, newline="") as file:
         rows = list(csv.DictReader(file))
-    return {row.pop("set"): {key: _stated(key, v) for key, v in row.items() if v} for row in rows}
+    return {
+        row.pop("set"): {key: _stated(key, v) for key, v in row.items() if v}
+        for row in rows
+    }
 
 
 def _stated(key, value):

@@ -93,14 +93,18 @@ class Table:
             "n": len(self.X),
             "d": self.X.shape[1],
             "n_test": 0 if self.test_rows is None else len(self.test_rows),
-            "classes": {str(label): count for label, count in self.class_counts.items()},
+            "classes": {
+                str(label): count for label, count in self.class_counts.items()
+            },
             "fingerprint": self.fingerprint,
         }
 
     def save(self, path):
         """Write the table to one .npz file, whole or not at all."""
         content = {k: v for k, v in vars(self).items() if v is not None}
-        arrays: dict[str, Any] = {k: v for k, v in content.items() if isinstance(v, np.ndarray)}
+        arrays: dict[str, Any] = {
+            k: v for k, v in content.items() if isinstance(v, np.ndarray)
+        }
         described = json.dumps({k: v for k, v in content.items() if k not in arrays})
         with atomic_path(path) as partial, open(partial, "wb") as file:
             np.savez(file, **arrays, description=described)
@@ -122,4 +126,6 @@ def opened(path):
     except FileNotFoundError:
         raise
     except Exception as error:
-        raise DatasetError(f"{path} is not a whole table ({error}); remove it") from error
+        raise DatasetError(
+            f"{path} is not a whole table ({error}); remove it"
+        ) from error

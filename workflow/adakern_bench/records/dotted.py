@@ -1,4 +1,6 @@
-"""What a YAML file, maybe of somebody else, may name and no more; see `docs/security.md`."""
+"""What a YAML file, maybe of somebody else, may name and no more; see
+`docs/security.md`.
+"""
 
 import os
 import re
@@ -31,20 +33,22 @@ EMBEDDED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 #: Names of packages whose distribution has another: looking through all is slow.
 RENAMED = {"sklearn": "scikit-learn", "yaml": "PyYAML"}
 
-#: Variables of the environment that a configuration may read, by their beginnings, but for those
-#: that look like a password (SLURM_JWT lets its bearer submit jobs).
+#: Variables of the environment that a configuration may read, by their beginnings, but
+#: for those that look like a password (SLURM_JWT lets its bearer submit jobs).
 READABLE = ("ADAKERN_", "SLURM_")
 _SECRET = re.compile(r"JWT|TOKEN|KEY|SECRET|PASS", re.IGNORECASE)
 
-_PATH_NAME = re.compile(r"(^|[_.])(memory|cache|dir|directory|folder|home|path|file|filename)$")
+_PATH_NAME = re.compile(
+    r"(^|[_.])(memory|cache|dir|directory|folder|home|path|file|filename)$"
+)
 _NOT_PUBLIC = re.compile(r"(^|\.)(_|(conftest|tests|testing|setup)(\.|$))")
 
 
 def estimator_class(dotted):
     """The class that ``_target_`` names; ValueError where a configuration may not.
 
-    It is an estimator of a package that the project declares or of its folder ``methods``; nothing
-    else is imported.
+    It is an estimator of a package that the project declares or of its folder
+    ``methods``; nothing else is imported.
     """
     from sklearn.base import BaseEstimator
 
@@ -53,10 +57,14 @@ def estimator_class(dotted):
     top = module.partition(".")[0]
     if _NOT_PUBLIC.search(dotted):
         why = "it is private, or a test: name a public class"
-    elif not is_own(module) and canonicalize_name(distribution_of(top) or top) not in _declared():
+    elif (
+        not is_own(module)
+        and canonicalize_name(distribution_of(top) or top) not in _declared()
+    ):
         why = (
-            f"{top!r} is neither a package that pyproject.toml or workflow/pyproject.toml declares "
-            f"nor a module of the project's folder {OWN_METHODS}/ (a class of one's own: "
+            f"{top!r} is neither a package that pyproject.toml or "
+            "workflow/pyproject.toml declares nor a module of the project's folder "
+            f"{OWN_METHODS}/ (a class of one's own: "
             f"{OWN_METHODS}/mine.py, _target_: {OWN_METHODS}.mine.Mine)"
         )
     else:
@@ -138,7 +146,8 @@ def outside_paths(node, where=""):
             yield from outside_paths(value, f"{where}.{name}".strip("."))
     elif isinstance(node, str | Path):
         node = str(node)
-        # An address is no path, and leads elsewhere all the same (`machines` of LightGBM).
+        # An address is no path, and leads elsewhere all the same (`machines` of
+        # LightGBM).
         is_path = _PATH_NAME.search(f".{where}") or re.search(r"[/\\\0]|^\.\.$", node)
         # scikit-learn's vectorizers open the files that a table names, and joblib
         # unpickles what lies in its folder, wherever that is.
@@ -159,8 +168,8 @@ def use_own_resolvers(**own):
 def _variable(name, default=None):
     if not str(name).startswith(READABLE) or _SECRET.search(name):
         raise ValueError(
-            f"a configuration may read {'* and '.join(READABLE)}* of the environment, but no "
-            f"passwords, and not {name}; write the value itself"
+            f"a configuration may read {'* and '.join(READABLE)}* of the environment, "
+            f"but no passwords, and not {name}; write the value itself"
         )
     if default is None and name not in os.environ:
         raise ValueError(f"the variable {name} is not set")
@@ -168,7 +177,8 @@ def _variable(name, default=None):
 
 
 def instantiate(node):
-    """Build what a ``_target_`` mapping describes, nested ones first; Hydra would start slowly.
+    """Build what a ``_target_`` mapping describes, nested ones first; Hydra would start
+    slowly.
 
     >>> from adakern_bench.records.dotted import instantiate
     >>> instantiate({"_target_": "sklearn.svm.SVC", "C": 2.0})
@@ -193,4 +203,8 @@ def targets(node):
     if isinstance(node, dict):
         here = [node["_target_"]] if "_target_" in node else []
         return here + [target for value in node.values() for target in targets(value)]
-    return [target for item in node for target in targets(item)] if isinstance(node, list) else []
+    return (
+        [target for item in node for target in targets(item)]
+        if isinstance(node, list)
+        else []
+    )

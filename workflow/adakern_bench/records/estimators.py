@@ -29,13 +29,15 @@ DISTRIBUTIONS = {
 def make_estimator(recipe, params=None, *, seed=None, threads=1):
     """The estimator of a recipe, with `params` set over its fixed ones.
 
-    A number in units of another parameter is ``{relative_to: C, power: 2, value: 0.1}``.
-    ValueError where `params`, which are read from a file of results, hold a path or memory.
+    A number in units of another parameter is ``{relative_to: C, power: 2, value:
+    0.1}``. ValueError where `params`, which are read from a file of results, hold a
+    path or memory.
     """
     for name, value in outside_paths(params or {}):
         raise ValueError(
-            f"{name}={value!r} was not found by a search of this configuration: it names a path "
-            "or memory. Delete the folders search and records of these results and run again."
+            f"{name}={value!r} was not found by a search of this configuration: it "
+            "names a path or memory. Delete the folders search and records of these "
+            "results and run again."
         )
     relative = {k: v for k, v in recipe.items() if is_relative(v)}
     nested = {k: v for k, v in recipe.items() if "__" in k and k not in relative}
@@ -45,7 +47,9 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1):
     known = estimator.get_params()
     open_params = {"random_state": seed, "n_jobs": threads}
     defaults = {k: v for k, v in open_params.items() if k in known and k not in recipe}
-    unseeded = (k for k, v in known.items() if k.endswith("__random_state") and v is None)
+    unseeded = (
+        k for k, v in known.items() if k.endswith("__random_state") and v is None
+    )
     estimator.set_params(**dict.fromkeys(unseeded, seed) | defaults | (params or {}))
     known = estimator.get_params()
     absolute = {k: _in_units(v["value"], v, known) for k, v in relative.items()}
@@ -65,7 +69,9 @@ def _in_units(value, unit, params):
 
 
 def expand_grid(grid, fixed, step=1):
-    """Values of each grid axis, a list or one of ``DISTRIBUTIONS``, relative ones made absolute."""
+    """Values of each grid axis, a list or one of ``DISTRIBUTIONS``, relative ones made
+    absolute.
+    """
     expanded = {}
     for name, axis in grid.items():
         if is_distribution(axis):

@@ -15,7 +15,9 @@ from adakern_bench.report.wording import printable
 
 @contextmanager
 def job(snakemake):
-    """The block of a rule's script; its output goes to the log, an error to the terminal too."""
+    """The block of a rule's script; its output goes to the log, an error to the
+    terminal too.
+    """
     _end_with_snakemake()
     rank_by(snakemake.params.get("settings", {}).get("metric"))
     terminal = os.dup(2)
@@ -41,7 +43,9 @@ def _explain(error, snakemake):
 
 
 def _end_with_snakemake():
-    """End this process when the outermost Snakemake above is gone; the inner one would go on."""
+    """End this process when the outermost Snakemake above is gone; the inner one would
+    go on.
+    """
 
     def end_after(process):
         process.wait()

@@ -20,7 +20,9 @@ PACKAGES = (
 
 @cache
 def package_versions():
-    """Name -> version, of Python and the packages that compute, where they are installed."""
+    """Name -> version, of Python and the packages that compute, where they are
+    installed.
+    """
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -59,7 +61,9 @@ def commit():
 def git(*arguments):
     """Output of a git command; None where it fails or there is no git."""
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, check=False
+        )
     except FileNotFoundError:
         return None
     return None if done.returncode else done.stdout.rstrip("\n")

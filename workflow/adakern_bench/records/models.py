@@ -1,4 +1,6 @@
-"""Fitted models as MLflow keeps them: skops format, with a signature. Importing takes seconds."""
+"""Fitted models as MLflow keeps them: skops format, with a signature. Importing takes
+seconds.
+"""
 
 from importlib.metadata import version
 
@@ -19,7 +21,8 @@ PACKAGES = ("adakern", "numpy", "scipy", "scikit-learn", "skops", "pandas")
 
 
 def save_model(estimator, data, table, rows, folder):
-    """Write a pipeline that ``mlflow.sklearn.load_model`` and ``mlflow.pyfunc`` read."""
+    """Write a pipeline that ``mlflow.sklearn.load_model`` and
+    ``mlflow.pyfunc`` read."""
     example = table.as_written(rows)
     pipeline = table_model(estimator, data, table)
     prediction = infer_signature(model_output=pipeline.predict(example)).outputs
@@ -41,7 +44,9 @@ def save_model(estimator, data, table, rows, folder):
 
 
 def table_model(estimator, data, table):
-    """The fitted pipeline: columns by name, preparation, estimator in the target's units."""
+    """The fitted pipeline: columns by name, preparation, estimator in the target's
+    units.
+    """
     if data.centre != 0.0 or data.spread != 1.0:
         frozen = FrozenEstimator(estimator)
         scaled = TransformedTargetRegressor(frozen, transformer=StandardScaler())

@@ -43,9 +43,19 @@ class Prepared:
 
 
 def prepare(
-    table, train, test, *, scale="unit", scale_fit="train", scale_target="none", clip=(), raw=False
+    table,
+    train,
+    test,
+    *,
+    scale="unit",
+    scale_fit="train",
+    scale_target="none",
+    clip=(),
+    raw=False,
 ):
-    """Encode, clip and scale on statistics of the training part; `raw` keeps mixed columns."""
+    """Encode, clip and scale on statistics of the training part; `raw` keeps mixed
+    columns.
+    """
     y_train, y_test = table.y[train], table.y[test]
     if raw and table.is_mixed:
         X = table.frame()
@@ -58,7 +68,9 @@ def prepare(
         X = steps[-1].transform(frame)
     if clip:
         low, high = np.percentile(X[reference], clip, axis=0)
-        steps.append(FunctionTransformer(np.clip, kw_args={"a_min": low, "a_max": high}))
+        steps.append(
+            FunctionTransformer(np.clip, kw_args={"a_min": low, "a_max": high})
+        )
         X = steps[-1].transform(X)
     if scale != "none":
         steps.append(SCALERS[scale]().fit(X[reference]))

@@ -1,9 +1,9 @@
 """The fits of a job: each in a process of its own, over all attempts of the job.
 
-A fit can loop inside compiled code, crash, or be killed for memory. In a child process each of
-these is an outcome that can be written down, and the peak memory is that of this fit alone. The job
-itself may be lost too: its journal keeps what is finished, and what took the job down twice becomes
-an outcome with the reason.
+A fit can loop inside compiled code, crash, or be killed for memory. In a child process
+each of these is an outcome that can be written down, and the peak memory is that of
+this fit alone. The job itself may be lost too: its journal keeps what is finished, and
+what took the job down twice becomes an outcome with the reason.
 """
 
 import ctypes
@@ -44,8 +44,9 @@ class Outcome:
 def run_each(tasks, *, time_limit, attempt, journal, ends=math.inf):
     """Repeat -> :class:`Outcome` of its task, a callable whose value JSON can hold.
 
-    A first attempt starts a new journal; a later one, with more memory, tries again the fits whose
-    process was killed. After the moment `ends` (in seconds since 1970) no fit is at work.
+    A first attempt starts a new journal; a later one, with more memory, tries again the
+    fits whose process was killed. After the moment `ends` (in seconds since 1970) no
+    fit is at work.
     """
     journal = Path(journal)
     journal.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +95,9 @@ def _read(journal):
         else:
             outcomes[entry["repeat"]] = Outcome(**entry["outcome"])
     killed = f"{KILLED}SIGKILL"
-    outcomes = {r: o for r, o in outcomes.items() if not (o.reason or "").startswith(killed)}
+    outcomes = {
+        r: o for r, o in outcomes.items() if not (o.reason or "").startswith(killed)
+    }
     return outcomes, begun
 
 
@@ -119,11 +122,12 @@ def _how_it_ended(job):
 
 
 def isolated(function, *args, time_limit):
-    """The :class:`Outcome` of ``function(*args)`` in a child process; killed once, it is retried.
+    """The :class:`Outcome` of ``function(*args)`` in a child process; killed once, it
+    is retried.
 
-    Where the caller has used OpenMP (scikit-learn, PyTorch), the function must keep to one thread,
-    since OpenMP's pool does not survive a fork. The peak memory is the growth over the child's
-    start.
+    Where the caller has used OpenMP (scikit-learn, PyTorch), the function must keep to
+    one thread, since OpenMP's pool does not survive a fork. The peak memory is the
+    growth over the child's start.
     """
     started_at, start = time.time(), time.perf_counter()
     for _ in range(2):
@@ -138,7 +142,9 @@ def _run(function, args, time_limit):
     """(Outcome, how a child ended that did not say so itself)."""
     # A fork shares what is already imported, which saves the second that a new
     # interpreter takes to import scikit-learn; only Linux forks reliably.
-    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    context: Any = multiprocessing.get_context(
+        "fork" if sys.platform == "linux" else "spawn"
+    )
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_call, args=(sender, function, args))
     child.start()

@@ -15,11 +15,22 @@ _OWN = ("extra", "machine", "preparation", "protocol", "search", "sweep")
 _PREFIXES = {"params": "param_", "best_params": "best_", "versions": "version_"}
 _PREFIXES |= {name: f"{name}_" for name in _OWN}
 _KEY = ["dataset", "method", "repeat"]
-_NEEDED = {*_KEY, "experiment", "task", "status", "machine", "preparation", "protocol", "search"}
+_NEEDED = {
+    *_KEY,
+    "experiment",
+    "task",
+    "status",
+    "machine",
+    "preparation",
+    "protocol",
+    "search",
+}
 
 
 def find_records(results):
-    """Record files of one experiment's folder, sorted; of solves held twice the newer file."""
+    """Record files of one experiment's folder, sorted; of solves held twice the newer
+    file.
+    """
     found, taken = [], set()
     files = Path(results).glob("records/*/*/*.json")
     for path in sorted(files, key=lambda p: p.stat().st_mtime, reverse=True):
@@ -31,7 +42,9 @@ def find_records(results):
 
 
 def read_records(paths):
-    """All records of the files, sorted; one "ok" without a finite main score is a failure."""
+    """All records of the files, sorted; one "ok" without a finite main score is a
+    failure.
+    """
     records, data = [], {}
     for path in map(Path, paths):
         for record in read_file(path):
@@ -42,8 +55,8 @@ def read_records(paths):
     experiments = sorted({record["experiment"] for record in records})
     if len(experiments) > 1:
         raise ValueError(
-            f"The records are of several experiments, {', '.join(experiments)}; compare one "
-            "at a time."
+            f"The records are of several experiments, {', '.join(experiments)}; "
+            "compare one at a time."
         )
     return sorted(records, key=lambda record: [record[name] for name in _KEY])
 
@@ -90,7 +103,11 @@ def _checked(record):
     value = record["metrics"]["test"].get(metric)
     if value is not None and np.isfinite(value):
         return record
-    told = f"the method gives no {metric}" if value is None else f"the test {metric} is {value}"
+    told = (
+        f"the method gives no {metric}"
+        if value is None
+        else f"the test {metric} is {value}"
+    )
     return record | {"status": "failed", "reason": told}
 
 
@@ -123,7 +140,9 @@ def _uniform(column):
     kinds = {type(value) for value in values} - {type(None)}
     if not kinds <= {bool} and not kinds <= {int, float}:
         kept = (type(None), str)
-        values = [v if isinstance(v, kept) else json.dumps(v, sort_keys=True) for v in values]
+        values = [
+            v if isinstance(v, kept) else json.dumps(v, sort_keys=True) for v in values
+        ]
         return pd.Series(values, column.index, dtype="object")
     kind = "float64" if float in kinds else "Int64" if int in kinds else "boolean"
     return pd.Series(values, column.index, dtype=kind if kinds else "object")

@@ -28,7 +28,9 @@ def by_repeat(paths):
 def search_grid(prepared, task, params, handed_over, seed, cv=None):
     """Best parameters of one repeat, and the table of the cross-validation."""
     fixed = {k: v for k, v in handed_over.items() if k not in params["fixed"]}
-    estimator = make_estimator(params["estimator"], fixed, seed=seed, threads=params["threads"])
+    estimator = make_estimator(
+        params["estimator"], fixed, seed=seed, threads=params["threads"]
+    )
     grid = expand_grid(params["grid"], estimator.get_params(), params["step"])
     X, y = _some_rows(prepared, task, params["max_rows"], seed)
     if cv is None:
@@ -47,7 +49,8 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
     columns = ("params", "mean_test_score", "std_test_score")
     points = zip(*(search.cv_results_[column] for column in columns), strict=True)
     rows = [
-        point | {"mean_score": float(mean), "std_score": float(std)} for point, mean, std in points
+        point | {"mean_score": float(mean), "std_score": float(std)}
+        for point, mean, std in points
     ]
     return fixed | search.best_params_, rows
 
@@ -58,7 +61,9 @@ def _some_rows(prepared, task, most, seed):
     if most is None or len(y) <= most:
         return X, y
     strata = _strata(y, task)
-    return resample(X, y, replace=False, n_samples=most, stratify=strata, random_state=seed)
+    return resample(
+        X, y, replace=False, n_samples=most, stratify=strata, random_state=seed
+    )
 
 
 def _strata(y, task):
@@ -88,7 +93,9 @@ def search_repeat(table_path, split_path, params, handed_over, repeat):
 
 
 def _published_tuning(table, preparation):
-    """The protocol of 2014: all rows, and one fold that fits on one half and tests on the other."""
+    """The protocol of 2014: all rows, and one fold that fits on one half and tests on
+    the other.
+    """
     fit, validation = np.flatnonzero(~table.tuning_rows), table.tuning_rows.nonzero()[0]
     prepared = prepare(table, fit, validation, **preparation)
     prepared.X_train = np.vstack([prepared.X_train, prepared.X_test])

@@ -14,7 +14,11 @@ from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain
 from adakern.evaluation import OPTIONAL_METRICS, RECORDED, quantile_crps, score
-from adakern.evaluation.metrics import area_under_curve, interval_scores, probability_scores
+from adakern.evaluation.metrics import (
+    area_under_curve,
+    interval_scores,
+    probability_scores,
+)
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.machine import commit, machine, package_versions
@@ -54,20 +58,29 @@ def record_of(settings, repeat, found, outcome):
 
 
 #: What a record holds where a run did not get far enough to say.
-EMPTY = dict.fromkeys((*RECORDED, "params", "converged", "n_train", "n_test", "n_features"))
+EMPTY = dict.fromkeys(
+    (*RECORDED, "params", "converged", "n_train", "n_test", "n_features")
+)
 EMPTY |= dict.fromkeys(("data_fingerprint", "data_sha256"))
 EMPTY |= {"metrics": {"train": {}, "test": {}}, "warnings": [], "extra": {}}
 
 
 def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
-    """Fit one estimator on one split and measure it; the model is saved in `keep`, if named."""
+    """Fit one estimator on one split and measure it; the model is saved in `keep`, if
+    named.
+    """
     table = Table.load(table_path)
     train, test = load_split(split_path, repeat)
     free = {k: v for k, v in best_params.items() if k not in params["fixed"]}
     seed = params["seed"] + repeat
-    estimator = make_estimator(params["estimator"], free, seed=seed, threads=params["threads"])
+    estimator = make_estimator(
+        params["estimator"], free, seed=seed, threads=params["threads"]
+    )
     data = prepare(table, train, test, **params["preparation"])
-    with threadpool_limits(params["threads"]), warnings.catch_warnings(record=True) as w:
+    with (
+        threadpool_limits(params["threads"]),
+        warnings.catch_warnings(record=True) as w,
+    ):
         warnings.simplefilter("always")
         start = time.perf_counter()
         estimator.fit(data.X_train, data.y_fit)
@@ -93,7 +106,9 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         "predictions_per_second": len(test) / max(predicted - fitted, 1e-9),
         "model_bytes": size,
         "converged": not any(issubclass(x.category, ConvergenceWarning) for x in w),
-        "warnings": sorted({f"{x.category.__name__}: {x.message}".replace(here, "") for x in w}),
+        "warnings": sorted(
+            {f"{x.category.__name__}: {x.message}".replace(here, "") for x in w}
+        ),
         "n_train": len(train),
         "n_test": len(test),
         "n_features": table.X.shape[1],
@@ -130,7 +145,11 @@ def _beyond_predictions(estimator, data):
     if hasattr(estimator, "predict_proba"):
         found = probability_scores(y, estimator.predict_proba(X), estimator.classes_)
     elif hasattr(estimator, "decision_function"):
-        found = {"auc": area_under_curve(y, estimator.decision_function(X), estimator.classes_)}
+        found = {
+            "auc": area_under_curve(
+                y, estimator.decision_function(X), estimator.classes_
+            )
+        }
     elif hasattr(estimator, "predict_interval"):
         low, high = np.asarray(estimator.predict_interval(X, COVERAGE)).T
         found = interval_scores(y, data.restore(low), data.restore(high), COVERAGE)
@@ -163,7 +182,9 @@ def fitted_facts(estimator):
 
 
 def _total(value, combine):
-    """One number out of a scalar or of one value for each binary model; None for no number."""
+    """One number out of a scalar or of one value for each binary model; None for no
+    number.
+    """
     values = np.ravel(value)
     if not values.size or not np.issubdtype(values.dtype, np.number):
         return None

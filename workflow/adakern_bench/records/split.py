@@ -27,9 +27,20 @@ def make_splits(
     else:
         splitter = _splitter(table, kind, repeats, test_size, n_splits, stratify, seed)
         target = table.y if table.task == "classification" else None
-        splits = splitter.split(table.X, target, table.groups if kind == "group-holdout" else None)
+        splits = splitter.split(
+            table.X, target, table.groups if kind == "group-holdout" else None
+        )
     splits = [
-        _drawn(table, kind, train, test, train_rows, test_rows, [seed, repeat], max_train_rows)
+        _drawn(
+            table,
+            kind,
+            train,
+            test,
+            train_rows,
+            test_rows,
+            [seed, repeat],
+            max_train_rows,
+        )
         for repeat, (train, test) in enumerate(splits)
     ]
     for repeat, (train, _) in enumerate(splits):
@@ -49,7 +60,9 @@ def _drawn(table, kind, train, test, train_rows, test_rows, seed, max_train_rows
             f"data set {table.name} has {len(train)} training rows in this protocol, "
             f"and protocol.train_rows asks for {train_rows}; ask for fewer"
         )
-    train = np.random.default_rng(seed).permutation(np.sort(train))[: train_rows or max_train_rows]
+    train = np.random.default_rng(seed).permutation(np.sort(train))[
+        : train_rows or max_train_rows
+    ]
     test = np.random.default_rng(seed).permutation(np.sort(test))[:test_rows]
     return np.sort(train) if kind == "time" else train, np.sort(test)
 
@@ -68,9 +81,13 @@ def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
     if stratified:
         _check_class_sizes(table, n_splits if kind == "kfold" else 2)
     if kind == "kfold":
-        splitter = splitters.RepeatedStratifiedKFold if stratified else splitters.RepeatedKFold
+        splitter = (
+            splitters.RepeatedStratifiedKFold if stratified else splitters.RepeatedKFold
+        )
         return splitter(n_splits=n_splits, n_repeats=repeats, random_state=seed)
-    shuffled = splitters.StratifiedShuffleSplit if stratified else splitters.ShuffleSplit
+    shuffled = (
+        splitters.StratifiedShuffleSplit if stratified else splitters.ShuffleSplit
+    )
     splitter = splitters.GroupShuffleSplit if kind == "group-holdout" else shuffled
     return splitter(n_splits=repeats, test_size=test_size, random_state=seed)
 
@@ -89,7 +106,9 @@ def folds(task, n_splits, seed):
     """The cross-validation that the search uses inside a training part."""
     stratified = task == "classification"
     if n_splits == 1:
-        splitter = splitters.StratifiedShuffleSplit if stratified else splitters.ShuffleSplit
+        splitter = (
+            splitters.StratifiedShuffleSplit if stratified else splitters.ShuffleSplit
+        )
         return splitter(n_splits=1, test_size=0.2, random_state=seed)
     splitter = splitters.StratifiedKFold if stratified else splitters.KFold
     return splitter(n_splits=n_splits, shuffle=True, random_state=seed)

@@ -5,7 +5,13 @@ from pathlib import Path
 import pandas as pd
 
 from adakern._utils.files import atomic_path
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, METRICS, OPTIONAL_METRICS, RECORDED
+from adakern.evaluation import (
+    GREATER_IS_BETTER,
+    MAIN_METRIC,
+    METRICS,
+    OPTIONAL_METRICS,
+    RECORDED,
+)
 from adakern.evaluation.ranking import rank_methods, wins
 from adakern.evaluation.significance import compare_methods
 from adakern_bench.records.process import OVER
@@ -28,7 +34,11 @@ def compare(records, out, published=None):
     beside = beside_measured(summary, load_published(published) if published else None)
     with atomic_path(Path(out) / "records.parquet") as path:
         frame.to_parquet(path, index=False, compression="zstd")
-    tables = {"summary": summary, "ttest": compare_pairs(compared), "ranks": rank(compared)}
+    tables = {
+        "summary": summary,
+        "ttest": compare_pairs(compared),
+        "ranks": rank(compared),
+    }
     for name, table in (tables | {"published": beside}).items():
         with atomic_path(Path(out) / f"{name}.csv") as path:
             table.to_csv(path, index=False)
@@ -54,13 +64,20 @@ def summarise(frame):
 
 
 def _summarise_task(task, runs):
-    places = {f"{split}_{m}": (split, m) for split in ("test", "train") for m in METRICS[task]}
+    places = {
+        f"{split}_{m}": (split, m) for split in ("test", "train") for m in METRICS[task]
+    }
     places |= {quantity: ("", quantity) for quantity in RECORDED}
     cell = [runs["dataset"], runs["method"]]
-    values = runs.reindex(columns=list(places)).astype(float).where(runs["status"] == "ok")
+    values = (
+        runs.reindex(columns=list(places)).astype(float).where(runs["status"] == "ok")
+    )
     groups = values.groupby(cell)
     stacked = {"mean": groups.mean(), "std": groups.std(), "n": groups.count()}
-    stacked = {name: table.rename_axis(columns="place").stack() for name, table in stacked.items()}
+    stacked = {
+        name: table.rename_axis(columns="place").stack()
+        for name, table in stacked.items()
+    }
     table = pd.concat(stacked, axis=1).reset_index()
     table["split"], table["metric"] = zip(*table["place"].map(places), strict=True)
     for how in ("failed", "timeout"):
@@ -107,13 +124,20 @@ def rank(frame):
 def _rank_task(task, runs):
     scores, metric = by_dataset(runs), MAIN_METRIC[task]
     finished = runs[runs["status"] == "ok"].groupby("method")["dataset"].nunique()
-    seldom = scores.columns[finished.reindex(scores.columns, fill_value=0) < len(scores) / 2]
+    seldom = scores.columns[
+        finished.reindex(scores.columns, fill_value=0) < len(scores) / 2
+    ]
     ranked = scores.drop(columns=seldom)
     greater = {"greater_is_better": GREATER_IS_BETTER[metric]}
     ranking = rank_methods(ranked, **greater)
     won = wins(ranked, **greater) if ranked.size else 0.0
-    notes = [f"results on fewer than half of the data sets, not ranked: {name}" for name in seldom]
-    table = pd.DataFrame({"average_rank": ranking.average_ranks, "wins": won}, ranked.columns)
+    notes = [
+        f"results on fewer than half of the data sets, not ranked: {name}"
+        for name in seldom
+    ]
+    table = pd.DataFrame(
+        {"average_rank": ranking.average_ranks, "wins": won}, ranked.columns
+    )
     table = table.reindex(scores.columns).fillna({"wins": 0.0}).reset_index()
     table.insert(0, "task", task)
     table.insert(1, "metric", metric)

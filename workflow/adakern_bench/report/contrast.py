@@ -13,7 +13,11 @@ import pandas as pd
 
 from adakern.evaluation import FEWEST, GREATER_IS_BETTER, MAIN_METRIC
 from adakern.evaluation.ranking import are_tied
-from adakern.evaluation.significance import SetComparison, compare_over_sets, holm_correction
+from adakern.evaluation.significance import (
+    SetComparison,
+    compare_over_sets,
+    holm_correction,
+)
 from adakern_bench.report.leaderboard import by_dataset, cell_means
 from adakern_bench.report.wording import natural
 
@@ -39,10 +43,14 @@ def contrast(records, parameter, reference):
     reference = {str(value): value for value in values}.get(str(reference), reference)
     if reference not in values:
         raise ValueError(
-            f"{reference!r} is no value of {parameter!r}; use one of {', '.join(map(str, values))}"
+            f"{reference!r} is no value of {parameter!r}; use one of "
+            f"{', '.join(map(str, values))}"
         )
     records = records.dropna(subset=axis)
-    tables = [_contrast(runs, parameter, reference, values) for _, runs in records.groupby("task")]
+    tables = [
+        _contrast(runs, parameter, reference, values)
+        for _, runs in records.groupby("task")
+    ]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -50,7 +58,10 @@ def _contrast(runs, parameter, reference, values):
     """The rows of one task."""
     (task,) = runs["task"].unique()
     axis, metric, rows = f"sweep_{parameter}", MAIN_METRIC[task], []
-    point = ["base_method", *(name for name in runs if name[:6] == "sweep_" and name != axis)]
+    point = [
+        "base_method",
+        *(name for name in runs if name[:6] == "sweep_" and name != axis),
+    ]
     scores = cell_means(runs, [*point, "base_dataset", axis], metric).unstack(axis)
     for where, found in scores.groupby(level=point, sort=False, dropna=False):
         head = {"task": task} | dict(zip(point, where, strict=True))
@@ -60,7 +71,9 @@ def _contrast(runs, parameter, reference, values):
                 rows.append(head | {parameter: value} | compared)
     if not rows:  # nothing but the reference
         return pd.DataFrame(columns=["task", "method", parameter])
-    table = pd.DataFrame(rows).rename(columns={"base_method": "method", "pvalue": "p_value"})
+    table = pd.DataFrame(rows).rename(
+        columns={"base_method": "method", "pvalue": "p_value"}
+    )
     table = table.rename(columns=lambda name: name.removeprefix("sweep_"))
     del table["difference"]  # of relative errors in regression, of accuracies else
     return table.assign(holm_p_value=holm_correction(table["p_value"]))
@@ -69,8 +82,14 @@ def _contrast(runs, parameter, reference, values):
 def check_swept(records, name):
     """Say what is swept where a parameter is not."""
     if f"sweep_{name}" not in records:
-        names = [column.removeprefix("sweep_") for column in records if column[:6] == "sweep_"]
-        hint = "; run the experiment with protocol.tuning=both" if name == "tuning" else ""
+        names = [
+            column.removeprefix("sweep_")
+            for column in records
+            if column[:6] == "sweep_"
+        ]
+        hint = (
+            "; run the experiment with protocol.tuning=both" if name == "tuning" else ""
+        )
         raise ValueError(
             f"nothing is swept over {name!r}; the records have "
             f"{', '.join(names) or 'no sweep'}{hint}"
@@ -87,18 +106,26 @@ def _compared(scores, of_reference, metric):
 
 
 def over_sets(ours, theirs, metric):
-    """One method against another, each data set a pair; errors by relative differences."""
+    """One method against another, each data set a pair; errors by relative
+    differences."""
     pairs = pd.DataFrame({"ours": ours, "theirs": theirs}).dropna()
-    gain = (pairs["ours"] - pairs["theirs"]).mask(are_tied(pairs["ours"], pairs["theirs"]), 0.0)
+    gain = (pairs["ours"] - pairs["theirs"]).mask(
+        are_tied(pairs["ours"], pairs["theirs"]), 0.0
+    )
     if not GREATER_IS_BETTER[metric]:  # in the units of each target: made comparable
         gain = (-2 * gain / pairs.sum(axis=1)).fillna(0.0)
     return compare_over_sets(gain, 0 * gain)
 
 
 def against_all(records, leader):
-    """One method against every other over the data sets of a task, with Holm's correction."""
+    """One method against every other over the data sets of a task, with Holm's
+    correction.
+    """
     (task,), scores = records["task"].unique(), by_dataset(records)
     names = scores.columns.drop(leader) if len(scores) >= FEWEST else []
-    found = [over_sets(scores[leader], scores[name], MAIN_METRIC[task])._asdict() for name in names]
+    found = [
+        over_sets(scores[leader], scores[name], MAIN_METRIC[task])._asdict()
+        for name in names
+    ]
     rows = pd.DataFrame(found, columns=SetComparison._fields)
     return rows.assign(method=names, holm=holm_correction(rows["pvalue"]))

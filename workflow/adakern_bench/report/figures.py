@@ -23,7 +23,16 @@ from adakern_bench.report.wording import in_natural_order, natural
 
 #: Okabe and Ito's colours, told apart by colour-blind readers too, and a grey; all are
 #: readable on white and on near-black.
-COLOURS = ["#d55e00", "#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#e69f00", "#8c6d31", "#7f7f7f"]
+COLOURS = [
+    "#d55e00",
+    "#0072b2",
+    "#56b4e9",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#8c6d31",
+    "#7f7f7f",
+]
 #: Matplotlib's markers, and the same in text.
 MARKERS = dict(zip("osD^vP*X<>", "●■◆▲▼✚★✖◀▶", strict=True))
 
@@ -77,7 +86,9 @@ def panels(titles, width=3.4, height=2.6, **options):
 
 
 def scale_for(values):
-    """Name of the scale of an axis: logarithmic for a wide range, if zero has its place."""
+    """Name of the scale of an axis: logarithmic for a wide range, if zero has its
+    place.
+    """
     positive = values[values > 0]
     if not len(positive) or positive.max() <= _DECADES * positive.min():
         return "linear"
@@ -106,10 +117,14 @@ def to_svg(figure):
     for axis in figure.axes:  # whenever they were written
         axis.title.set(fontsize=9, fontweight="bold")
     with matplotlib.rc_context(STYLE):
-        figure.savefig(file, format="svg", transparent=True, bbox_inches="tight", metadata=nothing)
+        figure.savefig(
+            file, format="svg", transparent=True, bbox_inches="tight", metadata=nothing
+        )
     # Hundredths of a point: nobody sees more, and files are half as large.
     return re.sub(
-        r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()), file.getvalue()
+        r' d="[^"]*"',
+        lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()),
+        file.getvalue(),
     )
 
 
@@ -142,7 +157,9 @@ def plot_repeats(records, task, styles, order):
         here = records[records["dataset"] == dataset]
         scores = scaled(metric, here[f"test_{metric}"].astype(float))
         for method, values in scores.groupby(here["method"]):
-            _draw_repeats(axis, methods.index(method) + 1, values.to_numpy(), styles[method])
+            _draw_repeats(
+                axis, methods.index(method) + 1, values.to_numpy(), styles[method]
+            )
         axis.set_xscale(_scale_of_scores(scores, GREATER_IS_BETTER[metric]))
         axis.set_yticks(range(1, len(methods) + 1), methods)
         axis.grid(axis="y", visible=False)
@@ -158,7 +175,9 @@ def _draw_repeats(axis, row, values, style):
 
 
 def _scale_of_scores(values, greater_is_better):
-    return scale_for(values) if not greater_is_better and (values > 0).all() else "linear"
+    return (
+        scale_for(values) if not greater_is_better and (values > 0).all() else "linear"
+    )
 
 
 def plot_fronts(points, xlabel, ylabel, styles, greater_is_better):
@@ -175,8 +194,12 @@ def plot_fronts(points, xlabel, ylabel, styles, greater_is_better):
         front = here[pareto_front(here["seconds"], losses)]
         axis.plot(*front.to_numpy().T, color="#7f7f7f", lw=1, ls="--", zorder=1)
         for name, point in here.sort_index(key=in_natural_order).iterrows():
-            axis.plot(*point, styles[name].marker, color=styles[name].colour, label=name)
-        axis.set(xscale="log", yscale=_scale_of_scores(here["score"], greater_is_better))
+            axis.plot(
+                *point, styles[name].marker, color=styles[name].colour, label=name
+            )
+        axis.set(
+            xscale="log", yscale=_scale_of_scores(here["score"], greater_is_better)
+        )
         few = here["seconds"].max() < 30 * here["seconds"].min()
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
         axis.xaxis.set_major_formatter("{x:g}")

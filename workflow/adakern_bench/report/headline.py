@@ -33,7 +33,9 @@ def _conclusion(task, cells, ranks):
     *others, last = ranked["method"][are_tied(ranked["average_rank"], best)]
     tied = f"{', '.join(others)} and {last} are tied" if others else ""
     first, second = list(ranked.itertuples())[:2]
-    lead = _lead(MAIN_METRIC[task], cells["mean"].unstack(), first.method, second.method)
+    lead = _lead(
+        MAIN_METRIC[task], cells["mean"].unstack(), first.method, second.method
+    )
     if len(datasets) == 1:
         value = _value(MAIN_METRIC[task], cells.loc[datasets[0], first.method])
         if tied:
@@ -43,7 +45,8 @@ def _conclusion(task, cells, ranks):
     if tied:
         return f"{name}: {tied} for the best mean rank, {over}."
     return (
-        f"{name}: {first.method} has the best mean rank, {over} (best on {first.wins:g}), ahead of "
+        f"{name}: {first.method} has the best mean rank, {over} (best on "
+        f"{first.wins:g}), ahead of "
         f"{second.method} with {second.average_rank:.2f}{lead}."
     )
 
@@ -84,7 +87,11 @@ def _lead(metric, means, first, second):
     elif ratio < 0.001:
         shown = "more than 99.9"
     size = f"{shown} % {'lower' if ratio <= 1 else 'higher'} than {second}'s"
-    return f"; its error is {size} (geometric mean of the ratios)" if several else f", {size}"
+    return (
+        f"; its error is {size} (geometric mean of the ratios)"
+        if several
+        else f", {size}"
+    )
 
 
 def _significance(ranks, tests):
@@ -118,10 +125,11 @@ def _over_sets(ranks, records):
         failed = records["dataset"].nunique() - pair.n_datasets
         more = f" ({failed} more with failed runs)" if failed else ""
         return (
-            f"Over {count(pair.n_datasets, 'data set')}{more} {first} is better than {second} "
+            f"Over {count(pair.n_datasets, 'data set')}{more} {first} is better than "
+            f"{second} "
             f"on {pair.better} and worse on {pair.worse}, {sure}significantly (p = "
-            f"{pair.holm:.2g}, Wilcoxon's signed-rank test after Holm's correction over "
-            f"{count(len(found), 'comparison')})."
+            f"{pair.holm:.2g}, Wilcoxon's signed-rank test after Holm's correction "
+            f"over {count(len(found), 'comparison')})."
         )
 
 
@@ -142,13 +150,26 @@ def _cost(records):
     A search whose result other methods take over was done once, and counts once.
     """
     columns = ["fit_seconds", "search_seconds", "run_seconds", "search_method"]
-    times = records[["dataset", "repeat", "method"]].join(records.reindex(columns=columns))
+    times = records[["dataset", "repeat", "method"]].join(
+        records.reindex(columns=columns)
+    )
     times[columns[:3]] = times[columns[:3]].astype(float).fillna(0.0)
-    owner = times["search_method"].where(times["search_method"].notna(), times["method"])
+    owner = times["search_method"].where(
+        times["search_method"].notna(), times["method"]
+    )
     searched = ["dataset", "repeat", "search_seconds", "owner"]
-    searches = times.assign(owner=owner).drop_duplicates(searched)["search_seconds"].sum()
-    runs, fits = times[["run_seconds", "fit_seconds"]].max(axis=1).sum(), times["fit_seconds"].sum()
+    searches = (
+        times.assign(owner=owner).drop_duplicates(searched)["search_seconds"].sum()
+    )
+    runs, fits = (
+        times[["run_seconds", "fit_seconds"]].max(axis=1).sum(),
+        times["fit_seconds"].sum(),
+    )
     parts = {"searches": searches, "fits": fits}
     parts["start-up, predictions and runs cut short"] = runs - fits
-    told = [f"{duration(s)} in {what}" for what, s in parts.items() if s >= 0.1 or what == "fits"]
+    told = [
+        f"{duration(s)} in {what}"
+        for what, s in parts.items()
+        if s >= 0.1 or what == "fits"
+    ]
     return f"It took {duration(searches + runs)} of job time: {', '.join(told)}."

@@ -9,7 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, mean_ranks, pareto_front, wins
+from adakern.evaluation import (
+    GREATER_IS_BETTER,
+    MAIN_METRIC,
+    mean_ranks,
+    pareto_front,
+    wins,
+)
 from adakern.evaluation.ranking import bootstrap_elo, normalised_errors
 from adakern_bench.report.figures import method_styles, plot_fronts
 
@@ -39,7 +45,9 @@ def by_dataset(records, published=None, metric=None, statistic="mean"):
     """
     (task,) = records["task"].unique()
     metric = metric or MAIN_METRIC[task]
-    table = cell_means(records, ["dataset", "method"], metric, statistic).unstack("method")
+    table = cell_means(records, ["dataset", "method"], metric, statistic).unstack(
+        "method"
+    )
     if published is None:
         return table
     rows = published[(published["metric"] == metric) & (published["split"] == "test")]
@@ -57,7 +65,9 @@ def cost_seconds(records):
     columns = ["search_seconds", "fit_seconds", "run_seconds"]
     times = records.reindex(columns=columns).astype(float).fillna(0.0)
     whole = times[columns[1:]].max(axis=1)
-    return times["search_seconds"] + times["fit_seconds"].where(records["status"] == "ok", whole)
+    return times["search_seconds"] + times["fit_seconds"].where(
+        records["status"] == "ok", whole
+    )
 
 
 def leaderboard(records, published=None, metric=None, statistic="mean", datasets=""):
@@ -67,10 +77,11 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     with its 95 % interval over data sets, `wins`, the mean of the metric,
     `normalised_error` (0 the best of a data set, 1 its median or worse), `n_failed`
     cells, `rank_measured` among the measured methods alone, `seconds` of search and fit
-    over all data sets (means over the repeats), `on_front` where no other method is better in
-    both time and rank and not all cells failed, and `source`: measured or published. `metric` and
-    `statistic` are those of the published numbers where they are not the main metric's
-    means; `datasets` is a regular expression that finds the names of those that count.
+    over all data sets (means over the repeats), `on_front` where no other method is
+    better in both time and rank and not all cells failed, and `source`: measured or
+    published. `metric` and `statistic` are those of the published numbers where they
+    are not the main metric's means; `datasets` is a regular expression that finds the
+    names of those that count.
     """
     records = records[records["dataset"].map(re.compile(datasets).search).notna()]
     if records.empty:
@@ -86,9 +97,21 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     scores = table.to_numpy()
     ratings, low, high = bootstrap_elo(scores, **greater)
     errors = normalised_errors(1 - scores if GREATER_IS_BETTER[metric] else scores)
-    columns = {"task": task, "method": table.columns, "mean_rank": mean_ranks(scores, **greater)}
-    columns |= {"elo": ratings, "elo_low": low, "elo_high": high, "wins": wins(scores, **greater)}
-    columns |= {f"mean_{metric}": table.mean().to_numpy(), "normalised_error": errors.mean(0)}
+    columns = {
+        "task": task,
+        "method": table.columns,
+        "mean_rank": mean_ranks(scores, **greater),
+    }
+    columns |= {
+        "elo": ratings,
+        "elo_low": low,
+        "elo_high": high,
+        "wins": wins(scores, **greater),
+    }
+    columns |= {
+        f"mean_{metric}": table.mean().to_numpy(),
+        "normalised_error": errors.mean(0),
+    }
     columns |= {"n_datasets": len(table), "n_failed": table.isna().sum().to_numpy()}
     board = pd.DataFrame(columns)
     cost = cost_seconds(records).groupby([records["method"], records["dataset"]]).mean()
@@ -104,11 +127,17 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
 def plot_time_against_rank(records):
     """Mean rank against the time of search and fit, and the Pareto front of both."""
     boards = pd.concat([leaderboard(part) for _, part in records.groupby("task")])
-    methods = boards.rename(columns={"mean_rank": "score"}).set_index(["task", "method"])
+    methods = boards.rename(columns={"mean_rank": "score"}).set_index(
+        ["task", "method"]
+    )
     styles = method_styles(boards["method"])
     label = "Search and fit, total over the data sets (s)"
-    points = methods[["seconds", "score"]].where(methods["n_failed"] < methods["n_datasets"])
-    return plot_fronts(points, label, "Mean rank (1: best)", styles, greater_is_better=False)
+    points = methods[["seconds", "score"]].where(
+        methods["n_failed"] < methods["n_datasets"]
+    )
+    return plot_fronts(
+        points, label, "Mean rank (1: best)", styles, greater_is_better=False
+    )
 
 
 def together(folders, max_rows=np.inf, datasets=""):
@@ -118,20 +147,30 @@ def together(folders, max_rows=np.inf, datasets=""):
     ValueError where they are of several commits or splits, or hold a run twice.
     `datasets` is a regular expression, as in :func:`leaderboard`.
     """
-    records = pd.concat(pd.read_parquet(Path(folder) / "records.parquet") for folder in folders)
-    n = (records["n_train"] + records["n_test"]).groupby(records["dataset"]).transform("max")
-    records = records[records["dataset"].map(re.compile(datasets).search).notna() & (n <= max_rows)]
+    records = pd.concat(
+        pd.read_parquet(Path(folder) / "records.parquet") for folder in folders
+    )
+    n = (
+        (records["n_train"] + records["n_test"])
+        .groupby(records["dataset"])
+        .transform("max")
+    )
+    records = records[
+        records["dataset"].map(re.compile(datasets).search).notna() & (n <= max_rows)
+    ]
     covered = records.groupby("method")["dataset"].transform("nunique")
     records = records[covered == records["dataset"].nunique()]
     twice = records[records.duplicated(["dataset", "method", "repeat"])]
     if names := sorted(set(twice["method"])):
-        raise ValueError(f"Several folders hold runs of {', '.join(names)}; leave out one.")
+        raise ValueError(
+            f"Several folders hold runs of {', '.join(names)}; leave out one."
+        )
     runs = records.groupby(["dataset", "repeat"])
     same = ["data_fingerprint", "protocol_seed", "n_train", "n_test"]
     differ = [name for name in same if (runs[name].nunique() > 1).any()]
     if differ := ["commit"] * (records["commit"].nunique(dropna=False) > 1) + differ:
         raise ValueError(
-            f"Methods ran with several values of {', '.join(differ)} and cannot be compared: "
-            "run them again at one commit and with one protocol."
+            f"Methods ran with several values of {', '.join(differ)} and cannot be "
+            "compared: run them again at one commit and with one protocol."
         )
     return records[runs["method"].transform("nunique") == records["method"].nunique()]

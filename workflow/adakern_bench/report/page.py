@@ -10,14 +10,33 @@ from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
 from adakern._utils.files import atomic_path, plain
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, METRICS, QUANTITIES, RECORDED
+from adakern.evaluation import (
+    GREATER_IS_BETTER,
+    MAIN_METRIC,
+    METRICS,
+    QUANTITIES,
+    RECORDED,
+)
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report import figures, tables
 from adakern_bench.report.contrast import against_all
-from adakern_bench.report.figures import MARKERS, MOST_PANELS, inline_svg, method_styles, to_svg
+from adakern_bench.report.figures import (
+    MARKERS,
+    MOST_PANELS,
+    inline_svg,
+    method_styles,
+    to_svg,
+)
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
-from adakern_bench.report.tables import MARK, RULE, comparison, display, heading, read_tables
+from adakern_bench.report.tables import (
+    MARK,
+    RULE,
+    comparison,
+    display,
+    heading,
+    read_tables,
+)
 from adakern_bench.report.use import model_lines
 from adakern_bench.report.wording import caption, count, duration, natural, printable
 
@@ -46,7 +65,9 @@ _SWATCH = Markup('<i class="swatch" style="color:{}" data-glyph="{}"></i>')
 _PARTS = {"test": ", test part", "train": ", training part", "": ""}
 
 
-def report(out, config, *, figures=(), summaries=(), provenance=None, origin=None, rare=()):
+def report(
+    out, config, *, figures=(), summaries=(), provenance=None, origin=None, rare=()
+):
     """Write the report of one experiment."""
     out = Path(out)
     records = pd.DataFrame(columns=["dataset"])
@@ -115,7 +136,9 @@ def _comparison(out, config, records, rare):
         "tasks": [_task(task, runs, styles, tables, rare) for task, runs in by_task],
         "model_lines": model_lines(out, config),
         "methods": _methods(config, records),
-        "swatches": {n: _SWATCH.format(s.colour, MARKERS[s.marker]) for n, s in styles.items()},
+        "swatches": {
+            n: _SWATCH.format(s.colour, MARKERS[s.marker]) for n, s in styles.items()
+        },
         "published": _published(tables["published"]),
         "failures": _failures(records),
         "unconverged": _unconverged(records),
@@ -124,7 +147,9 @@ def _comparison(out, config, records, rare):
 
 
 def _task(task, records, styles, tables, rare):
-    ranks, tests = (tables[name][tables[name]["task"] == task] for name in ("ranks", "ttest"))
+    ranks, tests = (
+        tables[name][tables[name]["task"] == task] for name in ("ranks", "ttest")
+    )
     details = {}
     for part, metric in _DETAILS[task]:
         cells = comparison(tables, task, metric, part)
@@ -135,7 +160,9 @@ def _task(task, records, styles, tables, rare):
     return {
         "name": task,
         "many": records["dataset"].nunique() > MOST_PANELS,
-        "main": _grid(comparison(tables, task), MAIN_METRIC[task], heading(MAIN_METRIC[task])),
+        "main": _grid(
+            comparison(tables, task), MAIN_METRIC[task], heading(MAIN_METRIC[task])
+        ),
         "ranks": ranks,
         "seconds": records.groupby("method")["seconds"].sum(),
         "unbalanced": unbalanced,
@@ -166,7 +193,9 @@ def _task_figures(task, records, ranks, styles):
     if 0 < len(learned) < len(finished):
         finished, left_out = learned, " Left out: dummy, which predicts a constant."
     label, greater = heading(metric), GREATER_IS_BETTER[metric]
-    scores = finished.assign(score=tables.scaled(metric, finished[f"test_{metric}"].astype(float)))
+    scores = finished.assign(
+        score=tables.scaled(metric, finished[f"test_{metric}"].astype(float))
+    )
     means = scores.groupby(["dataset", "method"])[["seconds", "score"]].mean()
     repeats = figures.plot_repeats(finished, task, styles, list(ranks["method"]))
     times = figures.plot_fronts(means, _SECONDS, label, styles, greater)
@@ -184,7 +213,9 @@ def _own_table(path):
     rows = pd.read_csv(path).fillna({"hint": ""})
     return {
         "caption": caption(path),
-        "columns": {name: not is_numeric_dtype(kind) for name, kind in rows.dtypes.items()},
+        "columns": {
+            name: not is_numeric_dtype(kind) for name, kind in rows.dtypes.items()
+        },
         "rows": tables.display_table(rows).to_numpy().tolist(),
     }
 
@@ -197,7 +228,10 @@ def _methods(config, records):
     """What each method is, and what its searches chose."""
     entries = config.get("method", {})
     return [
-        {key: entries.get(base_name(name), {}).get(key, "") for key in ("description", "reference")}
+        {
+            key: entries.get(base_name(name), {}).get(key, "")
+            for key in ("description", "reference")
+        }
         | {"name": name, "chosen": _chosen(rows)}
         for name, rows in records.groupby("method")
     ]
@@ -208,7 +242,9 @@ def _chosen(rows):
     used = rows[rows["status"] == "ok"].set_index("dataset").filter(regex="^best_")
     found = {}
     for dataset, point in zip(used.index, used.to_dict("records"), strict=True):
-        known = {name.removeprefix("best_"): v for name, v in point.items() if pd.notna(v)}
+        known = {
+            name.removeprefix("best_"): v for name, v in point.items() if pd.notna(v)
+        }
         told = {k: f"{v:.3g}" if isinstance(v, float) else v for k, v in known.items()}
         if shown := [f"{k} = {v}" for k, v in told.items()]:
             found.setdefault(dataset, Counter())[", ".join(shown)] += 1
@@ -232,7 +268,12 @@ def _failures(records):
 
 def _unconverged(records):
     stopped = records[(records["status"] == "ok") & records["converged"].eq(False)]
-    return stopped.groupby(["dataset", "method"]).size().reset_index(name="n").to_dict("records")
+    return (
+        stopped.groupby(["dataset", "method"])
+        .size()
+        .reset_index(name="n")
+        .to_dict("records")
+    )
 
 
 def _data(config, provenance, records):
@@ -240,7 +281,11 @@ def _data(config, provenance, records):
     sizes = records.reindex(columns=["n_train", "n_test", "n_features"]).astype(float)
     sizes = sizes.groupby(records["dataset"].map(base_name)).max()
     names = sorted({*provenance, *sizes.index}, key=natural)
-    sizes = sizes.reindex(names).map(lambda n: "" if pd.isna(n) else int(n)).to_dict("index")
+    sizes = (
+        sizes.reindex(names)
+        .map(lambda n: "" if pd.isna(n) else int(n))
+        .to_dict("index")
+    )
     keys = ("title", "licence", "citation", "homepage", "note")
     entries = config.get("dataset", {})
     return [
@@ -259,7 +304,11 @@ def _origin(provenance):
 
 
 def _versions(records):
-    columns = records.filter(regex="^version_").rename(columns=lambda c: c.removeprefix("version_"))
+    columns = records.filter(regex="^version_").rename(
+        columns=lambda c: c.removeprefix("version_")
+    )
     columns = columns.assign(**{"code of the runs": records["code_version"]})
-    found = {name: sorted(columns[name].dropna().astype(str).unique()) for name in columns}
+    found = {
+        name: sorted(columns[name].dropna().astype(str).unique()) for name in columns
+    }
     return {name: ", ".join(values) for name, values in found.items() if values}

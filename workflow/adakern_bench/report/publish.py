@@ -67,7 +67,9 @@ def _keep(made, kept):
     kept.parent.mkdir(parents=True, exist_ok=True)
     if made.suffix == ".csv" and made.stat().st_size > LARGE:
         # No time stamp: the same table gives the same file.
-        kept.with_name(f"{kept.name}.gz").write_bytes(gzip.compress(made.read_bytes(), mtime=0))
+        kept.with_name(f"{kept.name}.gz").write_bytes(
+            gzip.compress(made.read_bytes(), mtime=0)
+        )
     else:
         shutil.copyfile(made, kept)
 
@@ -110,7 +112,8 @@ def _failed(records):
     failed = records[records["status"] != "ok"].groupby(["dataset", "method"])
     for (dataset, method), runs in failed:
         yield (
-            f"{dataset} / {method}: {count(len(runs), 'failed run')} ({runs['reason'].iloc[0]}); "
+            f"{dataset} / {method}: {count(len(runs), 'failed run')} "
+            f"({runs['reason'].iloc[0]}); "
             "mend that, leave it out, or publish it so with --with-failures"
         )
 
@@ -145,7 +148,9 @@ def provenance(plan, records):
     facts = {
         "experiment": plan.config.experiment,
         "overrides": plan.config.overrides,
-        "command": shlex.join(["snakemake", "--cores", str(os.cpu_count()), *_selection(plan)]),
+        "command": shlex.join(
+            ["snakemake", "--cores", str(os.cpu_count()), *_selection(plan)]
+        ),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": machine(),
         "commit": _commits(plan, records).iloc[0],
@@ -155,7 +160,9 @@ def provenance(plan, records):
     if records is not None:
         versions = records.filter(regex="^version_").iloc[0]
         facts |= {
-            "versions": versions.rename(lambda name: name.removeprefix("version_")).to_dict(),
+            "versions": versions.rename(
+                lambda name: name.removeprefix("version_")
+            ).to_dict(),
             "repeats": int(records["repeat"].nunique()),
             "runs": len(records),
             "failed_runs": int((records["status"] != "ok").sum()),

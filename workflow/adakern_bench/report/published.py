@@ -14,19 +14,26 @@ MANY_METHODS = 40
 SAME_METHOD = {"svm_C": "svm-2014", "rforest_R": "forest-2014"}
 
 #: What a table leaves out if it holds of all its numbers.
-_DEFAULTS = {"setting": "", "split": "test", "metric": "accuracy_percent", "std": float("nan")}
+_DEFAULTS = {
+    "setting": "",
+    "split": "test",
+    "metric": "accuracy_percent",
+    "std": float("nan"),
+}
 
 
 def load_published(path):
     """Read one table of published numbers: a row a number, in the columns of `COLUMNS`.
 
-    Accuracies are fractions, as in the records. What a paper ran in several settings has
-    the names of the methods here, such as ``dank@tau=0.01`` and ``dank-decomposed``.
+    Accuracies are fractions, as in the records. What a paper ran in several settings
+    has the names of the methods here, such as ``dank@tau=0.01`` and
+    ``dank-decomposed``.
     """
     table = pd.read_csv(path)
     if missing := {"dataset", "method", "mean"} - set(table):
         raise ValueError(
-            f"{path}: no column {', '.join(sorted(missing))}; a table of published results "
+            f"{path}: no column {', '.join(sorted(missing))}; a table of published "
+            "results "
             f"has dataset, method and mean (columns: {', '.join(table.columns)})."
         )
     table = table.assign(**{k: v for k, v in _DEFAULTS.items() if k not in table})
@@ -53,7 +60,9 @@ def beside_measured(summary, published):
     if published["method"].nunique() > MANY_METHODS:
         published = published[published["method"].isin(summary["method"])]
     measured = summary[[*keys, "mean", "std", "n"]]
-    both = published.merge(measured, "left", on=keys, suffixes=("_published", "_measured"))
+    both = published.merge(
+        measured, "left", on=keys, suffixes=("_published", "_measured")
+    )
     both = both.astype({"n": "Int64"})
     both["difference"] = both["mean_measured"] - both["mean_published"]
     return both

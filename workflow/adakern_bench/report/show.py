@@ -18,9 +18,11 @@ from adakern_bench.report.wording import count, duration, printable
 from adakern_bench.tracking.track import VIEW
 
 _MOST_ROWS = 15
-#: MLflow opens an experiment on its traces, and a table without scores, unless the address
-#: says otherwise.
-_RUNS = f"#/experiments/{{}}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
+#: MLflow opens an experiment on its traces, and a table without scores, unless the
+#: address says otherwise.
+_RUNS = (
+    f"#/experiments/{{}}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
+)
 
 
 def show(plan):
@@ -37,11 +39,16 @@ def show(plan):
         else:
             local = Path(".venv/bin/mlflow")
             program = local if local.exists() else "mlflow"
-            print(f"MLflow: {program} ui --backend-store-uri {uri}\n        then open {page}")
+            print(
+                f"MLflow: {program} ui --backend-store-uri {uri}\n        then open "
+                f"{page}"
+            )
 
 
 def runs_page(uri, experiment_id):
-    """Address of an experiment's runs in MLflow's pages, with their scores, the best first."""
+    """Address of an experiment's runs in MLflow's pages, with their scores, the best
+    first.
+    """
     server = uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
     return f"{server}/{_RUNS.format(experiment_id)}"
 
@@ -67,14 +74,19 @@ def print_table(out, stream=None, width=None):
         lines += ["", f"{task.capitalize()}: {heading(MAIN_METRIC[task])}{over}"]
         lines += _rows(cells, ranks, seconds[task], width)
     lines.append("")
-    lines.append(f"* best of the column; {MARK} significantly worse. Time: search and fit, total.")
+    lines.append(
+        f"* best of the column; {MARK} significantly worse. Time: search and fit, "
+        "total."
+    )
     lines.append("")
     for sentence in headline(tables, records):
         lines += textwrap.wrap(sentence, width, subsequent_indent="  ")
     missing = records[records["status"] != "ok"]
     for keys, rows in missing.groupby(["dataset", "method", "status", "reason"]):
         dataset, method, status, reason = keys
-        lines.append(printable(f"  {dataset} / {method}: {len(rows)} x {status}: {reason}"))
+        lines.append(
+            printable(f"  {dataset} / {method}: {len(rows)} x {status}: {reason}")
+        )
     print("\n".join(lines), file=stream)
 
 
@@ -97,11 +109,17 @@ def _rows(cells, ranks, seconds, width):
     table = pd.concat([heads, table])
     shown = table.shape[1]
     least = shown - scores.shape[1] + 1
-    while len((text := table.iloc[:, :shown].to_string(header=False)).partition("\n")[0]) > width:
+    while (
+        len((text := table.iloc[:, :shown].to_string(header=False)).partition("\n")[0])
+        > width
+    ):
         if shown == least:  # by the name of a method, of a sweep of several axes
             break
         shown -= 1
     yield from map(str.rstrip, text.splitlines())
-    left_out = {"method": len(ranks) + 1 - len(table), "data set": table.shape[1] - shown}
+    left_out = {
+        "method": len(ranks) + 1 - len(table),
+        "data set": table.shape[1] - shown,
+    }
     if more := [count(n, f"more {what}") for what, n in left_out.items() if n]:
         yield f"({' and '.join(more)} in the report)"

@@ -41,14 +41,20 @@ def plot_lines(frame, x, y, line, log=()):
 
     A line for each value of the column `line`, panels for data sets and columns.
     """
-    points = frame.assign(panel=frame["dataset"], line=frame[line], x=frame[x], level="")
+    points = frame.assign(
+        panel=frame["dataset"], line=frame[line], x=frame[x], level=""
+    )
     return _plot(points, {name: name for name in _names(y)}, x, log)
 
 
 def _plot(points, quantities, xlabel, log=()):
-    """Panels of `points`: they have their panel, line, x and level, and the quantities."""
+    """Panels of `points`: they have their panel, line, x and level, and the
+    quantities."""
     parts = points.groupby("panel", sort=False)
-    lines = {line: _STYLES[k % len(_STYLES)] for k, line in enumerate(points["line"].unique())}
+    lines = {
+        line: _STYLES[k % len(_STYLES)]
+        for k, line in enumerate(points["line"].unique())
+    }
     shape = len(quantities), len(parts)
     if 1 in shape:
         figure, axes = panels([panel for _ in quantities for panel in parts.groups])
@@ -69,16 +75,22 @@ def _plot(points, quantities, xlabel, log=()):
 
 
 def _draw_lines(axis, points, lines):
-    """Means of column ``y``, one standard deviation as a band; dashed where they have no x."""
+    """Means of column ``y``, one standard deviation as a band; dashed where they have
+    no x.
+    """
     for line, part in points.groupby("line", sort=False):
         for level, values in part[part["x"].isna()].groupby("level")["y"]:
             name = ", ".join(filter(None, [line, level]))
-            axis.axhline(values.mean(), color=lines[line]["color"], ls="--", lw=1, label=name)
+            axis.axhline(
+                values.mean(), color=lines[line]["color"], ls="--", lw=1, label=name
+            )
         curve = part.groupby("x")["y"].agg(["mean", "std"]).fillna({"std": 0.0})
         if len(curve):
             axis.plot(curve["mean"], label=line, marker="o", ms=3, **lines[line])
             low, high = curve["mean"] - curve["std"], curve["mean"] + curve["std"]
-            axis.fill_between(curve.index, low, high, color=lines[line]["color"], alpha=0.12, lw=0)
+            axis.fill_between(
+                curve.index, low, high, color=lines[line]["color"], alpha=0.12, lw=0
+            )
 
 
 def sweep_table(records, y=None):
@@ -88,7 +100,11 @@ def sweep_table(records, y=None):
     ``<quantity>_mean`` and ``<quantity>_std``.
     """
     quantities = _quantities(records, y)
-    keys = ["base_dataset", "base_method", *(n for n in records if n.startswith("sweep_"))]
+    keys = [
+        "base_dataset",
+        "base_method",
+        *(n for n in records if n.startswith("sweep_")),
+    ]
     groups = records[records["status"] == "ok"].groupby(keys, sort=False, dropna=False)
     table = groups.size().rename("n").to_frame()
     for quantity, column in quantities.items():

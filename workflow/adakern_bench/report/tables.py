@@ -79,11 +79,11 @@ def display_table(frame):
 def comparison(tables, task, metric=None, split="test"):
     """A row for each data set and method, in natural order: how it did, and its marks.
 
-    Columns `mean`, `std`, `n`, `missing` (runs without a result) and, for texts, `shown`
-    and `spread`; `best` of its data set (several if they tie), and `worse`, significantly,
-    than a best one. Marks are of the metric that was tested, on the test part: a good fit
-    of the training part is no merit, a lone method no winner. A method that failed on a
-    repeat is not the best: its mean is over others.
+    Columns `mean`, `std`, `n`, `missing` (runs without a result) and, for texts,
+    `shown` and `spread`; `best` of its data set (several if they tie), and `worse`,
+    significantly, than a best one. Marks are of the metric that was tested, on the test
+    part: a good fit of the training part is no merit, a lone method no winner. A method
+    that failed on a repeat is not the best: its mean is over others.
     """
     metric = metric or MAIN_METRIC[task]
     summary, tests = (
@@ -96,18 +96,25 @@ def comparison(tables, task, metric=None, split="test"):
     cells = cells.sort_index(key=in_natural_order)
     cells["shown"] = [display(metric, mean) or "failed" for mean in cells["mean"]]
     # Equal scores have a deviation by rounding alone.
-    spread = cells["std"].mask(are_tied(cells["mean"] + cells["std"], cells["mean"]), 0.0)
+    spread = cells["std"].mask(
+        are_tied(cells["mean"] + cells["std"], cells["mean"]), 0.0
+    )
     cells["spread"] = [display(metric, std) for std in spread]
     cells = cells.assign(best=False, worse=False)
     if split == "test" and metric in GREATER_IS_BETTER:
         whole = cells["mean"].where(cells["missing"] == 0)
-        best = whole.groupby("dataset").transform("max" if GREATER_IS_BETTER[metric] else "min")
+        best = whole.groupby("dataset").transform(
+            "max" if GREATER_IS_BETTER[metric] else "min"
+        )
         several = cells["mean"].groupby("dataset").transform("count") > 1
         cells["best"] = several & are_tied(whole, best)
         best = set(cells.index[cells["best"]])
         worse = set()
         for test in tests.itertuples():
             if (test.dataset, test.winner) in best:
-                worse |= {(test.dataset, test.method_a), (test.dataset, test.method_b)} - best
+                worse |= {
+                    (test.dataset, test.method_a),
+                    (test.dataset, test.method_b),
+                } - best
         cells["worse"] = [index in worse for index in cells.index]
     return cells

@@ -23,8 +23,8 @@ def out_of_time(out):
     runs = pd.read_parquet(Path(out) / "records.parquet")["status"]
     cut = int((runs == "timeout").sum())
     said = (
-        f"{cut} of {len(runs)} runs ran out of time, and the comparison is of the others. Call "
-        "it again to try them again, or give it more --minutes."
+        f"{cut} of {len(runs)} runs ran out of time, and the comparison is of the "
+        "others. Call it again to try them again, or give it more --minutes."
     )
     return 2 * cut > len(runs), said if cut else ""
 
@@ -33,14 +33,18 @@ def method_named(name, task):
     """The estimator of a method of ``conf/method``."""
     if name not in (known := available("method")):
         raise ValueError(
-            f"--method {name}: conf/method has none of this name.{did_you_mean(name, known)} "
+            f"--method {name}: conf/method has none of this "
+            f"name.{did_you_mean(name, known)} "
             "Name a class with its module, such as sklearn.svm.SVC"
         )
     config, _ = load_config([f"method=[{name}]"])
     if (recipe := getattr(config.method[name], TASK_RECIPE[task])) is None:
         raise ValueError(f"--method {name} is no method for {task}")
     if recipe.grid:
-        warn_user(f"{name} is fitted with its defaults; `adakern compare` searches its parameters")
+        warn_user(
+            f"{name} is fitted with its defaults; `adakern compare` searches its "
+            "parameters"
+        )
     return make_estimator(recipe.estimator)
 
 
@@ -57,11 +61,15 @@ def model_lines(out, config, file=None):
         return []
     method = read_csv(ranks)["method"][0]
     records = read_records(sorted(Path(out, "records", name, method).glob("*.json")))
-    chosen = Counter(json.dumps(r["best_params"]) for r in records if r["status"] == "ok")
+    chosen = Counter(
+        json.dumps(r["best_params"]) for r in records if r["status"] == "ok"
+    )
     if not chosen:
         return []
     recipe = config["method"][method][TASK_RECIPE[entry["task"]]]
-    estimator = make_estimator(recipe["estimator"], json.loads(chosen.most_common(1)[0][0]))
+    estimator = make_estimator(
+        recipe["estimator"], json.loads(chosen.most_common(1)[0][0])
+    )
     options = {
         "--target": entry["target"],
         "--task": entry["task"],
@@ -71,7 +79,9 @@ def model_lines(out, config, file=None):
         "--method": None if takes_raw_columns(estimator) else written(estimator),
         "--output": f"{name.removeprefix('my-')}.skops",
     }
-    given = [str(word) for pair in options.items() if pair[1] is not None for word in pair]
+    given = [
+        str(word) for pair in options.items() if pair[1] is not None for word in pair
+    ]
     path = file or f"data/raw/{entry['files'][0]['path']}"
     interval = " --interval 0.9" * hasattr(estimator, "predict_interval")
     return [

@@ -15,7 +15,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import atomic_path
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, METRICS, QUANTITIES, score
+from adakern.evaluation import (
+    GREATER_IS_BETTER,
+    MAIN_METRIC,
+    METRICS,
+    QUANTITIES,
+    score,
+)
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.models import table_model
@@ -46,22 +52,30 @@ def explain_files(method, table, split, figure, columns, settings, best_params, 
 
 
 def explain(method, table, train, test, settings, best_params, repeat):
-    """A figure of the fit of one split, and a table of the columns, the first ones first."""
+    """A figure of the fit of one split, and a table of the columns, the first ones
+    first.
+    """
     test = test[:MOST_ROWS]
     free = {k: v for k, v in best_params.items() if k not in settings["fixed"]}
     seed = settings["seed"] + repeat
-    model = make_estimator(settings["estimator"], free, seed=seed, threads=settings["threads"])
+    model = make_estimator(
+        settings["estimator"], free, seed=seed, threads=settings["threads"]
+    )
     data = prepare(table, train, test, **settings["preparation"])
     pipeline = table_model(model.fit(data.X_train, data.y_fit), data, table)
     X, y = table.as_written(test), table.y[test]
     metrics = (MAIN_METRIC[table.task], *METRICS[table.task])
-    metric = next(name for name in metrics if not QUANTITIES[name].optional)  # of predictions
+    metric = next(
+        name for name in metrics if not QUANTITIES[name].optional
+    )  # of predictions
     sign = 1 if GREATER_IS_BETTER[metric] else -1
 
     def goodness(X):
         return sign * score(table.task, y, pipeline.predict(X))[metric]
 
-    alone = pd.Series(list(_alone(table, train)), index=X.columns).nlargest(MOST_COLUMNS)
+    alone = pd.Series(list(_alone(table, train)), index=X.columns).nlargest(
+        MOST_COLUMNS
+    )
     permuted = _permuted(goodness, X, alone.index, seed)
     columns = pd.DataFrame(
         {
@@ -73,13 +87,19 @@ def explain(method, table, train, test, settings, best_params, repeat):
     ).sort_values("worse if permuted", ascending=False)
     away = columns["known from it alone"] > GIVEN_AWAY
     columns["hint"] = away.map({True: "nearly gives the target away", False: ""})
-    with matplotlib.rc_context(STYLE | {"text.parse_math": False}):  # names may hold a $
+    with matplotlib.rc_context(
+        STYLE | {"text.parse_math": False}
+    ):  # names may hold a $
         figure = Figure(figsize=(10.5, 6.4), layout="constrained")
         figure.suptitle(f"{method} on {len(test):,} test rows of one split", fontsize=9)
         errors, calibration, bars, *dependences = figure.subplots(2, 3).ravel()
         _draw_errors(errors, calibration, model, data)
         first = columns[::-1].tail(10)
-        bars.barh(first["column"], scaled(metric, first["worse if permuted"]), color=COLOURS[0])
+        bars.barh(
+            first["column"],
+            scaled(metric, first["worse if permuted"]),
+            color=COLOURS[0],
+        )
         bars.set_xlabel(f"{heading(metric)}: worse by, if permuted")
         for axis, name in zip(dependences, columns["column"], strict=False):
             _draw_dependence(axis, pipeline, X.dropna(subset=name), name)
@@ -98,7 +118,8 @@ def _permuted(goodness, X, names, seed, n_repeats=3):
 
 
 def _alone(table, train):
-    """What a small tree of each column alone knows of the target, 0: nothing, 1: all."""
+    """What a small tree of each column alone knows of the target, 0:
+    nothing, 1: all."""
     train = train[:: -(-len(train) // TRAINING_ROWS)]
     y, base, tree = table.y[train], 0.0, DecisionTreeRegressor(max_leaf_nodes=32)
     if table.task == "classification":
@@ -113,7 +134,9 @@ def _draw_errors(errors, calibration, model, data):
     predicted = data.restore(model.predict(data.X_test))
     if hasattr(model, "classes_"):
         show = {"colorbar": False, "cmap": "Blues"}
-        ConfusionMatrixDisplay.from_predictions(data.y_test, predicted, ax=errors, **show)
+        ConfusionMatrixDisplay.from_predictions(
+            data.y_test, predicted, ax=errors, **show
+        )
         errors.set_title("Confusion matrix")
         errors.grid(visible=False)
     else:
@@ -121,7 +144,9 @@ def _draw_errors(errors, calibration, model, data):
         errors.set_title("Residuals")
         calibration.hist(data.y_test - predicted, bins=20, color=COLOURS[0])
     if hasattr(model, "predict_proba"):
-        probabilities = dict(zip(model.classes_, model.predict_proba(data.X_test).T, strict=True))
+        probabilities = dict(
+            zip(model.classes_, model.predict_proba(data.X_test).T, strict=True)
+        )
         for label in pd.Series(data.y_test).value_counts().index[:MOST_CLASSES]:
             CalibrationDisplay.from_predictions(
                 *(data.y_test == label, probabilities[label]),
@@ -133,12 +158,16 @@ def _draw_errors(errors, calibration, model, data):
         levels, held = np.arange(0.1, 1.0, 0.1), []
         for level in levels:
             low, high = np.asarray(model.predict_interval(data.X_test, level)).T
-            inside = (data.restore(low) <= data.y_test) & (data.y_test <= data.restore(high))
+            inside = (data.restore(low) <= data.y_test) & (
+                data.y_test <= data.restore(high)
+            )
             held.append(inside.mean())
         calibration.clear()
         calibration.plot(levels, held, "o")
         calibration.axline((0, 0), slope=1, color="0.6", ls="--")
-        calibration.set(title="Intervals", xlabel="requested coverage", ylabel="coverage")
+        calibration.set(
+            title="Intervals", xlabel="requested coverage", ylabel="coverage"
+        )
 
 
 def _draw_dependence(axis, pipeline, X, name):

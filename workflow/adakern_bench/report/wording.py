@@ -35,7 +35,9 @@ def natural(name):
 
 def in_natural_order(names):
     """Places of names, or values, in their natural order: a key for pandas' sorting."""
-    return names.map({name: k for k, name in enumerate(sorted(set(names), key=natural))})
+    return names.map(
+        {name: k for k, name in enumerate(sorted(set(names), key=natural))}
+    )
 
 
 def duration(seconds):

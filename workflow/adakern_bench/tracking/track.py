@@ -29,7 +29,12 @@ import pandas as pd
 import yaml
 
 from adakern._utils.files import atomic_path
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, RECORDED, ranks_by_dataset
+from adakern.evaluation import (
+    GREATER_IS_BETTER,
+    MAIN_METRIC,
+    RECORDED,
+    ranks_by_dataset,
+)
 from adakern.evaluation.quantities import rank_by
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.paths import kept_models
@@ -50,7 +55,14 @@ KEY, DIGEST, PARENT = "adakern.key", "adakern.digest", "mlflow.parentRunId"
 VIEW = "adakern"
 
 #: What an experiment's summary run holds, if it is there.
-SUMMARY = ["report.html", "*.csv", "config.yaml", "tables/*.csv", "figures/*.svg", "winner/*"]
+SUMMARY = [
+    "report.html",
+    "*.csv",
+    "config.yaml",
+    "tables/*.csv",
+    "figures/*.svg",
+    "winner/*",
+]
 
 _MAX_VALUE = 5000  # characters that MLflow takes of a tag
 _MOST_RUNS = 50_000  # that MLflow gives in one answer
@@ -61,7 +73,9 @@ _STAGES = ("search_seconds", "fit_seconds", "predict_seconds")
 _REASONS = {
     "database is locked": "cannot be written, another program holds it: end that",
     "disk is full": "cannot be written, its disk is full: free some space",
-    "disk I/O error": "cannot be written, its disk or quota is full, or broken: free some space",
+    ("disk I/O error"): (
+        "cannot be written, its disk or quota is full, or broken: free some space"
+    ),
     "readonly database": "may not be written: change its permissions",
     "Permission denied": "may not be written: change the permissions of its folder",
     "Max retries exceeded": "does not answer: start it, or change MLFLOW_TRACKING_URI",
@@ -105,8 +119,8 @@ def sha256(content):
 def track(results, *, tracking_uri=None):
     """Make MLflow say what a folder of results says, no more and no less.
 
-    That is every record below it, the tables, figures and report as one summary run, and
-    no run of a fit that has no record any more; what is up to date is left alone.
+    That is every record below it, the tables, figures and report as one summary run,
+    and no run of a fit that has no record any more; what is up to date is left alone.
     """
     results = Path(results)
     found = (path for pattern in SUMMARY for path in sorted(results.glob(pattern)))
@@ -128,7 +142,14 @@ def track(results, *, tracking_uri=None):
 
 
 def log_records(
-    records, *, experiment, tracking_uri=None, config=None, models=None, summary=None, prune=False
+    records,
+    *,
+    experiment,
+    tracking_uri=None,
+    config=None,
+    models=None,
+    summary=None,
+    prune=False,
 ):
     """Log records of fits; what is up to date is left alone.
 
@@ -152,7 +173,9 @@ def log_records(
 def _tags(record, kind, *names):
     names = ("experiment", "dataset", "method", "task", *names)
     told = {name: record.get(name) for name in names}
-    return {"kind": kind} | {name: str(v)[:_MAX_VALUE] for name, v in told.items() if v is not None}
+    return {"kind": kind} | {
+        name: str(v)[:_MAX_VALUE] for name, v in told.items() if v is not None
+    }
 
 
 def _cells(records, config):
@@ -172,14 +195,22 @@ def _cells(records, config):
         for method, of_method in groupby(runs, itemgetter("method")):
             batch = list(of_method)
             finished = {r["repeat"]: _metrics(r) for r in batch if r["status"] == "ok"}
-            table = pd.DataFrame.from_dict(finished, orient="index").rename_axis("repeat")
+            table = pd.DataFrame.from_dict(finished, orient="index").rename_axis(
+                "repeat"
+            )
             entry = methods.get(base_name(method), {})
-            about = ". ".join(filter(None, map(entry.get, ("description", "reference"))))
+            about = ". ".join(
+                filter(None, map(entry.get, ("description", "reference")))
+            )
             tags = {"mlflow.note.content": about} | source
             statistics = pd.concat({"mean": table.mean(), "std": table.std()}).dropna()
-            metrics = {f"{name}_{what}": _digits(v) for (what, name), v in statistics.items()}
+            metrics = {
+                f"{name}_{what}": _digits(v) for (what, name), v in statistics.items()
+            }
             metrics |= {"test/n": len(table), "test/rank": places[method]}
-            params = set.intersection(*(set(_params(record).items()) for record in batch))
+            params = set.intersection(
+                *(set(_params(record).items()) for record in batch)
+            )
             yield Run(
                 key=f"{dataset}/{method}",
                 name=f"{dataset} / {method}",
@@ -194,9 +225,13 @@ def _cells(records, config):
 
 
 def _places(frame):
-    """Method -> its rank on their data set, last if it finished none of the shared repeats."""
+    """Method -> its rank on their data set, last if it finished none of the shared
+    repeats.
+    """
     kept = shared(frame)
-    scores = by_dataset(frame if kept.empty else kept).reindex(columns=sorted({*frame["method"]}))
+    scores = by_dataset(frame if kept.empty else kept).reindex(
+        columns=sorted({*frame["method"]})
+    )
     metric = MAIN_METRIC[frame["task"].iloc[0]]
     (ranks,) = ranks_by_dataset(scores, greater_is_better=GREATER_IS_BETTER[metric])
     return dict(zip(scores.columns, map(float, ranks), strict=True))
@@ -205,12 +240,16 @@ def _places(frame):
 def _figure(frame, places):
     """The main score of all methods on their data set, every repeat, as SVG."""
     order = sorted(places, key=places.get)
-    return to_svg(plot_repeats(frame, frame["task"].iloc[0], method_styles(order), order))
+    return to_svg(
+        plot_repeats(frame, frame["task"].iloc[0], method_styles(order), order)
+    )
 
 
 def _view():
     """Columns and order of the runs' table, as MLflow's pages keep them."""
-    scores = [f"test/{m}_{what}" for m in MAIN_METRIC.values() for what in ("mean", "std")]
+    scores = [
+        f"test/{m}_{what}" for m in MAIN_METRIC.values() for what in ("mean", "std")
+    ]
     columns = ["test/rank", *scores, "time/fit_seconds_mean"]
     return {
         "selectedColumns": [f"metrics.`{name}`" for name in columns],
@@ -289,13 +328,16 @@ def opened(experiment, tracking_uri):
             logging.getLogger(name).setLevel(logging.WARNING)
         database = _database(uri)
         if database and not database.exists():
-            # Whole or not at all: MLflow makes the tables in some forty steps, and refuses
-            # for ever a file in which they were broken off. The first question makes them.
+            # Whole or not at all: MLflow makes the tables in some forty steps, and
+            # refuses for ever a file in which they were broken off. The first question
+            # makes them.
             with atomic_path(database) as path:
                 MlflowClient(f"sqlite:///{path}").get_experiment_by_name("Default")
         client = MlflowClient(uri)
         number = _experiment(client, experiment, database)
-        client.set_experiment_tag(number, f"mlflow.sharedViewState.{VIEW}", json.dumps(_view()))
+        client.set_experiment_tag(
+            number, f"mlflow.sharedViewState.{VIEW}", json.dumps(_view())
+        )
         yield client, number
 
 
@@ -305,7 +347,9 @@ def register(results, name, tracking_uri=None):
 
     method = read_csv(Path(results) / "ranks.csv")["method"][0]
     with opened(Path(results).name, tracking_uri) as (client, number):
-        wanted = f"tags.kind = 'solve' and tags.method = '{method}' and tags.status = 'ok'"
+        wanted = (
+            f"tags.kind = 'solve' and tags.method = '{method}' and tags.status = 'ok'"
+        )
         run, *_ = client.search_runs([number], wanted, order_by=["tags.repeat"])
         known = client.search_model_versions(f"name = '{name}'")
         if run.info.run_id not in {version.run_id for version in known}:
@@ -329,7 +373,8 @@ def _in_words(uri):
             if sign in str(error):
                 raise OSError(
                     f"The tracker {uri} {reason}, and run the same command again. The "
-                    "results are safe in their files: `adakern track results` fills it later"
+                    "results are safe in their files: `adakern track results` fills it "
+                    "later"
                 ) from error
         raise
 
@@ -420,7 +465,9 @@ def _write(client, experiment_id, run, tags):
         tags=run.tags | tags | {KEY: run.key, DIGEST: run.digest},
     )
     run_id = made.info.run_id
-    finite = {name: value for name, value in run.metrics.items() if math.isfinite(value)}
+    finite = {
+        name: value for name, value in run.metrics.items() if math.isfinite(value)
+    }
     metrics = [Metric(_allowed(name), value, end, 0) for name, value in finite.items()]
     params = [Param(_allowed(name), value) for name, value in run.params.items()]
     client.log_batch(run_id, metrics=metrics, params=params)
@@ -433,7 +480,9 @@ def _write(client, experiment_id, run, tags):
         else:
             client.log_text(run_id, source() if callable(source) else source, name)
     failed = run.records and all(record["status"] != "ok" for record in run.records)
-    client.set_terminated(run_id, status="FAILED" if failed else "FINISHED", end_time=end)
+    client.set_terminated(
+        run_id, status="FAILED" if failed else "FINISHED", end_time=end
+    )
     return run_id
 
 
@@ -453,7 +502,11 @@ def _log_data(client, run_id, record):
     size = {"num_rows": rows, "num_features": record.get("n_features")}
     sizes = f"{count(rows, 'row')}, {count(size['num_features'] or 0, 'feature')}"
     dataset = Dataset(
-        f"{record['dataset']}: {sizes}", fingerprint[:8], "local", "{}", profile=json.dumps(size)
+        f"{record['dataset']}: {sizes}",
+        fingerprint[:8],
+        "local",
+        "{}",
+        profile=json.dumps(size),
     )
     tag = InputTag("mlflow.data.context", "training and test")
     client.log_inputs(run_id, [DatasetInput(dataset, [tag])])
