@@ -15,11 +15,13 @@ import yaml
 
 from adakern_bench.cli.compare import adopt
 from adakern_bench.cli.main import main
-from adakern_bench.config.compose import ConfigError, load_config
+from adakern_bench.config.compose import ConfigError, available, load_config
 from adakern_bench.config.plan import load_plan, plan_from_snakemake
 from adakern_bench.data import DatasetEntry, DatasetError, load_table
 from adakern_bench.paths import CONF
+from adakern_bench.records.dotted import outside_paths
 from adakern_bench.records.estimators import make_estimator
+from adakern_bench.report import use
 from adakern_bench.tracking.track import lock
 from record_factory import make_record
 
@@ -44,6 +46,7 @@ NO_FUNCTION = "names no function"
 WORDS = "sklearn.feature_extraction.text.CountVectorizer"
 SECRET_PROTOCOL = {"override /protocol": "${oc.env:SECRET}"}
 MEMORY = {"steps": [["a", "passthrough"]], "memory": "/tmp"}
+PIPELINE_WITH_MEMORY = {"_target_": "sklearn.pipeline.Pipeline", **MEMORY}
 #: Case -> what the file of an experiment or its method adds, and what is said of it.
 #: Text is an override; None means that nothing is said.
 SETTINGS = {
@@ -296,6 +299,28 @@ def found_memory(conf):
         make_estimator(SVM["classifier"]["estimator"], {"memory": "cache"})
 
 
+def method_called_like_a_key(conf):
+    """A name that the file itself gives switches no check off."""
+    recipe = {"classifier": {"estimator": PIPELINE_WITH_MEMORY}}
+    write(conf / "method/relative_to.yaml", "# @package method.relative_to", SVM)
+    write(conf / "method/evil.yaml", "# @package method.evil", recipe)
+    with pytest.raises(ConfigError, match=IS_PATH):
+        load_plan(["experiment=small", "method=[evil,relative_to]"], conf)
+    axis = {"estimator": {"relative_to": "C", "memory": "cache"}}
+    assert [where for where, _ in outside_paths(axis)] == ["estimator.memory"]
+
+
+def fitted_by_name(conf):
+    """``adakern fit --method NAME`` checks what it makes, as a run does."""
+    recipe = {"regressor": {"estimator": PIPELINE_WITH_MEMORY}}
+    write(conf / "method/evil.yaml", "# @package method.evil", recipe)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(use, "available", lambda group: available(group, conf))
+        patch.setattr(use, "load_config", lambda given: load_config(given, conf))
+        with pytest.raises(ValueError, match=IS_PATH):
+            use.method_named("evil", "regression")
+
+
 def record_elsewhere(conf):
     """A record whose data set is a folder above has no files of that copied."""
     path = conf / "demo/records/heart/dank/0-0.json"
@@ -335,7 +360,7 @@ OTHERS = {
     for attack in (
         *(results_link, allow_typed, address_typed, secret_url),
         *(describe_secret, secret_in_a_table, needed_package, redirect),
-        *(found_memory, record_elsewhere),
+        *(found_memory, record_elsewhere, method_called_like_a_key, fitted_by_name),
     )
 }
 

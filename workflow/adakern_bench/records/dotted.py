@@ -139,7 +139,10 @@ def is_inside(path):
 def outside_paths(node, where=""):
     """(where, value) of settings that are a path which is not inside the project."""
     if isinstance(node, dict) and "relative_to" in node:
-        node = [node.get("value"), node.get("values")]  # of the parameter that names it
+        # Its values are the parameter's that names it. All else is checked as well: a
+        # method or an axis may be called so, too.
+        for key in ("value", "values"):
+            yield from outside_paths(node.get(key), where)
     if isinstance(node, dict | list):
         named = node.items() if isinstance(node, dict) else [("", v) for v in node]
         for name, value in named:
