@@ -21,6 +21,8 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.tree import export_graphviz
 
 from adakern import cli, model_file
+from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive.plan import MEMBERS
 from adakern.baselines import EasyMKL
 from adakern.baselines.optional import require
 from adakern.model_file import (
@@ -236,6 +238,34 @@ def test_a_reader_who_has_seen_enough_is_no_error(ridge):  # as in `| head -1`
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_each_member_alone_is_loaded_again(name, tmp_path, rng):
+    """Boosting, for one, keeps a function of scikit-learn where it has categories."""
+    X = pd.DataFrame({"dose": rng.normal(size=60), "ward": list("xyz") * 20})
+    y = X["dose"] + (X["ward"] == "x")
+    X["ward"] = X["ward"].astype("category")
+    kind = AdaptiveKernelRegressor
+    if name == "svm":  # which only classifies
+        kind, y = AdaptiveKernelClassifier, y > y.median()
+    model = kind(members=[name], preset="fast", random_state=0)
+    pipeline = make_pipeline(model).fit(X, y)
+    save_model(pipeline, tmp_path / "m.skops", {"versions": versions()})
+    loaded, _ = load_model(tmp_path / "m.skops")
+    np.testing.assert_allclose(loaded.predict(X), pipeline.predict(X), rtol=1e-10)
+
+
+def test_a_file_that_cannot_be_loaded_is_not_called_written(run, monkeypatch):
+    def refuse(*_, **__):
+        raise ModelFileError("it is refused")
+
+    monkeypatch.setattr(model_file, "load_model", refuse)
+    method = "--method sklearn.linear_model.Ridge --output unread.skops"
+    with pytest.raises(
+        SystemExit, match=r"unread\.skops cannot be used: it is refused"
+    ):
+        run(f"fit my.csv --target cost --drop outcome {method}")
 
 
 def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):

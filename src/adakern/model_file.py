@@ -40,6 +40,8 @@ PLAIN |= {f"adakern.model_file.{name}" for name in ("as_columns", "TableModel")}
 PLAIN |= {
     "adakern.baselines.deep_mkl.deep_gram_matrix",
     "adakern.baselines.kernel_bank.KernelBank.combine",
+    # Boosting with categories keeps it; it checks and converts an array.
+    "sklearn.utils.validation.check_array",
 }
 KNOWN = re.compile(
     r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
