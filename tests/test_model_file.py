@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -254,6 +255,17 @@ def test_each_member_alone_is_loaded_again(name, tmp_path, rng):
     save_model(pipeline, tmp_path / "m.skops", {"versions": versions()})
     loaded, _ = load_model(tmp_path / "m.skops")
     np.testing.assert_allclose(loaded.predict(X), pipeline.predict(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("field", ["left", "right", "feature_idx"])
+def test_a_tree_that_leads_out_of_its_nodes_is_refused(field, tmp_path):
+    """scikit-learn would follow it, and the process end."""
+    X = np.arange(60.0)[:, None]
+    model = HistGradientBoostingRegressor(max_iter=1).fit(X, X[:, 0])
+    model._predictors[0][0].nodes[field] = 2**31
+    save_model(make_pipeline(model), tmp_path / "m.skops", {"versions": versions()})
+    with pytest.raises(ModelFileError, match="decision tree that is damaged"):
+        load_model(tmp_path / "m.skops")
 
 
 def test_a_file_that_cannot_be_loaded_is_not_called_written(run, monkeypatch):
