@@ -86,6 +86,12 @@ def rows(folder):
     return pd.read_csv(folder / "new.csv", sep=";", decimal=",")
 
 
+def a_card(**facts):
+    """The least that a model's card holds."""
+    card = {"target": "y", "kinds": {"a": "numeric"}, "date_formats": {}}
+    return card | {"categories": {}, "versions": versions()} | facts
+
+
 def predictions(printed):
     return pd.read_csv(StringIO(printed.out))
 
@@ -252,7 +258,7 @@ def test_each_member_alone_is_loaded_again(name, tmp_path, rng):
         kind, y = AdaptiveKernelClassifier, y > y.median()
     model = kind(members=[name], preset="fast", random_state=0)
     pipeline = make_pipeline(model).fit(X, y)
-    save_model(pipeline, tmp_path / "m.skops", {"versions": versions()})
+    save_model(pipeline, tmp_path / "m.skops", a_card())
     loaded, _ = load_model(tmp_path / "m.skops")
     np.testing.assert_allclose(loaded.predict(X), pipeline.predict(X), rtol=1e-10)
 
@@ -263,8 +269,25 @@ def test_a_tree_that_leads_out_of_its_nodes_is_refused(field, tmp_path):
     X = np.arange(60.0)[:, None]
     model = HistGradientBoostingRegressor(max_iter=1).fit(X, X[:, 0])
     model._predictors[0][0].nodes[field] = 2**31
-    save_model(make_pipeline(model), tmp_path / "m.skops", {"versions": versions()})
+    save_model(make_pipeline(model), tmp_path / "m.skops", a_card())
     with pytest.raises(ModelFileError, match="decision tree that is damaged"):
+        load_model(tmp_path / "m.skops")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"kinds": None},
+        {"kinds": {}},
+        {"versions": "1"},
+        {"categories": None},
+        {"date": "x" * 2**26},
+    ],
+    ids=["no kinds", "no columns", "versions", "no categories", "large"],
+)
+def test_a_damaged_card_is_refused(facts, tmp_path):
+    save_model(make_pipeline(Ridge()), tmp_path / "m.skops", a_card(**facts))
+    with pytest.raises(ModelFileError, match="no model that"):
         load_model(tmp_path / "m.skops")
 
 

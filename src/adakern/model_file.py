@@ -56,6 +56,9 @@ KNOWN = re.compile(
 #: Categories of a column that the card lists at most, to find new ones.
 MOST_CATEGORIES = 1000
 
+#: Bytes of a card at most, unpacked: a small file can hold one of gigabytes.
+MOST_OF_CARD = 2**26
+
 
 class ModelFileError(ValueError):
     """A model file that cannot be used, or a table that the model cannot predict."""
@@ -217,6 +220,17 @@ def _unsafe(name):
     )
 
 
+def _is_card(card):
+    """Whether it has what predictions need."""
+    needed = ("versions", "kinds", "date_formats", "categories")
+    return (
+        isinstance(card, dict)
+        and all(isinstance(card.get(name), dict) for name in needed)
+        and len(card["kinds"]) > 0
+        and "target" in card
+    )
+
+
 def _parts(root):
     """All objects that a loaded model is made of."""
     seen, left = {}, [root]
@@ -321,6 +335,8 @@ def load_model(path, trust=()):
         raise ModelFileError(f"there is no file {path}")
     try:
         with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(CARD).file_size > MOST_OF_CARD:
+                raise ValueError("its card is too large")
             card = json.loads(archive.read(CARD))
             broken = archive.testzip()
         types = skops.io.get_untrusted_types(file=path)
@@ -331,9 +347,10 @@ def load_model(path, trust=()):
         ValueError,
         TypeError,
         EOFError,
+        RecursionError,
     ) as error:
         broken, card = error, {}
-    if broken or "versions" not in card:
+    if broken or not _is_card(card):
         raise ModelFileError(
             f"{path} is no model that `adakern fit` wrote, or not all of it"
         )
