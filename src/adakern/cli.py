@@ -168,11 +168,28 @@ def _fit(arguments):
     score = _score(table, *_held_out(pipeline, table))
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
     save_model(pipeline, output, make_card(table, score=score, **facts))
+    _check_written(output, table.X.head(1), is_flagship)
     _print_result(pipeline[-1], table.kinds, score)
     size, took = output.stat().st_size / 1e6, time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0
+
+
+def _check_written(output, row, is_flagship):
+    """That the file can be loaded, and predicts, before it is said to be written."""
+    import skops.io
+
+    from adakern.model_file import load_model
+
+    # Who names a method trusts its types, which `adakern predict` asks about.
+    trust = () if is_flagship else skops.io.get_untrusted_types(file=output)
+    try:
+        load_model(output, trust=trust)[0].predict(row)
+    except Exception as error:
+        raise ValueError(
+            f"the model was fitted, but its file {output} cannot be used: {error}"
+        ) from error
 
 
 def _estimator(arguments, task):
