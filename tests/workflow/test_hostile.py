@@ -43,6 +43,7 @@ LEAVES, IS_PATH, NO_FILE = "leaves the project", "is a path that leaves", "name 
 NO_FUNCTION = "names no function"
 WORDS = "sklearn.feature_extraction.text.CountVectorizer"
 SECRET_PROTOCOL = {"override /protocol": "${oc.env:SECRET}"}
+SVC = {"_target_": "sklearn.svm.SVC"}
 MEMORY = {"steps": [["a", "passthrough"]], "memory": "/tmp"}
 #: Case -> what the file of an experiment or its method adds, and what is said of it.
 #: Text is an override; None means that nothing is said.
@@ -60,6 +61,17 @@ SETTINGS = {
     "memory-in-grid": ("+method.plain.classifier.grid.memory=[../x]", IS_PATH),
     "memory-in-units": (
         "++method.plain.classifier.estimator.memory={relative_to: steps, value: cache}",
+        IS_PATH,
+    ),
+    "memory-beside-units": (
+        {
+            **method("sklearn.pipeline.Pipeline", **MEMORY),
+            "method": {"relative_to": {"classifier": {"estimator": SVC}}},
+        },
+        IS_PATH,
+    ),
+    "memory-on-an-axis": (
+        {"sweep": {"plain": {"relative_to": {"a": {"memory": "cache"}}}}},
         IS_PATH,
     ),
     "memory-inside": ("++method.plain.classifier.estimator.memory=cache", IS_PATH),

@@ -138,11 +138,12 @@ def is_inside(path):
 
 def outside_paths(node, where=""):
     """(where, value) of settings that are a path which is not inside the project."""
-    if isinstance(node, dict) and "relative_to" in node:
-        node = [node.get("value"), node.get("values")]  # of the parameter that names it
     if isinstance(node, dict | list):
         named = node.items() if isinstance(node, dict) else [("", v) for v in node]
         for name, value in named:
+            # In units of another parameter, a value is of the parameter above it. No
+            # name ends the search: the file gives them.
+            name = "" if name in ("value", "values") else name
             yield from outside_paths(value, f"{where}.{name}".strip("."))
     elif isinstance(node, str | Path):
         node = str(node)
