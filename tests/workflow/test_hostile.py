@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import threading
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -15,11 +16,12 @@ import yaml
 
 from adakern_bench.cli.compare import adopt
 from adakern_bench.cli.main import main
-from adakern_bench.config.compose import ConfigError, load_config
+from adakern_bench.config.compose import ConfigError, available, load_config
 from adakern_bench.config.plan import load_plan, plan_from_snakemake
 from adakern_bench.data import DatasetEntry, DatasetError, load_table
 from adakern_bench.paths import CONF
 from adakern_bench.records.estimators import make_estimator
+from adakern_bench.report import use
 from adakern_bench.tracking.track import lock
 from record_factory import make_record
 
@@ -308,6 +310,21 @@ def found_memory(conf):
         make_estimator(SVM["classifier"]["estimator"], {"memory": "cache"})
 
 
+def memory_in_a_fit(conf):
+    """`adakern fit --method plain` asks for no plan."""
+    recipe = method("sklearn.pipeline.Pipeline", **MEMORY)["method.classifier"]
+    write(
+        conf / "method/plain.yaml",
+        "# @package method.plain",
+        {"classifier": recipe},
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(use, "available", partial(available, conf=conf))
+        patch.setattr(use, "load_config", partial(load_config, conf=conf))
+        with pytest.raises(ValueError, match=IS_PATH):
+            use.method_named("plain", "classification")
+
+
 def record_elsewhere(conf):
     """A record whose data set is a folder above has no files of that copied."""
     path = conf / "demo/records/heart/dank/0-0.json"
@@ -347,7 +364,7 @@ OTHERS = {
     for attack in (
         *(results_link, allow_typed, address_typed, secret_url),
         *(describe_secret, secret_in_a_table, needed_package, redirect),
-        *(found_memory, record_elsewhere),
+        *(found_memory, memory_in_a_fit, record_elsewhere),
     )
 }
 

@@ -16,7 +16,7 @@ def recipe_problems(recipe, task):
     if "_target_" not in recipe["estimator"]:
         return ["it has no _target_: name the estimator's class in its file"]
     try:
-        estimator = estimators.make_estimator(recipe["estimator"])
+        estimator = estimators.make_estimator(recipe["estimator"], is_planned=True)
     except Exception as error:
         if match := re.search(r"unexpected keyword argument '(\w+)'", str(error)):
             built = estimator_class(recipe["estimator"]["_target_"])

@@ -26,13 +26,19 @@ DISTRIBUTIONS = {
 }
 
 
-def make_estimator(recipe, params=None, *, seed=None, threads=1):
+def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=False):
     """The estimator of a recipe, with `params` set over its fixed ones.
 
     A number in units of another parameter is ``{relative_to: C, power: 2, value:
     0.1}``. ValueError where `params`, which are read from a file of results, hold a
-    path or memory.
+    path or memory, or the recipe does, unless it is that of a plan, whose check
+    --allow-outside lets it pass.
     """
+    for name, value in outside_paths({} if is_planned else recipe):
+        raise ValueError(
+            f"{name}={value!r} is a path that leaves the project or leads among its "
+            "code, has files read that the data name, or pickles (memory)"
+        )
     for name, value in outside_paths(params or {}):
         raise ValueError(
             f"{name}={value!r} was not found by a search of this configuration: it "

@@ -68,7 +68,9 @@ def model_lines(out, config, file=None):
         return []
     recipe = config["method"][method][TASK_RECIPE[entry["task"]]]
     estimator = make_estimator(
-        recipe["estimator"], json.loads(chosen.most_common(1)[0][0])
+        recipe["estimator"],
+        json.loads(chosen.most_common(1)[0][0]),
+        is_planned=True,
     )
     options = {
         "--target": entry["target"],
