@@ -40,6 +40,14 @@ def drawn(function, name="bomb"):
     return {"figures": {name: {"function": function}}}
 
 
+LIGHTGBM = {"_target_": "lightgbm.LGBMClassifier"}
+
+
+def lightgbm(**params):
+    return method("lightgbm.LGBMClassifier", **params)
+
+
+HANDED_ON = "none of the parameters that a conf"
 NO_PACKAGE, NO_CLASS, NO_MODULE = "neither a package", "no estimator cl", "no module"
 LEAVES, IS_PATH, NO_FILE = "leaves the project", "is a path that leaves", "name a file"
 NO_FUNCTION = "names no function"
@@ -51,6 +59,7 @@ MEMORY = {"steps": [["a", "passthrough"]], "memory": "/tmp"}
 #: Text is an override; None means that nothing is said.
 SETTINGS = {
     "declared-package": (method("lightgbm.LGBMClassifier"), None),
+    "harmless-parameter": (lightgbm(verbosity=-1, max_bin=63, metric="auc"), None),
     "folder-inside": ("results=elsewhere", None),
     "time-limit": ("jobs.time_limit=0", "out of range"),
     "command": (method("os.system", command="touch bomb"), NO_PACKAGE),
@@ -108,7 +117,20 @@ SETTINGS = {
         NO_FILE,
     ),
     "name-wildcard": ({"sweep": {"plain": {"axis": {"{w.input}": {"C": 1}}}}}, NO_FILE),
-    "machines": (method("lightgbm.LGBMClassifier", machines="example.org:80"), IS_PATH),
+    "machines": (lightgbm(machines="example.org:80"), IS_PATH),
+    "machines-with-a-blank": (lightgbm(machines="10.0.0.1 80"), HANDED_ON),
+    "machines-in-grid": (
+        {"method.classifier": {"estimator": LIGHTGBM, "grid": {"machines": ["a"]}}},
+        HANDED_ON,
+    ),
+    "machines-of-a-part": (
+        nested(**LIGHTGBM, machine_list_filename="a"),
+        HANDED_ON,
+    ),
+    "machines-in-a-value": (
+        lightgbm(objective="binary machine_list_file=a"),
+        "the beginning of another",
+    ),
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
     "suite-table": ({"suite": {"name": "a", "sets": "../../x.csv"}}, "beside the suit"),
     "published": ("published=../x", "data/published"),

@@ -3,7 +3,11 @@
 import numpy as np
 from scipy import stats
 
-from adakern_bench.records.dotted import instantiate, outside_paths
+from adakern_bench.records.dotted import (
+    check_all_handed_on,
+    instantiate,
+    outside_paths,
+)
 
 
 class LogIntegers:
@@ -59,7 +63,9 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=Fals
     estimator.set_params(**dict.fromkeys(unseeded, seed) | defaults | (params or {}))
     known = estimator.get_params()
     absolute = {k: _in_units(v["value"], v, known) for k, v in relative.items()}
-    return estimator.set_params(**absolute)
+    estimator.set_params(**absolute)
+    check_all_handed_on(estimator)
+    return estimator
 
 
 def is_relative(value):
