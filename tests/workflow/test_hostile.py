@@ -16,6 +16,7 @@ import yaml
 
 from adakern_bench.cli.compare import adopt
 from adakern_bench.cli.main import main
+from adakern_bench.config import compose
 from adakern_bench.config.compose import ConfigError, available, load_config
 from adakern_bench.config.plan import load_plan, plan_from_snakemake
 from adakern_bench.data import DatasetEntry, DatasetError, load_table
@@ -295,6 +296,20 @@ def describe_secret(conf):
         load_config(["dataset=[evil]"], conf)
 
 
+def describe_elsewhere(conf):
+    """The entry of a data set brings an experiment along, which names the places."""
+    places = {"data": {"mirror": "/etc", "cache": "/tmp/x"}}
+    write(conf / "experiment/evil.yaml", "# @package _global_", places)
+    entry = {"defaults": ["/experiment/evil@_global_"], "task": "regression"}
+    files = {"files": [{"path": "hosts.csv"}]}
+    write(conf / "dataset/evil.yaml", "# @package dataset.evil", entry | files)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compose, "load_config", partial(load_config, conf=conf))
+        with pytest.raises(SystemExit, match=f"data.cache.*{LEAVES}") as refused:
+            main(["describe", "evil"])
+    assert "data.mirror" in str(refused.value)
+
+
 def secret_in_a_table(conf):
     """A stranger's table whose name, columns and values ask for the secret."""
     secret = "${oc.env:SECRET}"
@@ -385,7 +400,13 @@ OTHERS = {
     attack.__name__.replace("_", "-"): attack
     for attack in (
         *(results_link, allow_typed, address_typed, secret_url),
-        *(describe_secret, secret_in_a_table, needed_package, redirect),
+        *(
+            describe_secret,
+            describe_elsewhere,
+            secret_in_a_table,
+            needed_package,
+            redirect,
+        ),
         *(found_memory, memory_in_a_fit, record_elsewhere),
     )
 }

@@ -130,9 +130,12 @@ def _describe(arguments, overrides):
     import yaml
 
     from adakern_bench.config.compose import load_config
+    from adakern_bench.config.validate import check_places
 
     name = arguments.name
-    config, _ = load_config([f"dataset=[{name}]", *overrides])
+    settings = [override for override in overrides if override != ALLOW_OUTSIDE]
+    config, _ = load_config([f"dataset=[{name}]", *settings])
+    check_places(config, overrides)  # its file may bring an experiment along
     if name not in config.dataset:
         sys.exit(f"{name} is not the name of one data set")
     entry = replace(config.dataset[name], **UNSTATED)

@@ -44,7 +44,7 @@ def validate(plan, conf, typed):
     place.
     """
     problems = [
-        *(() if ALLOW_OUTSIDE in typed else _places(plan.config, typed)),
+        *_places(plan.config, typed),
         *_names(plan),
         *(() if ALLOW_OUTSIDE in typed else _paths(plan.config)),
         *_ranges(plan.config),
@@ -61,8 +61,16 @@ def validate(plan, conf, typed):
         raise ConfigError(f"experiment {plan.config.name!r} cannot run:\n{listed}")
 
 
+def check_places(config, typed):
+    """ConfigError where a configuration without a plan names a place it may not."""
+    if problems := list(_places(config, typed)):
+        raise ConfigError("\n".join(problems))
+
+
 def _places(config, typed):
     """Folders and addresses that a file may name."""
+    if ALLOW_OUTSIDE in typed:
+        return
     typed = {override.lstrip("+").partition("=")[0] for override in typed}
     cache, uri = Path(config.data.cache), config.tracking.uri
     used = [("results", config.results), ("results", results_of(config))]
