@@ -251,6 +251,43 @@ def results_link(conf):
         plan_of(conf, {})
 
 
+def results_link_below(conf):
+    """Or one below the results, through which a run writes and the tracker reads."""
+    link = conf.parent / "results" / "small" / "records"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(conf)
+    with pytest.raises(ConfigError, match="link that leaves the results"):
+        load_plan(["experiment=small"], conf)
+    assert load_plan(["experiment=small", "--allow-outside"], conf).cells
+    with pytest.raises(SystemExit, match="link that leaves the results"):
+        main(["track", str(link.parent)])
+
+
+def conf_link(conf):
+    """A file of the configuration that is a link to another of this computer."""
+    secret = conf.parent / "x.yaml"
+    (conf / "experiment/evil.yaml").symlink_to(secret)
+    (conf / "dataset/evil.yaml").symlink_to(secret)
+    (conf / "method/evil.yaml").symlink_to(secret)
+    tuned = {"classifier": SVM["classifier"] | {"tune_with": "evil"}}
+    write(conf / "method/tuned.yaml", "# @package method.tuned", tuned)
+    suite = {"name": "a", "sets": "evil.csv"}
+    (conf / "suite/evil.csv").symlink_to(secret)
+    write(conf / "suite/evil.yaml", "# @package suite", suite)
+    for given in (
+        ["experiment=evil"],
+        ["experiment=small", "dataset=[evil]"],
+        ["experiment=small", "method=[evil]"],
+        ["experiment=small", "method=[tuned]"],
+        ["experiment=small", "suite=evil"],
+    ):
+        with pytest.raises(ConfigError, match="by a symbolic link, outside") as refused:
+            load_plan(given, conf)
+        assert "hunter2" not in str(refused.value)
+    (conf / "experiment/small-too.yaml").symlink_to(conf / "experiment/small.yaml")
+    assert load_config(["experiment=small-too"], conf)[0].name == "small"
+
+
 def allow_typed(conf):
     """What a file may not say, the command line may."""
     steps = {"steps": [["a", {"_target_": "sklearn.svm.SVC"}]], "memory": "cache"}
@@ -399,7 +436,8 @@ def redirect(conf):
 OTHERS = {
     attack.__name__.replace("_", "-"): attack
     for attack in (
-        *(results_link, allow_typed, address_typed, secret_url),
+        *(results_link, results_link_below, conf_link),
+        *(allow_typed, address_typed, secret_url),
         *(
             describe_secret,
             describe_elsewhere,

@@ -18,6 +18,7 @@ from adakern_bench.records.dotted import (
     ALLOW_OUTSIDE,
     is_inside,
     is_own,
+    links_out,
     outside_paths,
     targets,
 )
@@ -88,6 +89,11 @@ def _places(config, typed):
                 f"hidden folder. Name a place inside {Path.cwd()}, or type "
                 "--allow-outside (with snakemake: --config allow_outside=true)"
             )
+    for link in links_out(results_of(config)):
+        yield (
+            f"{link} is a symbolic link that leaves the results: what is written there "
+            "is written elsewhere. Remove it, or type --allow-outside"
+        )
 
 
 def _names(plan):

@@ -164,6 +164,15 @@ def is_inside(path):
     return not Path(parts[0]).is_file() or parts[0].endswith(".db")
 
 
+def links_out(folder):
+    """Symbolic links below a folder that lead out of it."""
+    whole = Path(folder).resolve()
+    for above, folders, files in os.walk(folder):
+        for path in (Path(above, name) for name in (*folders, *files)):
+            if path.is_symlink() and not path.resolve().is_relative_to(whole):
+                yield path
+
+
 def outside_paths(node, where=""):
     """(where, value) of settings that are a path which is not inside the project."""
     if isinstance(node, dict | list):
