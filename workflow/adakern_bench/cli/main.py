@@ -13,7 +13,7 @@ from adakern_bench.config.compose import ConfigError
 from adakern_bench.data import DatasetError, load_table
 from adakern_bench.data.entry import UNSTATED
 from adakern_bench.paths import ROOT
-from adakern_bench.records.dotted import ALLOW_OUTSIDE
+from adakern_bench.records.dotted import ALLOW_OUTSIDE, links_out
 from adakern_bench.report.wording import count
 
 
@@ -130,9 +130,12 @@ def _describe(arguments, overrides):
     import yaml
 
     from adakern_bench.config.compose import load_config
+    from adakern_bench.config.validate import check_places
 
     name = arguments.name
-    config, _ = load_config([f"dataset=[{name}]", *overrides])
+    settings = [override for override in overrides if override != ALLOW_OUTSIDE]
+    config, _ = load_config([f"dataset=[{name}]", *settings])
+    check_places(config, overrides)  # its file may bring an experiment along
     if name not in config.dataset:
         sys.exit(f"{name} is not the name of one data set")
     entry = replace(config.dataset[name], **UNSTATED)
@@ -190,6 +193,8 @@ def _track(arguments, overrides):
             f"{results} holds no records/ of an experiment; name a folder of results/"
         )
     for folder in folders:
+        for link in links_out(folder):
+            sys.exit(f"{link} is a symbolic link that leaves the results: copy it")
         try:
             n = track(folder)
         except ValueError as error:  # files that are no records

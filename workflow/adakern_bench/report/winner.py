@@ -59,7 +59,11 @@ def explain(method, table, train, test, settings, best_params, repeat):
     free = {k: v for k, v in best_params.items() if k not in settings["fixed"]}
     seed = settings["seed"] + repeat
     model = make_estimator(
-        settings["estimator"], free, seed=seed, threads=settings["threads"]
+        settings["estimator"],
+        free,
+        seed=seed,
+        threads=settings["threads"],
+        is_planned=True,
     )
     data = prepare(table, train, test, **settings["preparation"])
     pipeline = table_model(model.fit(data.X_train, data.y_fit), data, table)
