@@ -1,7 +1,7 @@
 """What docs/results/README.md quotes, computed again from the tables beside it."""
 
 from functools import cache
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -149,18 +149,25 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
         .median()
         .unstack()
     )
-    r2 = medians["test_r2"]
-    text, ranks = paragraph(start), pd.Series(mean_ranks(r2), r2.columns)
-    np.testing.assert_allclose(board.loc[r2.columns, "rank_measured"], ranks, rtol=1e-4)
+    r2, rmse = medians["test_r2"], medians["test_rmse"]
+    text, by_r2 = paragraph(start), pd.Series(mean_ranks(r2), r2.columns)
+    np.testing.assert_allclose(board.loc[r2.columns, "rank_measured"], by_r2, rtol=1e-4)
+    ranks = pd.Series(mean_ranks(rmse, greater_is_better=False), rmse.columns)
     assert f"{len(r2)} " in text[:20] and (board["n_datasets"] == len(r2)).all()
     found, p = against(medians["test_rmse"], "rmse")
     assert float(f"{p.pop('simple-blend'):.1g}") == p_blend and max(p.values()) < 0.001
     blend, trees = found["simple-blend"], found["catboost"]
     if table == "leaderboard":
-        first = [
-            f"{ranks[name]:.1f}" for name in ("adaptive", "simple-blend", "catboost")
-        ]
-        assert all(rank in text and rank in README for rank in first)
+        said = (
+            "{adaptive:.1f}; the simple blend of kernel ridge regression and forests "
+        )
+        said += (
+            "{simple-blend:.1f}, CatBoost {catboost:.1f}, tuned defaults of LightGBM "
+        )
+        said += "{lightgbm-td:.1f} and of XGBoost {xgboost-td:.1f}"
+        assert said.format(**ranks) in text
+        first = [ranks[name] for name in ("adaptive", "simple-blend", "catboost")]
+        assert all(f"{rank:.1f}" in README for rank in first)
         assert f"the blend on {blend.better} sets and worse on {blend.worse}" in text
         best = board[board["source"] == "published"]["mean_rank"].min()
         assert (
@@ -169,6 +176,7 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
         )
     else:
         assert blend.p_equal < 0.95 and "no difference between" in text
+        assert "ranks {adaptive:.1f} and {simple-blend:.1f} of".format(**ranks) in text
         assert f"better on {blend.better}, worse on {blend.worse}" in README
         assert (
             f"p = {p['catboost']:.0e}" in text and f"p = {p['catboost']:.0e}" in README
@@ -178,6 +186,44 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
         assert (
             "mean R2 {adaptive:.3f} and {simple-blend:.3f}".format(**r2.mean()) in text
         )
+
+
+def test_srbench_was_seen_before():
+    """Without the sets of the development, with pairs of one source once, and by R2."""
+    records = pd.read_parquet(RESULTS / "srbench/records.parquet")
+    records = records[records["dataset"].str.contains(OTHERS)]
+    tables = records.groupby(["dataset", "method"])[["test_r2", "test_rmse"]].median()
+    tables, text = tables.unstack(), paragraph("The suite srbench is no confirmation")
+    found, p = against(tables["test_r2"], "r2")
+    trees, blend = found["catboost"], found["simple-blend"]
+    assert (
+        f"on {trees.better} and {trees.worse} by R2 (p = {p['catboost']:.1g})" in text
+        and f"on {blend.better} and {blend.worse} by R2" in text
+    )
+    error, developed = tables["test_rmse"], "fri_c|564_fried|titanic"
+    error = error[~error.index.str.contains(developed)]
+    found, p = against(error, "rmse")
+    blend, trees, light = map(found.get, ("simple-blend", "catboost", "lightgbm-td"))
+    said = f"{blend.worse} (p = {p['simple-blend']:.1g})"
+    assert f"{len(error)} sets" in text
+    assert f"better than the blend on {blend.better} and worse on {said}" in text
+    said = f"{trees.better} and {trees.worse} (p = {p['catboost']:.0e})"
+    assert f"than CatBoost on {said}" in text
+    said = f"{light.better} and {light.worse} (p = {p['lightgbm-td']:.0e})"
+    assert f"LightGBM on {said}" in text
+    pairs = [("561_", "230_"), ("556_", "557_"), ("522_", "547_"), ("218_", "574_")]
+    better, sure = {}, set()
+    for left_out in product(*pairs):
+        once = error[~error.index.str.contains(f"-(?:{'|'.join(left_out)})")]
+        assert len(once) == 44
+        found, p = against(once, "rmse")
+        sure.add(frozenset(name for name in p if p[name] < 0.05))
+        for name, pair in found.items():
+            better.setdefault(name, set()).add(pair.better)
+    assert better["simple-blend"] == {25, 26} and "blend on 25 or 26" in text
+    assert better["catboost"] == {38, 39} and "CatBoost on 38 or 39" in text
+    assert better["lightgbm-td"] == {41} and "LightGBM on 41," in text
+    assert sure == {frozenset({"catboost", "lightgbm-td", "xgboost-td"})}
 
 
 def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
