@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from adakern import cli
 from adakern_bench.cli.compare import adopt
 from adakern_bench.cli.main import main
 from adakern_bench.config import compose
@@ -495,6 +496,25 @@ def test_control_characters_of_an_error_reach_no_terminal(project):
     for text in (run.output, shown, page):
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
     assert "red" in shown and "red" in page
+
+
+def test_control_characters_of_a_table_reach_no_terminal(tmp_path, monkeypatch, capsys):
+    """Names of columns and of categories that `fit` and `compare` tell of."""
+    categories = ("x", "\x9b31mred", "\u202ez")
+    rows = [f"{k * 1.3},{categories[k % 3]},{k * 2.5}\n" for k in range(60)]
+    file = tmp_path / "t.csv"
+    file.write_text("a,b\x9b1m,y\n" + "".join(rows), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    fit = ["fit", "t.csv", "--target", "y", "--method", "sklearn.dummy.DummyRegressor"]
+    assert cli.main(fit) == 0
+    (tmp_path / "conf" / "dataset").mkdir(parents=True)
+    adopt(file, "y", tmp_path)
+    with pytest.raises(SystemExit) as refused:
+        cli.main([*fit, "--drop", "\x9bno"])
+    told = capsys.readouterr()
+    for text in (told.out, told.err, str(refused.value)):
+        assert not {"\x9b", "\u202e"} & set(text)
+    assert told.out.count("31mred") == 2
 
 
 def test_the_trackers_lock_is_each_users_own(tmp_path, monkeypatch):

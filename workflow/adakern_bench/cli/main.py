@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from adakern._utils.printable import printable
 from adakern.cli import add_commands, parsed
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
 from adakern_bench.config.compose import ConfigError
@@ -39,7 +40,7 @@ def main(argv=None):
     try:
         return arguments.handle(arguments, overrides)
     except (ConfigError, DatasetError, FileNotFoundError) as error:
-        sys.exit(str(error))
+        sys.exit(printable(str(error)))
 
 
 def _parser():
@@ -198,7 +199,7 @@ def _track(arguments, overrides):
         try:
             n = track(folder)
         except ValueError as error:  # files that are no records
-            sys.exit(str(error))
+            sys.exit(printable(str(error)))
         written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
         print(f"{folder.name}: {written}, {n.removed} removed")
     return 0

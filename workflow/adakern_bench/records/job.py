@@ -8,9 +8,9 @@ from pathlib import Path
 
 import psutil
 
+from adakern._utils.printable import printable
 from adakern.evaluation.quantities import rank_by
 from adakern_bench import paths  # noqa: F401 - finds the modules that YAML files name
-from adakern_bench.report.wording import printable
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
 from adakern._utils.files import atomic_path, plain
+from adakern._utils.printable import printable
 from adakern.evaluation import (
     GREATER_IS_BETTER,
     MAIN_METRIC,
@@ -38,7 +39,7 @@ from adakern_bench.report.tables import (
     read_tables,
 )
 from adakern_bench.report.use import model_lines
-from adakern_bench.report.wording import caption, count, duration, natural, printable
+from adakern_bench.report.wording import caption, count, duration, natural
 
 # What else a reader may ask of the same runs: (part, metric), in this order.
 _DETAILS = {

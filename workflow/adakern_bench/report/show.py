@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from adakern._utils.files import read_json
+from adakern._utils.printable import printable
 from adakern.evaluation import MAIN_METRIC
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.tables import MARK, comparison, heading, read_tables
-from adakern_bench.report.wording import count, duration, printable
+from adakern_bench.report.wording import count, duration
 from adakern_bench.tracking.track import VIEW
 
 _MOST_ROWS = 15
@@ -84,10 +85,8 @@ def print_table(out, stream=None, width=None):
     missing = records[records["status"] != "ok"]
     for keys, rows in missing.groupby(["dataset", "method", "status", "reason"]):
         dataset, method, status, reason = keys
-        lines.append(
-            printable(f"  {dataset} / {method}: {len(rows)} x {status}: {reason}")
-        )
-    print("\n".join(lines), file=stream)
+        lines.append(f"  {dataset} / {method}: {len(rows)} x {status}: {reason}")
+    print("\n".join(map(printable, lines)), file=stream)
 
 
 def _rows(cells, ranks, seconds, width):
