@@ -244,6 +244,13 @@ def test_a_swept_method_has_a_name_that_mlflow_takes(uri, tmp_path):
     assert track(results, tracking_uri=uri).written == 4
 
 
+def test_a_copied_folder_is_an_experiment_of_its_own(uri, tmp_path):
+    for name in ("demo", "demo-backup"):
+        write_records(tmp_path / name, RECORDS)
+        assert track(tmp_path / name, tracking_uri=uri) == (6, 0, 0)
+    assert track(tmp_path / "demo", tracking_uri=uri) == (0, 6, 0)
+
+
 def test_rebuild_makes_mlflow_say_what_the_files_say(
     uri, tmp_path, capsys, monkeypatch
 ):

@@ -131,8 +131,8 @@ def track(results, *, tracking_uri=None):
     records = read_records(paths) if paths else []
     return log_records(
         records,
-        # One of special computations alone goes by the name of its folder.
-        experiment=records[0]["experiment"] if records else results.name,
+        # Not of the records, which a copy of the folder has too.
+        experiment=Path(os.path.abspath(results)).name,
         tracking_uri=tracking_uri,
         config=config,
         models=partial(kept_models, results),
