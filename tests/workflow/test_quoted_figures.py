@@ -8,8 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import train_test_split
 
 from adakern.adaptive import DEFAULTS_VERSION
+from adakern.datasets import make_sin_2x3
 from adakern.evaluation import compare_over_sets, holm_correction, mean_ranks
 from adakern_bench.report.contrast import against_all, over_sets
 from adakern_bench.report.leaderboard import (
@@ -76,7 +81,7 @@ def beside_published(table):
 
 def test_means_ranks_wins_and_p_values_where_every_baseline_is_tuned():
     text, table = (
-        paragraph("41 small ones, every baseline"),
+        paragraph("41 small ones, eleven"),
         scores("uci121_tuned", "accuracy"),
     )
     found, adjusted = against(table)
@@ -348,6 +353,77 @@ def test_version_7_beside_the_others_of_uci121():
         change = change["adaptive"].drop(["uci121-chess-krvk", "uci121-letter"]).abs()
         assert (change > 1e-9).sum() == n_changed and change.max() < most
     assert f"({100 * table['adaptive'].mean():.1f} % with the" in README
+    took = new.groupby("dataset")["fit_seconds"].mean()
+    small = new["dataset"].isin(rows.index[rows <= 1000])
+    means = [new.loc[part, "fit_seconds"].mean() for part in (small, ~small)]
+    longest = took["uci121-chess-krvk"]
+    for page in (text, README, " ".join(GUIDE.read_text(encoding="utf-8").split())):
+        assert f"{means[0]:.1f} s" in page and f"{means[1]:.1f} s" in page
+        assert f"{longest:.0f} s on chess-krvk" in page and longest == took.max()
+
+
+def test_what_did_not_reproduce_beside_what_did():
+    """Rows of these tables once went without a word."""
+    text = " ".join((RESULTS / "README.md").read_text(encoding="utf-8").split())
+    table = pd.read_csv(RESULTS / "dank_synthetic/tables/dank_synthetic.csv")
+    printed = table.query("dataset == 'step-1d-printed'").set_index("method")
+    dank, svr = printed.loc[["dank", "svr"], "relative_mse"]
+    said = f"{dank / svr:.1f} times SVR's ({dank:.5f} and {svr:.5f})"
+    assert said in text
+
+    ranks = read_tables(RESULTS / "dank_uci")["summary"]
+    ranks = ranks.query("metric == 'rank' and method == 'dank'")
+    ranks = ranks.set_index("dataset")["mean"]
+    theirs = load_published(ROOT / "data/published/dank_tau_sensitivity.csv")
+    theirs = theirs.query("metric == 'rank' and method == 'dank@tau=0.01'")
+    off = (ranks - theirs.set_index("dataset")["mean"]).abs()
+    assert len(off) == 10 and (off < 1.05).sum() == 3
+    assert off[off >= 1.05].round().agg(["min", "max"]).tolist() == [2, 10]
+    for name in ("wine", "monks2", "sonar"):
+        assert f"{name} {ranks[name]:.1f} and" in text
+
+    beside = read_tables(RESULTS / "knpl_uci_small")["published"]
+    beside = beside.query(
+        "metric == 'accuracy' and split == 'test' and method == 'svm-cv'"
+    )
+    off = 100 * beside.set_index("dataset")["difference"]
+    assert (off.abs() < 1.3).sum() == 7 and len(off) == 12
+    assert f"{off['splice']:.1f} points above on splice" in text
+    assert f"{-off['sonar']:.1f} below on sonar" in text
+
+
+def test_the_best_single_width_on_the_sine():
+    """On the points of the figure, whose two widths nobody tuned."""
+    X, y = make_sin_2x3(n=1200, high=3.0)
+    parts = train_test_split(X, y, test_size=0.5, random_state=0)
+    X_train, X_test, y_train, y_test = parts
+    X_train, X_test = (
+        2 * (part - X_train.min()) / np.ptp(X_train) - 1 for part in (X_train, X_test)
+    )
+    order = np.argsort(X_train[:, 0])
+    rows = order[np.linspace(0, len(order) - 1, 40).round().astype(int)]
+
+    def few(gamma):
+        model = KernelRidge(kernel="rbf", gamma=gamma, alpha=1e-3)
+        return model.fit(X_train[rows], y_train[rows]).score(X_test, y_test)
+
+    def all_rows(gamma):
+        K, K_test = (
+            rbf_kernel(part, X_train[rows], gamma) for part in (X_train, X_test)
+        )
+        model = Ridge(alpha=1e-6, fit_intercept=False).fit(K, y_train)
+        return model.score(K_test, y_test)
+
+    drawn = pd.read_csv(RESULTS / "lab_sine/tables/lab_sine.csv").set_index("model")
+    for gamma in (20, 100):
+        r2 = drawn.loc[f"global, gamma = {gamma}", "r2"]
+        assert few(gamma) == pytest.approx(r2, abs=1e-3)
+    widths = np.logspace(0, 4, 161)
+    best, best_of_all = (max(map(score, widths)) for score in (few, all_rows))
+    text = " ".join((RESULTS / "README.md").read_text(encoding="utf-8").split())
+    guide = " ".join(GUIDE.read_text(encoding="utf-8").split())
+    assert f"by the test rows, has {best:.2f}, and {best_of_all:.2f}" in text
+    assert f"as many points {best:.2f} ({best_of_all:.2f} with" in guide
 
 
 def test_errors_and_minutes_on_larger_sets():
