@@ -1,7 +1,7 @@
 """The whole campaign of extremes, and its tables: ``make torture``.
 
-    python tests/campaign.py [--minutes 30] [--table docs/torture.md]
-    python tests/campaign.py --doors [--table docs/torture.md]
+    python tools/campaign.py [--minutes 30] [--table docs/torture.md]
+    python tools/campaign.py --doors [--table docs/torture.md]
 
 The cases come in a random order, always the same: where the time does not suffice, what
 was tried is a fair sample. Ends with 1 if anything was not right.
