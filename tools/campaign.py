@@ -18,8 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
-from test_torture import ESTIMATORS
-from torture import cases, judge
+from torture import ESTIMATORS, cases, judge
 
 #: Kinds of what other people bring, and the tests that try them.
 DOORS = {
