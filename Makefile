@@ -69,14 +69,14 @@ sbom: .venv-audit/done  ## a software bill of materials (CycloneDX) in build/sbo
 
 torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python \
-		tests/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
-	PYTHONPATH=tests $(BIN)/python tests/campaign.py --doors --table docs/torture.md
+		tools/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
+	PYTHONPATH=tests $(BIN)/python tools/campaign.py --doors --table docs/torture.md
 
 kills: .venv/test.done  ## 30 kills at random times, each mended and compared
-	PYTHONPATH=tests $(BIN)/python tests/kills.py --kills 30 --table docs/torture.md
+	PYTHONPATH=tests $(BIN)/python tools/kills.py --kills 30 --table docs/torture.md
 
 pictures: .venv/test.done  ## of the report, MLflow and the pages, after `make run docs`
-	PYTHONPATH=tests $(BIN)/python tests/pictures.py
+	PYTHONPATH=tests $(BIN)/python tools/pictures.py
 
 lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy
 	$(BIN)/ruff check .
