@@ -29,10 +29,8 @@ def test_the_python_examples_print_what_readme_says(capsys):
         r"```python\n(.*?)```", README.read_text(), re.S
     )
     exec(compile(flagship, "README.md", "exec"), {})
-    printed, said = capsys.readouterr().out.splitlines(), comments(flagship)
+    printed = capsys.readouterr().out.splitlines()
     assert printed[0].split() == ["member", "weight", "score", "seconds"]
-    shares = [float(lines[-1].split("%")[0]) for lines in (printed, said)]
-    assert shares[0] == pytest.approx(shares[1], abs=3)  # trees differ between versions
     exec(compile(bandwidths, "README.md", "exec"), {})
     said = comments(bandwidths)
     assert capsys.readouterr().out.splitlines() == said
