@@ -17,7 +17,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test coverage test-all test-cluster test-oldest check audit sbom torture kills pictures lint format docs bench develop publish clean clean-results
+.PHONY: help run env ui test coverage test-all test-cluster test-oldest check dist audit sbom torture kills pictures lint format docs bench develop publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -57,6 +57,9 @@ test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it
 	OPENBLAS_CORETYPE=Haswell .venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal -m "not cluster" tests
 
 check: lint test-all test-cluster test-oldest  ## all that has to pass, half an hour
+
+dist: .venv/workflow.done  ## build the wheel and the source distribution in dist
+	$(BIN)/python tools/dist.py
 
 audit: .venv-audit/done  ## known vulnerabilities of the pinned packages; needs a network
 	@PATH="$(CURDIR)/.venv-audit/bin:$$PATH" requirements/audit.sh
