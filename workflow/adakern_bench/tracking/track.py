@@ -31,11 +31,10 @@ import yaml
 from adakern._utils.files import atomic_path
 from adakern.evaluation import (
     GREATER_IS_BETTER,
-    MAIN_METRIC,
     RECORDED,
     ranks_by_dataset,
 )
-from adakern.evaluation.quantities import rank_by
+from adakern.evaluation.quantities import MAIN_METRIC, main_metric
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.paths import kept_models
 from adakern_bench.records.machine import git
@@ -126,9 +125,8 @@ def track(results, *, tracking_uri=None):
     found = (path for pattern in SUMMARY for path in sorted(results.glob(pattern)))
     path = results / "config.yaml"
     config = path.read_text(encoding="utf-8") if path.exists() else None
-    rank_by((yaml.safe_load(config or "{}") or {}).get("metric"))
     paths = find_records(results)
-    records = read_records(paths) if paths else []
+    records = read_records(paths, _metric(config)) if paths else []
     return log_records(
         records,
         # Not of the records, which a copy of the folder has too.
@@ -160,14 +158,19 @@ def log_records(
     the fit), not when something else in the configuration did. With `prune`, runs of
     other fits are removed; a `summary` (files by name) is a run beside them.
     """
-    runs = [*_cells(records, yaml.safe_load(config) if config else {})]
+    runs = [*_cells(records, yaml.safe_load(config) if config else {}, _metric(config))]
     runs += [_fit(r, config, models(r) if models else {}) for r in records]
     if summary:
         contents = {name: sha256(path.read_bytes()) for name, path in summary.items()}
         tags = {"kind": "summary", "experiment": experiment}
         name = f"{experiment}: summary"
         runs.append(Run("summary", name, tags, contents, artifacts=summary))
-    return _log_runs(runs, experiment, tracking_uri, prune)
+    return _log_runs(runs, experiment, tracking_uri, prune, _view(_metric(config)))
+
+
+def _metric(config):
+    """The metric that an experiment ranks by, where it names one."""
+    return (yaml.safe_load(config or "{}") or {}).get("metric")
 
 
 def _tags(record, kind, *names):
@@ -178,7 +181,7 @@ def _tags(record, kind, *names):
     }
 
 
-def _cells(records, config):
+def _cells(records, config, metric):
     """A run for each data set and method: what its repeats have in common."""
     methods = config.get("method", {})
     source = {"mlflow.source.name": "adakern", "mlflow.source.type": "PROJECT"}
@@ -187,11 +190,12 @@ def _cells(records, config):
     for dataset, of_dataset in groupby(sorted(records, key=key), itemgetter("dataset")):
         runs = list(of_dataset)
         frame = to_frame(runs)
-        places = _places(frame)
+        by = main_metric(runs[0]["task"], metric)
+        places = _places(frame, by)
         scores = frame.filter(regex="^(method|repeat|test_.*)$").to_csv()
         figure = {}
         if (frame["status"] == "ok").any():
-            figure["scores.svg"] = cache(partial(_figure, frame, places))
+            figure["scores.svg"] = cache(partial(_figure, frame, places, by))
         for method, of_method in groupby(runs, itemgetter("method")):
             batch = list(of_method)
             finished = {r["repeat"]: _metrics(r) for r in batch if r["status"] == "ok"}
@@ -224,32 +228,28 @@ def _cells(records, config):
             )
 
 
-def _places(frame):
+def _places(frame, metric):
     """Method -> its rank on their data set, last if it finished none of the shared
     repeats.
     """
     kept = shared(frame)
-    scores = by_dataset(frame if kept.empty else kept).reindex(
+    scores = by_dataset(frame if kept.empty else kept, metric=metric).reindex(
         columns=sorted({*frame["method"]})
     )
-    metric = MAIN_METRIC[frame["task"].iloc[0]]
     (ranks,) = ranks_by_dataset(scores, greater_is_better=GREATER_IS_BETTER[metric])
     return dict(zip(scores.columns, map(float, ranks), strict=True))
 
 
-def _figure(frame, places):
-    """The main score of all methods on their data set, every repeat, as SVG."""
+def _figure(frame, places, metric):
+    """A score of all methods on their data set, every repeat, as SVG."""
     order = sorted(places, key=places.get)
-    return to_svg(
-        plot_repeats(frame, frame["task"].iloc[0], method_styles(order), order)
-    )
+    return to_svg(plot_repeats(frame, metric, method_styles(order), order))
 
 
-def _view():
+def _view(metric):
     """Columns and order of the runs' table, as MLflow's pages keep them."""
-    scores = [
-        f"test/{m}_{what}" for m in MAIN_METRIC.values() for what in ("mean", "std")
-    ]
+    shown = [main_metric(task, metric) for task in MAIN_METRIC]
+    scores = [f"test/{m}_{what}" for m in shown for what in ("mean", "std")]
     columns = ["test/rank", *scores, "time/fit_seconds_mean"]
     return {
         "selectedColumns": [f"metrics.`{name}`" for name in columns],
@@ -334,11 +334,7 @@ def opened(experiment, tracking_uri):
             with atomic_path(database) as path:
                 MlflowClient(f"sqlite:///{path}").get_experiment_by_name("Default")
         client = MlflowClient(uri)
-        number = _experiment(client, experiment, database)
-        client.set_experiment_tag(
-            number, f"mlflow.sharedViewState.{VIEW}", json.dumps(_view())
-        )
-        yield client, number
+        yield client, _experiment(client, experiment, database)
 
 
 def register(results, name, tracking_uri=None):
@@ -419,13 +415,17 @@ def _experiment(client, name, database):
     return found.experiment_id
 
 
-def _log_runs(runs, experiment, tracking_uri, prune):
+def _log_runs(runs, experiment, tracking_uri, prune, view):
     """Write the runs that are missing, remove those that they replace, and nest them.
 
-    With `prune`, runs that are not among them go too, but for a summary.
+    With `prune`, runs that are not among them go too, but for a summary. `view` is how
+    MLflow's pages show their table.
     """
     wanted = {run.key: run.digest for run in runs}
     with opened(experiment, tracking_uri) as (client, number):
+        client.set_experiment_tag(
+            number, f"mlflow.sharedViewState.{VIEW}", json.dumps(view)
+        )
         whole, gone, ids = {}, [], {}
         for made in client.search_runs([number], max_results=_MOST_RUNS):
             key, tags = made.data.tags.get(KEY), made.data.tags
