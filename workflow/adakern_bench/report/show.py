@@ -15,7 +15,9 @@ from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.tables import MARK, comparison, heading, read_tables
 from adakern_bench.report.wording import count, duration
-from adakern_bench.tracking.track import VIEW
+
+#: Name of the view of an experiment's runs in MLflow: the main score in sight.
+VIEW = "adakern"
 
 _MOST_ROWS = 15
 #: MLflow opens an experiment on its traces, and a table without scores, unless the
