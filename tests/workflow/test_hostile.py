@@ -24,7 +24,7 @@ from adakern_bench.data import DatasetEntry, DatasetError, load_table
 from adakern_bench.paths import CONF
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.report import use
-from adakern_bench.tracking.track import lock
+from adakern_bench.tracking.store import lock
 from record_factory import make_record
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"

@@ -164,15 +164,12 @@ def _leaderboard(arguments, overrides):
 
     from adakern_bench.report.compare import shared
     from adakern_bench.report.leaderboard import leaderboard
-    from adakern_bench.report.tables import read_tables
 
-    results = _finished(arguments, overrides, "records.parquet").results
-    read_tables(results)  # from here on the metric that ranked them counts
-    for task, solves in shared(pd.read_parquet(results / "records.parquet")).groupby(
-        "task"
-    ):
+    plan = _finished(arguments, overrides, "records.parquet")
+    runs = shared(pd.read_parquet(plan.results / "records.parquet"))
+    for task, of_task in runs.groupby("task"):
         print(f"\n{task.capitalize()}")
-        board = leaderboard(solves).drop(columns="task")
+        board = leaderboard(of_task, metric=plan.config.metric).drop(columns="task")
         print(board.to_string(index=False, float_format="%.4g"))
     print(
         "\nseconds: search and fit, all data sets; normalised_error: 0 best, 1 median "

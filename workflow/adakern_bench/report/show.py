@@ -11,12 +11,13 @@ import pandas as pd
 
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
-from adakern.evaluation import MAIN_METRIC
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.tables import MARK, comparison, heading, read_tables
 from adakern_bench.report.wording import count, duration
-from adakern_bench.tracking.track import VIEW
+
+#: Name of the view of an experiment's runs in MLflow: the main score in sight.
+VIEW = "adakern"
 
 _MOST_ROWS = 15
 #: MLflow opens an experiment on its traces, and a table without scores, unless the
@@ -72,7 +73,8 @@ def print_table(out, stream=None, width=None):
         cells = comparison(tables, task)
         repeats = int((cells["n"] + cells["missing"]).max())
         over = f", mean over {repeats} repeats" if repeats > 1 else ""
-        lines += ["", f"{task.capitalize()}: {heading(MAIN_METRIC[task])}{over}"]
+        title = f"{task.capitalize()}: {heading(ranks['metric'].iloc[0])}{over}"
+        lines += ["", title]
         lines += _rows(cells, ranks, seconds[task], width)
     lines.append("")
     lines.append(

@@ -60,7 +60,8 @@ def model_lines(out, config, file=None):
     if entry.get("format") != "table":
         return []
     method = read_csv(ranks)["method"][0]
-    records = read_records(sorted(Path(out, "records", name, method).glob("*.json")))
+    paths = sorted(Path(out, "records", name, method).glob("*.json"))
+    records = read_records(paths, config["metric"])
     chosen = Counter(
         json.dumps(r["best_params"]) for r in records if r["status"] == "ok"
     )
