@@ -5,11 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
 
-from adakern.dank import papers
-from adakern.dank.newton import newton
+from adakern.dank import newton, papers
 from adakern.dank.objective import make_objective, saddle_value
 from adakern.kernels import gram_matrix
-from adakern.svm.ascent import Ascent
 from dank.oracle import dual_of, problem
 
 C, ETA = 2.0, 200.0
@@ -47,9 +45,7 @@ def solve(K, y, eta=ETA):
     function there."""
     dual = dual_of("classification", y, C, False)
     h = make_objective(K, dual, eta, 0.0)
-    ascent = Ascent(1e-8, h(np.zeros(len(y))))
-    newton(h, ascent, 100)
-    point = ascent.point
+    point = newton.solve(h, h(np.zeros(len(y))), 1e-8, max_iter=100).point
     F = 1 + K * np.outer(point.d, point.d) / (4 * eta)
     return point, F, lambda K: saddle_value(point.u, F, K, dual, eta, 0.0)
 
