@@ -40,6 +40,20 @@ def test_gradient_changes_no_faster_than_the_theorems_say(kernel, task, tau, eta
         assert change <= L * np.linalg.norm(v)
 
 
+@pytest.mark.parametrize("method", [papers.nesterov, papers.projected_gradient])
+def test_methods_of_the_papers_rise_to_the_same_optimum(method):
+    X, y = problem(20, 19, "classification")
+    dual = dual_of("classification", y, 0.1)
+    h = make_objective(gram_matrix(X, gamma=0.5), dual, 10.0, 0.01)
+    start = h(np.zeros(20))
+    best = newton.solve(h, start, 1e-8, max_iter=2000)
+    found = method(h, start, 1e-3, max_iter=20000)
+    assert found.point.value <= best.point.value * (1 + 1e-9)
+    assert_allclose(found.point.value, best.point.value, rtol=1e-4)
+    # From zero, where F is that of 11' alone.
+    assert_allclose(start.value, 10.0 * (0.01 * 20 - 0.01**2 / 4))
+
+
 def solve(K, y, eta=ETA):
     """Exact solution of problem 17 on K: the point, F, and the saddle
     function there."""

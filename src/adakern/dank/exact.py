@@ -11,7 +11,6 @@ from adakern._utils.threads import one_blas_thread
 from adakern.dank import newton
 from adakern.dank.extension import make_extension
 from adakern.dank.objective import SVM_TOL, make_objective, svm_eta
-from adakern.dank.papers import nesterov, projected_gradient
 from adakern.dank.quartic import Quartic, squared_product
 from adakern.dank.quartic_solver import maximise_quartic
 from adakern.kernels import TrainingRows, gram_matrix
@@ -19,12 +18,8 @@ from adakern.linalg import require_positive_semidefinite
 from adakern.svm import ascent
 from adakern.svm.libsvm import svm_dual
 
-METHODS = {
-    "newton": newton.solve,
-    "accelerated": ascent.solve,
-    "nesterov": nesterov,
-    "projected-gradient": projected_gradient,
-}
+#: By name, for the parameter ``method``.
+METHODS = {"newton": newton.solve, "accelerated": ascent.solve}
 
 
 def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
@@ -42,19 +37,22 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
             raise ValueError(f"kernel={kernel['kernel']!r} gives infinite values here")
         if kernel["kernel"] in ("precomputed", "tl1", "poly"):
             require_positive_semidefinite(K, kernel["kernel"], "DANK")
-        svm = support_vector_machine(K, dual)
-        if eta == "svm":
-            d = dual.coefficients(svm)
-            eta = svm_eta([d], dual.C, lambda: [_without_intercept(K, dual, d)])
-        h = make_objective(K, dual, eta, tau, tol)
-        start = best_multiple(K, dual, eta, svm, tol)
-        if method in ("nesterov", "projected-gradient"):
-            start = np.zeros_like(start)
-        solution = METHODS[method](h, h(start), tol, max_iter=max_iter)
+        problem, start = make_problem(K, dual, eta, tau, tol)
+        solution = METHODS[method](problem, problem(start), tol, max_iter=max_iter)
         point, rows = solution.point, TrainingRows(X, K, kernel)
-        Z = h.factor(point)
+        Z, eta = problem.factor(point), problem.eta
         rule = make_extension(Z, point.d, K, rows, eta=eta, tau=tau, **extension)
         return ExactModel(rows, eta, Z, solution, rule)
+
+
+def make_problem(K, dual, eta, tau, tol):
+    """h on a Gram matrix, and the SVM's variables u to start from; eta may be "svm"."""
+    svm = support_vector_machine(K, dual)
+    if eta == "svm":
+        d = dual.coefficients(svm)
+        eta = svm_eta([d], dual.C, lambda: [_without_intercept(K, dual, d)])
+    start = best_multiple(K, dual, eta, svm, tol)
+    return make_objective(K, dual, eta, tau, tol), start
 
 
 def support_vector_machine(K, dual):

@@ -1,8 +1,8 @@
 """What the papers print: methods, constants and bounds. For experiments only.
 
 Step lengths 1/L from the theorems are far too short to reach the optimum in the papers'
-2,000 iterations; "newton" and "accelerated" are for use. The projections are exact,
-where the papers alternate between a box and a plane.
+2,000 iterations. The projections are exact, where the papers alternate between a box
+and a plane.
 
 The bounds on what a partition of the data costs are for the problem without intercept
 and without the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart
