@@ -7,11 +7,11 @@ from sklearn.svm import SVC
 from adakern._utils.threads import one_blas_thread
 from adakern.dank import newton
 from adakern.dank.exact import make_problem
-from adakern.dank.papers import nesterov, projected_gradient
 from adakern.kernels import gram_matrix
 from adakern.svm import ascent
 from adakern.svm.dual import classification_dual
 from adakern_bench.report.sweep import plot_lines
+from dank_papers import nesterov, projected_gradient
 from shared import tuned
 
 #: The first two start from the support vector machine, the papers' two from zero.

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
 
-from adakern.dank import newton, papers
+import dank_papers as papers
+from adakern.dank import newton
 from adakern.dank.objective import make_objective, saddle_value
 from adakern.kernels import gram_matrix
 from dank.oracle import dual_of, problem
