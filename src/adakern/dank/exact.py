@@ -8,11 +8,10 @@ from scipy.optimize import brentq
 from adakern._utils.blocks import row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import one_blas_thread
-from adakern.dank import newton
+from adakern.dank import newton, quartic
 from adakern.dank.extension import make_extension
 from adakern.dank.objective import SVM_TOL, make_objective, svm_eta
 from adakern.dank.quartic import Quartic, squared_product
-from adakern.dank.quartic_solver import maximise_quartic
 from adakern.kernels import TrainingRows, gram_matrix
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm import ascent
@@ -70,7 +69,7 @@ def _without_intercept(K, dual, start):
     """Coefficients of the SVM without an intercept, from those of another."""
     goal = SVM_TOL**2 * max(abs(dual.linear @ dual.variables(start)), dual.C)
     problem = Quartic(K, replace(dual, fit_intercept=False), np.inf)
-    return maximise_quartic(problem, start, gap_goal=goal).d
+    return quartic.solve(problem, start, goal).d
 
 
 def best_multiple(K, dual, eta, u, tol):

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from adakern._utils.blocks import CACHE_BYTES, row_blocks
+from adakern.dank import quartic
 from adakern.dank.quartic import Quartic
-from adakern.dank.quartic_solver import maximise_quartic
 from adakern.linalg import add_to_diagonal
 from adakern.svm import ascent
 from adakern.svm.dual import Solution
@@ -56,7 +56,7 @@ def _line_search(problem, point, target, shortest=1e-6):
 def _quartic(h, point, tol):
     """The maximiser of h, which is a quartic without a nuclear norm."""
     goal = tol / 2 * abs(point.svm_value)
-    return h.dual.variables(maximise_quartic(h, point.d, gap_goal=goal).d)
+    return h.dual.variables(quartic.solve(h, point.d, goal).d)
 
 
 def _second_order(h, point, tol):
@@ -72,7 +72,7 @@ def _second_order(h, point, tol):
     program = Quartic(H, replace(dual, target=target), np.inf)
     accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
     start = dual.coefficients(dual.project(point.u))
-    return dual.variables(maximise_quartic(program, start, gap_goal=accuracy).d)
+    return dual.variables(quartic.solve(program, start, accuracy).d)
 
 
 def thresholded_hessian(h, point):
