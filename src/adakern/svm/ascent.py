@@ -1,22 +1,22 @@
 """Ascent methods for a smooth concave function over a simple convex set.
 
 ``objective(u, near)`` returns a :class:`adakern.svm.dual.DualEvaluation`, where
-``near`` is None or such a point nearby, and ``objective.dual.project(u)`` the nearest
-feasible point. An objective that gets the point ``new + beta (new - old)`` for less
-than an evaluation, as a quadratic does, offers ``extrapolate(new, old, beta)``. Each
-method goes on with an :class:`Ascent`.
+``near`` is None or an evaluation nearby, and ``objective.dual.project(u)`` the nearest
+feasible point. An objective that can compute the evaluation at ``new + beta (new -
+old)`` more cheaply, as a quadratic does, has a method ``extrapolate(new, old, beta)``.
+Each method continues an :class:`Ascent`.
 """
 
 from time import perf_counter
 
 import numpy as np
 
-#: Relative rounding of the objective: smaller changes of it decide nothing.
+#: Relative rounding error of the objective: smaller changes are ignored.
 ROUNDING = 1e-13
 
 
 class Ascent:
-    """Where an ascent is, how it came there, and whether it has arrived."""
+    """State of an ascent: present evaluation, history, and whether it converged."""
 
     def __init__(self, tol, point=None):
         self.tol, self.point, self._clock = tol, None, perf_counter()
@@ -25,7 +25,7 @@ class Ascent:
             self.add(point)
 
     def add(self, point):
-        """One more iteration."""
+        """Record an iteration."""
         now = perf_counter()
         step = 0.0 if self.point is None else np.linalg.norm(point.u - self.point.u)
         values = (point.value, point.gap, step, now - self._clock)
@@ -44,21 +44,19 @@ class Ascent:
 
 
 def rounds(objective, ascent, maximise_model, max_iter):
-    """Rounds of ``maximise_model(objective, point, tol)`` and a line search towards the
-    result.
-    """
+    """Alternate ``maximise_model(objective, point, tol)`` and a line search."""
     while not ascent.converged and ascent.n_iter < max_iter:
         point = ascent.point
         new = _line_search(
             objective, point, maximise_model(objective, point, ascent.tol)
         )
-        if new is None:  # no ascent left above rounding
+        if new is None:  # no ascent above the rounding error
             return
         ascent.add(new)
 
 
 def _line_search(objective, point, target, shortest=1e-6):
-    """The first sufficient ascent on the way back from the target, or None."""
+    """Backtrack from the target to a sufficient ascent; None if there is none."""
     direction = target - point.u
     slope = point.gradient @ direction
     slack = ROUNDING * abs(point.value)
@@ -66,7 +64,7 @@ def _line_search(objective, point, target, shortest=1e-6):
     if not direction.any():
         return None
     while share >= shortest:
-        # The target itself, lest rounding move variables off their bounds.
+        # The target itself: rounding could move variables off their bounds.
         new = objective(target if share == 1.0 else point.u + share * direction, point)
         gain = new.value - point.value
         if gain >= 0.1 * share * slope - slack and (slope > 0 or new.gap < point.gap):
@@ -78,9 +76,7 @@ def _line_search(objective, point, target, shortest=1e-6):
 
 
 def accelerated(objective, ascent, max_iter):
-    """FISTA with backtracking (Beck, Teboulle 2009) and restart (O'Donoghue, Candes
-    2015).
-    """
+    """FISTA (Beck, Teboulle 2009) with restarts (O'Donoghue, Candes 2015)."""
     ahead, momentum, L = ascent.point, 1.0, 1.0
     while not ascent.converged and ascent.n_iter < max_iter:
         point = ascent.point
@@ -91,7 +87,7 @@ def accelerated(objective, ascent, max_iter):
             if new.value >= bound - ROUNDING * abs(ahead.value):
                 break
             if np.linalg.norm(step) <= ROUNDING * np.linalg.norm(ahead.u):
-                return  # The objective is not known to more digits than this.
+                return  # The objective is not accurate to more digits than this.
             L *= 2
         if ahead.gradient @ (new.u - point.u) < 0:
             momentum = 1.0
