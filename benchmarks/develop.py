@@ -8,7 +8,7 @@
 Of each set's training part (that of its first published split, where there is one)
 ``--rows`` rows are learned from and up to 500 others predicted, twice. The loss is the
 root mean square error over the standard deviation, or the log loss. The sets of SRBench
-are for confirmation and not among them.
+are not developed on and not among them.
 """
 
 import argparse

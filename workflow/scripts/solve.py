@@ -4,7 +4,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from adakern._utils.files import write_json
+from adakern._utils.files import check_whole, write_json
 from adakern_bench.paths import repeats_of
 from adakern_bench.records.dotted import estimator_class
 from adakern_bench.records.job import job
@@ -16,6 +16,7 @@ files, settings = snakemake.input, snakemake.params.settings
 models = snakemake.output.get("models")
 
 with job(snakemake):
+    check_whole(files.table, files.split)  # or each fit would fail, of any method
     if models:
         Path(models).mkdir(parents=True, exist_ok=True)
         import adakern_bench.records.models  # noqa: F401 - before the children need it

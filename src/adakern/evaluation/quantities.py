@@ -100,16 +100,13 @@ GREATER_IS_BETTER = {
     for name, quantity in QUANTITIES.items()
     if quantity.greater_is_better is not None
 }
-#: The metric of ranks, tests and leaderboards. For regression it is the root mean
+#: Default metric of ranks, tests and leaderboards. For regression it is the root mean
 #: squared error, which others publish, so that their methods can be ranked with ours;
 #: on one split it orders methods as R² and the relative error do.
 MAIN_METRIC = {"classification": "accuracy", "regression": "rmse"}
-_USUAL = dict(MAIN_METRIC)
 
 
-def rank_by(*metrics):
-    """Make metrics the main ones of their tasks, in this process; else the
-    usual ones."""
-    MAIN_METRIC.update(
-        _USUAL | {QUANTITIES[name].task: name for name in metrics if name}
-    )
+def main_metric(task, metric=None):
+    """The metric to rank a task by: `metric`, unless it is None or of another task."""
+    of_task = QUANTITIES[metric].task if metric in QUANTITIES else task
+    return metric if metric and of_task == task else MAIN_METRIC[task]

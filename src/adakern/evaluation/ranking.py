@@ -41,10 +41,14 @@ class Ranking(NamedTuple):
     note: str
 
 
-def are_tied(a, b):
-    """Whether scores are equal up to rounding."""
-    # An R2 near 0 is 1 minus a number close to 1; an error can be 1e-13.
-    return np.isclose(a, b, rtol=TIE, atol=2 * np.finfo(float).eps)
+def are_tied(a, b, unit=1.0):
+    """Whether scores are equal up to rounding.
+
+    ``unit`` is the size of the quantities they are computed from: 1 for an R2, which is
+    1 minus a number close to 1; for errors, the size of other errors in the same units,
+    which can be 1e-18.
+    """
+    return np.isclose(a, b, rtol=TIE, atol=2 * np.finfo(float).eps * unit)
 
 
 def _as_losses(scores, greater_is_better):
@@ -59,8 +63,11 @@ def _as_losses(scores, greater_is_better):
     )
     order = np.argsort(losses, axis=1)
     rising = np.take_along_axis(losses, order, axis=1)
+    unit = 1.0
+    if not greater_is_better:
+        unit = np.where(np.isfinite(losses), np.abs(losses), 0.0).max(axis=1, initial=0)
     for k in range(1, losses.shape[1]):
-        tied = are_tied(rising[:, k], rising[:, k - 1])
+        tied = are_tied(rising[:, k], rising[:, k - 1], unit)
         rising[tied, k] = rising[tied, k - 1]
     np.put_along_axis(losses, order, rising, axis=1)
     return losses

@@ -381,7 +381,8 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     a, b = _paired(a, b, finite=False)
     both = np.isfinite(a) & np.isfinite(b)
     a, b = a[both], b[both]
-    difference = np.where(are_tied(a, b), 0.0, a - b)
+    unit = 1.0 if greater_is_better else np.abs([a, b]).max(initial=0)
+    difference = np.where(are_tied(a, b, unit), 0.0, a - b)
     gain = difference if greater_is_better else -difference
     pvalue = worse = equal = better = np.nan
     if len(gain) >= FEWEST:

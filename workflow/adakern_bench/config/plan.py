@@ -40,10 +40,6 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     selected["method"] = [name for name in selected["method"] if name in config.method]
     plan = Plan(as_variant(config, settings), selected)
     validate(plan, conf, overrides if typed is None else typed)
-    if plan.config.metric:  # a plan is made often: without scikit-learn where it can be
-        from adakern.evaluation.quantities import rank_by
-
-        rank_by(plan.config.metric)
     plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
     return plan
 

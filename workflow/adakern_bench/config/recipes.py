@@ -7,7 +7,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from adakern_bench.config.compose import nearest
 from adakern_bench.records import estimators
-from adakern_bench.records.dotted import estimator_class
+from adakern_bench.records.dotted import check_all_handed_on, estimator_class
 from adakern_bench.records.estimators import DISTRIBUTIONS, expand_grid, is_relative
 
 
@@ -16,7 +16,7 @@ def recipe_problems(recipe, task):
     if "_target_" not in recipe["estimator"]:
         return ["it has no _target_: name the estimator's class in its file"]
     try:
-        estimator = estimators.make_estimator(recipe["estimator"])
+        estimator = estimators.make_estimator(recipe["estimator"], is_planned=True)
     except Exception as error:
         if match := re.search(r"unexpected keyword argument '(\w+)'", str(error)):
             built = estimator_class(recipe["estimator"]["_target_"])
@@ -70,6 +70,7 @@ def _values(recipe, estimator):
     for candidate in [{}] + [{k: v} for k, values in grid.items() for v in values]:
         try:
             estimator.set_params(**candidate)
+            check_all_handed_on(estimator)
             for part in (estimator, *estimator.get_params().values()):
                 if hasattr(part, "_parameter_constraints"):
                     part._validate_params()

@@ -143,8 +143,9 @@ class View:
     """A figure or a table of the experiment's own, made from its records."""
 
     #: Dotted name of ``function(records, **params)``, which gives a matplotlib Figure
-    #: or a DataFrame; a table's with a parameter ``published`` gets the published
-    #: numbers too. Modules of ``workflow/special/`` go by their own name.
+    #: or a DataFrame; one with a parameter ``metric`` gets the experiment's, a table's
+    #: with a parameter ``published`` the published numbers too. Modules of
+    #: ``workflow/special/`` go by their own name.
     function: str = ""
     params: dict[str, Any] = field(default_factory=dict)
 

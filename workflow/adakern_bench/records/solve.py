@@ -74,7 +74,11 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     free = {k: v for k, v in best_params.items() if k not in params["fixed"]}
     seed = params["seed"] + repeat
     estimator = make_estimator(
-        params["estimator"], free, seed=seed, threads=params["threads"]
+        params["estimator"],
+        free,
+        seed=seed,
+        threads=params["threads"],
+        is_planned=True,
     )
     data = prepare(table, train, test, **params["preparation"])
     with (

@@ -13,7 +13,6 @@ from adakern.datasets.encoding import takes_raw_columns
 from adakern.model_file import written
 from adakern_bench.config.compose import available, load_config
 from adakern_bench.config.plan import TASK_RECIPE
-from adakern_bench.records.dotted import outside_paths
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.read import read_records
 from adakern_bench.report.tables import read_csv
@@ -41,12 +40,6 @@ def method_named(name, task):
     config, _ = load_config([f"method=[{name}]"])
     if (recipe := getattr(config.method[name], TASK_RECIPE[task])) is None:
         raise ValueError(f"--method {name} is no method for {task}")
-    for where, value in outside_paths(recipe.estimator):
-        raise ValueError(
-            f"--method {name}: {where}={value!r} of conf/method/{name}.yaml is a path "
-            "that leaves the project or leads among its code, has files read that the "
-            "data name, or pickles (memory); remove it"
-        )
     if recipe.grid:
         warn_user(
             f"{name} is fitted with its defaults; `adakern compare` searches its "
@@ -67,7 +60,8 @@ def model_lines(out, config, file=None):
     if entry.get("format") != "table":
         return []
     method = read_csv(ranks)["method"][0]
-    records = read_records(sorted(Path(out, "records", name, method).glob("*.json")))
+    paths = sorted(Path(out, "records", name, method).glob("*.json"))
+    records = read_records(paths, config["metric"])
     chosen = Counter(
         json.dumps(r["best_params"]) for r in records if r["status"] == "ok"
     )
@@ -75,7 +69,9 @@ def model_lines(out, config, file=None):
         return []
     recipe = config["method"][method][TASK_RECIPE[entry["task"]]]
     estimator = make_estimator(
-        recipe["estimator"], json.loads(chosen.most_common(1)[0][0])
+        recipe["estimator"],
+        json.loads(chosen.most_common(1)[0][0]),
+        is_planned=True,
     )
     options = {
         "--target": entry["target"],
