@@ -17,7 +17,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test coverage test-all test-cluster test-oldest check dist audit sbom torture kills pictures lint format docs bench develop publish clean clean-results
+.PHONY: help run env ui test coverage test-all test-blas test-cluster test-oldest check dist audit sbom torture kills pictures lint format docs bench develop publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -49,6 +49,9 @@ coverage: .venv/test.done  ## the quick tests, and which lines they run
 test-all: .venv/test.done  ## every test but those of a cluster
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not cluster"
 
+test-blas: .venv/test.done  ## the numeric tests under other kernels of OpenBLAS
+	$(BIN)/python tools/blas.py -n $(CORES) --dist worksteal
+
 test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this machine
 	$(BIN)/python -m pytest -m cluster -n 2 --dist worksteal -rs tests/workflow/test_slurm.py
 
@@ -56,7 +59,7 @@ test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this m
 test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it declares
 	OPENBLAS_CORETYPE=Haswell .venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal -m "not cluster" tests
 
-check: lint test-all test-cluster test-oldest  ## all that has to pass, half an hour
+check: lint test-all test-blas test-cluster test-oldest  ## all that has to pass, half an hour
 
 dist: .venv/workflow.done  ## build the wheel and the source distribution in dist
 	$(BIN)/python tools/dist.py
