@@ -11,8 +11,8 @@ from threadpoolctl import ThreadpoolController
 
 from adakern._utils.arrays import as_numpy
 from adakern.adaptive import MEMBERS, AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive.plan import default_members
-from adakern.adaptive.screening import LEARNERS
+from adakern.adaptive.choose import LEARNERS
+from adakern.adaptive.members.plan import default_members
 from devices import put
 
 FAST = ["linear", "laplacian", "extra-trees"]

@@ -13,13 +13,13 @@ from sklearn.preprocessing import scale
 from adakern import linalg
 from adakern._utils.arrays import device_context
 from adakern.adaptive import leave_one_out as search
-from adakern.adaptive.kernel_members import FEWEST_CENTRES, KernelRidgeMember
 from adakern.adaptive.leave_one_out import (
     LEAST_GAIN,
     LeaveOneOutError,
     Search,
     tune_scales,
 )
+from adakern.adaptive.members.kernel_ridge import FEWEST_CENTRES, KernelRidgeMember
 from adakern.kernels import gram_matrix
 from adakern.linalg import invert_definite, leave_one_out, ridge_solution
 from devices import put

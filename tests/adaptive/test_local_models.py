@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from adakern.adaptive.kernel_members import KernelRidgeMember
 from adakern.adaptive.leave_one_out import Search
 from adakern.adaptive.local_models import CELL_ROWS, Cells, LocalModels
+from adakern.adaptive.members.kernel_ridge import KernelRidgeMember
 from adakern.kernels import gram_matrix
 
 

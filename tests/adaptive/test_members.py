@@ -12,17 +12,24 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from adakern import AdaptiveKernelClassifier
-from adakern.adaptive import fitting, margin_members, plan, screening
-from adakern.adaptive.margin_members import (
+from adakern.adaptive import choose, fit_all
+from adakern.adaptive.members import plan
+from adakern.adaptive.members import svm as margins
+from adakern.adaptive.members.plan import (
+    MEMBERS,
+    Settings,
+    default_members,
+    make_member,
+)
+from adakern.adaptive.members.svm import (
     MARGIN_COSTS,
     MARGIN_FACTORS,
     MarginMember,
     _Pairs,
     _scores,
 )
-from adakern.adaptive.other_members import BoostingMember
-from adakern.adaptive.parts import Table
-from adakern.adaptive.plan import MEMBERS, Settings, default_members, make_member
+from adakern.adaptive.members.trees import BoostingMember
+from adakern.adaptive.prepare import Table
 
 
 @pytest.mark.parametrize("classify", [True, False])
@@ -136,9 +143,9 @@ def test_odds_of_pairs_are_coupled_as_by_price():
 
 def test_machines_of_many_rows_start_at_scales_that_the_screening_found(monkeypatch):
     for module, name, value in (
-        *((module, "MARGIN_ROWS", 200) for module in (margin_members, plan)),
+        *((module, "MARGIN_ROWS", 200) for module in (margins, plan)),
         *((plan, name, 700) for name in ("PAIR_ROWS", "MANY_ROWS")),
-        *((fitting, "LEARNERS", 600), (screening, "RISE", -1)),  # all are kept
+        *((fit_all, "LEARNERS", 600), (choose, "RISE", -1)),  # all are kept
     ):
         monkeypatch.setattr(module, name, value)
     X = np.random.default_rng(0).uniform(-1, 1, (900, 2))

@@ -8,21 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from adakern.adaptive import screening
-from adakern.adaptive import weights as blending
-from adakern.adaptive.calibration import Calibration, log_loss
-from adakern.adaptive.fitting import _Job
-from adakern.adaptive.folds import FULL_CELL, assign_folds, make_table
-from adakern.adaptive.intervals import conformal_quantile
-from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
-from adakern.adaptive.regressor import WeightedMean
-from adakern.adaptive.screening import (
+from adakern.adaptive import blend as blending
+from adakern.adaptive import choose
+from adakern.adaptive.blend import Calibration, WeightedMean, log_loss
+from adakern.adaptive.choose import (
     JUDGES,
     LEARNERS,
     RISE,
     candidates_kept,
     subsample,
 )
+from adakern.adaptive.fit_all import _Job
+from adakern.adaptive.intervals import conformal_quantile
+from adakern.adaptive.members.trees import ROWS_PER_TREE, ForestMember
+from adakern.adaptive.prepare import FULL_CELL, assign_folds, make_table
 
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 
@@ -270,7 +269,7 @@ def test_candidates_kept_do_nearly_as_well_as_all(m, seed):
     reach = 2 * loss_of(np.arange(m))  # 16 times the rows, to the power of a quarter
     may = trees & np.array([loss_of([i]) <= reach for i in range(m)])
     np.testing.assert_array_equal(
-        screening.trees_on_trial(loss_of, trees, 16 * LEARNERS), may
+        choose.trees_on_trial(loss_of, trees, 16 * LEARNERS), may
     )
 
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 import adaptive_ablation as script
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive.plan import default_members
+from adakern.adaptive.members.plan import default_members
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
 

@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score, root_mean_squared_error
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive import MEMBERS
-from adakern.adaptive.equal_rows import EqualRows
+from adakern.adaptive.model import EqualRows
 from adakern.evaluation import GREATER_IS_BETTER, probability_scores
 from adakern.evaluation.significance import compare_over_sets, holm_correction
 from adakern_bench.report.figures import grid

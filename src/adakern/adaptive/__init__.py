@@ -4,7 +4,7 @@ from adakern.adaptive.base import DEFAULTS_VERSION as DEFAULTS_VERSION
 from adakern.adaptive.classifier import (
     AdaptiveKernelClassifier as AdaptiveKernelClassifier,
 )
-from adakern.adaptive.plan import MEMBERS as MEMBERS
+from adakern.adaptive.members.plan import MEMBERS as MEMBERS
 from adakern.adaptive.plot import plot_adaptive as plot_adaptive
 from adakern.adaptive.regressor import (
     AdaptiveKernelRegressor as AdaptiveKernelRegressor,

@@ -30,11 +30,11 @@ from adakern.adaptive.columns import (
     declared_categorical,
     in_order_of,
 )
-from adakern.adaptive.ensemble import Learned
-from adakern.adaptive.fitting import Schedule, fit_members
-from adakern.adaptive.folds import make_table
+from adakern.adaptive.fit_all import Schedule, fit_members
 from adakern.adaptive.many_rows import AllRows, in_memory, is_dask
-from adakern.adaptive.plan import MEMBERS, Settings, default_members
+from adakern.adaptive.members.plan import MEMBERS, Settings, default_members
+from adakern.adaptive.model import Learned
+from adakern.adaptive.prepare import make_table
 
 #: Rises whenever the defaults lead to other models.
 DEFAULTS_VERSION = {"regressor": "6", "classifier": "7"}

@@ -4,13 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
 from adakern.adaptive.leave_one_out import EVALUATIONS, FEWEST_ROWS, Search
 from adakern.adaptive.local_models import CELL_ROWS
-from adakern.adaptive.margin_members import MARGIN_ROWS, MarginMember
-from adakern.adaptive.other_members import FEW_ROWS as SMALL_ROWS
-from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
-from adakern.adaptive.parts import ENOUGH_ROWS
+from adakern.adaptive.members.base import ENOUGH_ROWS
+from adakern.adaptive.members.kernel_ridge import FULL_FACTOR, KernelRidgeMember
+from adakern.adaptive.members.linear import LinearMember
+from adakern.adaptive.members.svm import MARGIN_ROWS, MarginMember
+from adakern.adaptive.members.trees import FEW_ROWS as SMALL_ROWS
+from adakern.adaptive.members.trees import BoostingMember, ForestMember
 
 #: Names of all members, the most useful for their time first.
 MEMBERS = (

@@ -15,71 +15,6 @@ ENOUGH_ROWS = 1000
 
 
 @dataclass
-class Member:
-    """One member of a fitted model: what it is, how good it is, how much it counts.
-
-    Attributes
-    ----------
-    name : str
-    weight : float
-    score : float
-        R² or accuracy of its out-of-fold predictions.
-    seconds : float
-        What its folds took together, or what came before it was dropped.
-    """
-
-    name: str
-    weight: float
-    score: float
-    seconds: float
-
-
-class MemberTable(list):
-    """A list of :class:`Member` that prints as a table."""
-
-    def __repr__(self):
-        lines = [f"{'member':18} {'weight':>7} {'score':>8} {'seconds':>8}"]
-        lines += [
-            f"{m.name:18} {m.weight:7.3f} {m.score:8.4f} {m.seconds:8.2f}" for m in self
-        ]
-        return "\n".join(lines)
-
-
-@dataclass
-class Table:
-    """Rows X (n, d), targets or class indicators Y (n, k), weights and folds (n,).
-
-    Rows of fold -1 are never left out. ``cell`` is the same number for rows with the
-    same features, ``counts`` and ``mass`` are how often each occurs with its target and
-    the weight of these together; ``alone`` says whether what is predicted for a row
-    without its cell tells what is predicted for new rows.
-    """
-
-    X: np.ndarray
-    Y: np.ndarray
-    weights: np.ndarray
-    fold: np.ndarray
-    cell: np.ndarray
-    counts: np.ndarray
-    mass: np.ndarray
-    alone: np.ndarray
-
-    @property
-    def n_folds(self):
-        """Number of folds, 1 if there are too few rows to leave any out."""
-        return int(self.fold.max()) + 1
-
-    def take(self, rows):
-        """The table of these rows."""
-        return Table(*(values[rows] for values in vars(self).values()))
-
-    @property
-    def left_out(self):
-        """The rows that are in a fold, in order."""
-        return self.take(self.fold >= 0)
-
-
-@dataclass
 class Fits:
     """A member fitted without each fold, and what it predicts for the rows left out.
 
@@ -236,3 +171,14 @@ def _fit_fold(member, table, k, place):
                         alone[left_out, None], of_all[left_out], predicted
                     )
     return member, predicted, values
+
+
+def all_classes(model, X, n_classes):
+    """Probabilities with a column of zeros for each class the model never saw."""
+    probabilities = np.zeros((len(X), n_classes))
+    probabilities[:, model.classes_] = model.predict_proba(X)
+    return probabilities
+
+
+def log_proba(probabilities):
+    return np.log(np.maximum(probabilities, 1e-6))

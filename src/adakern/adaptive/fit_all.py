@@ -11,17 +11,19 @@ from joblib import Parallel, delayed, effective_n_jobs
 from adakern._utils.arrays import device_context, to_device
 from adakern._utils.threads import map_in_threads
 from adakern._utils.warn import warn_user
-from adakern.adaptive import screening
-from adakern.adaptive.kernel_members import FULL_FACTOR
-from adakern.adaptive.parts import Fits, FittedMember, Member, Table, varies
-from adakern.adaptive.plan import ROWS_PER_SCALE, Settings, make_member, seconds
-from adakern.adaptive.screening import (
+from adakern.adaptive import choose
+from adakern.adaptive.choose import (
     FEW_ROWS,
     LEARNERS,
     MAX_SUPPORT,
     RISE,
     candidates_kept,
 )
+from adakern.adaptive.members.base import Fits, FittedMember, varies
+from adakern.adaptive.members.kernel_ridge import FULL_FACTOR
+from adakern.adaptive.members.plan import ROWS_PER_SCALE, Settings, make_member, seconds
+from adakern.adaptive.model import Member
+from adakern.adaptive.prepare import Table
 from adakern.adaptive.views import KernelView, TreeView
 
 #: A screening may take this part of a time limit.
@@ -246,7 +248,7 @@ class _Turns:
         job, started, part = (
             self.job,
             time.perf_counter(),
-            screening.subsample(self.job.table, rng),
+            choose.subsample(self.job.table, rng),
         )
         few = job.settings._replace(
             max_support=min(MAX_SUPPORT, job.settings.max_support)
@@ -271,7 +273,7 @@ class _Turns:
         everyone = np.ones(len(members), dtype=bool)
         kept, judged, loss_of = _judged(members, job.blend, part.left_out, everyone)
         trees = ~kept & [isinstance(m.view, TreeView) for m in members]
-        tried = screening.trees_on_trial(loss_of, trees, len(job.table.X))
+        tried = choose.trees_on_trial(loss_of, trees, len(job.table.X))
         self.dropped = [judged[i] for i in np.flatnonzero(~kept & ~tried)]
         self.on_trial = {judged[i].name: judged[i] for i in np.flatnonzero(tried)}
         self.names = [members[i].name for i in np.flatnonzero(kept | tried)]

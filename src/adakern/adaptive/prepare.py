@@ -1,8 +1,8 @@
 """The table that a fit learns from: rows in an order of their own, merged, in folds."""
 
-import numpy as np
+from dataclasses import dataclass
 
-from adakern.adaptive.parts import Table
+import numpy as np
 
 #: A cell (rows with the same features) of so many rows is full: its rows are no case
 #: entered again, but cases of one kind, of which every fold should have some.
@@ -10,6 +10,40 @@ FULL_CELL = 10
 
 #: Parts of the greatest weight that no sum would notice; such rows are left out.
 LEAST_WEIGHT = np.finfo(float).eps
+
+
+@dataclass
+class Table:
+    """Rows X (n, d), targets or class indicators Y (n, k), weights and folds (n,).
+
+    Rows of fold -1 are never left out. ``cell`` is the same number for rows with the
+    same features, ``counts`` and ``mass`` are how often each occurs with its target and
+    the weight of these together; ``alone`` says whether what is predicted for a row
+    without its cell tells what is predicted for new rows.
+    """
+
+    X: np.ndarray
+    Y: np.ndarray
+    weights: np.ndarray
+    fold: np.ndarray
+    cell: np.ndarray
+    counts: np.ndarray
+    mass: np.ndarray
+    alone: np.ndarray
+
+    @property
+    def n_folds(self):
+        """Number of folds, 1 if there are too few rows to leave any out."""
+        return int(self.fold.max()) + 1
+
+    def take(self, rows):
+        """The table of these rows."""
+        return Table(*(values[rows] for values in vars(self).values()))
+
+    @property
+    def left_out(self):
+        """The rows that are in a fold, in order."""
+        return self.take(self.fold >= 0)
 
 
 def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):

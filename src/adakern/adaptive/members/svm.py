@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import map_in_threads, one_blas_thread
-from adakern.adaptive.calibration import Calibration, log_loss
+from adakern.adaptive.blend import Calibration, log_loss
+from adakern.adaptive.choose import subsample
 from adakern.adaptive.leave_one_out import tune_scales
-from adakern.adaptive.parts import ENOUGH_ROWS, BaseMember
-from adakern.adaptive.screening import subsample
+from adakern.adaptive.members.base import ENOUGH_ROWS, BaseMember
 from adakern.kernels import gram_matrix, kernel_product
 
 #: What support vector machines are chosen among: kernels, factors of the scale that

@@ -13,7 +13,7 @@ from adakern._utils.memory import require_memory
 from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
 from adakern.adaptive.leave_one_out import SEARCH, Search, tune_scales
 from adakern.adaptive.local_models import Cells, LocalModels
-from adakern.adaptive.parts import BaseMember, Fits, gather
+from adakern.adaptive.members.base import BaseMember, Fits, gather
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import leave_one_out, ridge_solution
 

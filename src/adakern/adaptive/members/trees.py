@@ -1,4 +1,4 @@
-"""Members from scikit-learn: a linear floor, forests, boosting."""
+"""Members of trees, from scikit-learn: forests and boosting."""
 
 from contextlib import nullcontext
 
@@ -8,13 +8,11 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
-from adakern.adaptive.parts import BaseMember
-from adakern.linalg import leave_one_out_low_rank
+from adakern.adaptive.members.base import BaseMember, all_classes, log_proba
 
 #: HistGradientBoosting treats a column as categorical up to so many categories.
 MAX_CATEGORIES = 255
@@ -54,36 +52,6 @@ BOOSTING = {
 
 #: And of many rows where it only is screened.
 ROUGH = {"max_iter": 250, "learning_rate": 0.15}
-
-
-class LinearMember(BaseMember):
-    """Ridge regression with closed-form leave-one-out, or logistic regression."""
-
-    refit = True
-
-    def __init__(self, classify):
-        self.classify = classify
-
-    def fit(self, X, Y, weights):
-        if self.classify:
-            self.model_ = LogisticRegression(max_iter=300)
-            self.n_classes_ = Y.shape[1]
-            self.model_.fit(X, Y.argmax(axis=1), sample_weight=weights)
-            return self
-        self.intercept_ = np.average(Y, axis=0, weights=weights)
-        self.centre_ = np.average(X, axis=0, weights=weights)
-        X, Y = X - self.centre_, Y - self.intercept_
-        ridges, least = np.logspace(-4, 4, 17) * len(X) / 100, np.inf
-        for left_out, coef in leave_one_out_low_rank(X, Y, ridges, weights):
-            error = weights @ np.sum((left_out - Y) ** 2, axis=1)
-            if error < least:
-                least, self.coef_ = error, coef
-        return self
-
-    def predict(self, X):
-        if self.classify:
-            return _log(_all_classes(self.model_, X, self.n_classes_))
-        return (X - self.centre_) @ self.coef_ + self.intercept_
 
 
 class TreeMember(BaseMember):
@@ -152,9 +120,9 @@ class ForestMember(TreeMember):
     def _predict_block(self, X):
         if not self.classify:
             return self.model_.predict(X)[:, None]
-        probabilities = _all_classes(self.model_, X, self.n_classes_)
+        probabilities = all_classes(self.model_, X, self.n_classes_)
         n_trees = len(self.model_)
-        return _log((probabilities * n_trees + 0.5) / (n_trees + 1))
+        return log_proba((probabilities * n_trees + 0.5) / (n_trees + 1))
 
 
 class BoostingMember(TreeMember):
@@ -223,21 +191,10 @@ class BoostingMember(TreeMember):
         with one_thread("openmp") if few_rows else nullcontext():
             if not self.classify:
                 return self.model_.predict(X)[:, None]
-            return _log(_all_classes(self.model_, X, self.n_classes_))
+            return log_proba(all_classes(self.model_, X, self.n_classes_))
 
 
 def _share(share, X):
     """Part of the columns that a split looks at: two or more, at most some hundreds."""
     d = X.shape[1]
     return min(max(round(share * d), 2), MOST_FEATURES, d) / d
-
-
-def _all_classes(model, X, n_classes):
-    """Probabilities with a column of zeros for each class the model never saw."""
-    probabilities = np.zeros((len(X), n_classes))
-    probabilities[:, model.classes_] = model.predict_proba(X)
-    return probabilities
-
-
-def _log(probabilities):
-    return np.log(np.maximum(probabilities, 1e-6))

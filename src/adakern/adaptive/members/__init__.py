@@ -1,0 +1,1 @@
+"""Members of the blend: what is fitted to a table, and when."""
