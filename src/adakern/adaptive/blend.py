@@ -44,6 +44,9 @@ PRIOR_ROWS = 10.0
 #: rows without an error the next may still be one.
 PRIOR_ROWS_OF_CLASSES = 0.2
 
+#: Between so many rows weights are fitted again without each fold, to be judged.
+FEWEST_NESTED, MOST_NESTED = 10, 5000
+
 
 def drop_smallest(weights):
     """The weights, those near zero set to zero."""
@@ -400,3 +403,33 @@ def _weights(log_proba, codes, row_weights, prior=PRIOR_ROWS):
 def accuracies(log_proba, codes, row_weights):
     right = log_proba.argmax(axis=2) == codes
     return np.average(right, axis=1, weights=row_weights).tolist()
+
+
+def fit_blend(problem, members, by="left_out"):
+    """The blend of some members, by what they predict for rows left out."""
+    values = [getattr(member.fits, by) for member in members]
+    slopes = [member.slope for member in members]
+    return problem.blend.fit(values, slopes, problem.table.left_out)
+
+
+def predict_left_out(problem, members, blend):
+    """What is predicted for the rows left out by blends that never saw their fold.
+
+    From both kinds of values that :class:`adakern.adaptive.model.Fits` holds, left out
+    and by the folds. As many rows as decide the weights well, and too few to be split,
+    are predicted by ``blend``, that of all.
+    """
+    table, slopes = problem.table.left_out, [m.slope for m in members]
+    left_out = [m.fits.left_out for m in members]
+    kinds = left_out, [m.fits.predicted for m in members]
+    fold = table.fold if table.n_folds > 1 else np.arange(len(table.X)) % 5
+    if not FEWEST_NESTED <= len(fold) <= MOST_NESTED:
+        return [blend.combine(values, table.X) for values in kinds]
+    predicted = np.empty((2, *table.Y.shape))
+    for k in range(fold.max() + 1):
+        rest, rows = fold != k, fold == k
+        part = [values[rest] for values in left_out]
+        blend = problem.blend.fit(part, slopes, table.take(rest))
+        for values, found in zip(kinds, predicted, strict=True):
+            found[rows] = blend.combine([v[rows] for v in values], table.X[rows])
+    return predicted

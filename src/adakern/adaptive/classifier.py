@@ -153,8 +153,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         )
         return counts * (share / np.count_nonzero(total))[codes]
 
-    def _set_out_of_fold(self, learned, blend, proba, of_folds):
-        table = learned.table.left_out
+    def _set_out_of_fold(self, problem, blend, proba, of_folds):
+        table = problem.table.left_out
         codes = table.Y.argmax(axis=1)
         self.classes_ = blend.classes
         self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)

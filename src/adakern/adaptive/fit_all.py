@@ -1,9 +1,13 @@
-"""The members fitted one after another, in time, and screened beforehand."""
+"""The members fitted one after another while there is time, and screened beforehand."""
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import call
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -11,20 +15,24 @@ from joblib import Parallel, delayed, effective_n_jobs
 from adakern._utils.arrays import device_context, to_device
 from adakern._utils.threads import map_in_threads
 from adakern._utils.warn import warn_user
-from adakern.adaptive import choose
 from adakern.adaptive.choose import (
     FEW_ROWS,
+    JUDGES,
     LEARNERS,
     MAX_SUPPORT,
     RISE,
     candidates_kept,
+    trees_on_trial,
 )
-from adakern.adaptive.members.base import Fits, FittedMember, varies
-from adakern.adaptive.members.kernel_ridge import FULL_FACTOR
-from adakern.adaptive.members.plan import ROWS_PER_SCALE, Settings, make_member, seconds
-from adakern.adaptive.model import Member
-from adakern.adaptive.prepare import Table
-from adakern.adaptive.views import KernelView, TreeView
+from adakern.adaptive.members.base import (
+    ENOUGH_ROWS,
+    FULL_FACTOR,
+    ROWS_PER_SCALE,
+    ConstantMember,
+)
+from adakern.adaptive.model import Fits, FittedMember, Member
+from adakern.adaptive.prepare import Problem, varies
+from adakern.adaptive.views import TreeView
 
 #: A screening may take this part of a time limit.
 SCREENING_SHARE = 0.2
@@ -34,293 +42,317 @@ SCREENING_SHARE = 0.2
 SHARE_AFTER = 0.1
 
 
-@dataclass
-class Schedule:
-    """Members to fit, and what they may take; ``tell`` prints a line of progress."""
+class Limits(NamedTuple):
+    """What all members together may take, and whether some may be dropped.
 
-    names: list
-    may_screen: bool
-    started: float
-    limit: float
+    ``tell`` prints a line of progress.
+    """
+
+    started: float = 0.0
+    seconds: float = np.inf
+    n_jobs: int | None = None
+    may_drop: bool = False
+    tell: Callable = str
+
+
+class Screened(NamedTuple):
+    """Members that are left, and what was found out when they were screened.
+
+    ``on_trial`` are those, by name, that would be ``dropped`` if more rows could not
+    bring them up to the others; ``found`` is what searches for scales found, by key.
+    """
+
+    members: list
+    found: dict
+    on_trial: dict
+    dropped: list
+
+
+@dataclass
+class Scheduler:
+    """Fits members one after another while there is time; counts what they took.
+
+    ``run`` runs tasks at the same time, up to ``n_jobs``. The seconds of all members so
+    far, over those that were estimated, correct the estimates of those to come.
+    """
+
+    problem: Problem
+    limits: Limits
+    run: Callable
     n_jobs: int
-    tell: object
+    found: dict
+    on_trial: dict
+    dropped: list
+    fitted: dict = field(default_factory=dict)
+    took: float = 1.0
+    estimated: float = 1.0
 
+    def fit(self, member, later, *, whole_only=False):
+        """Fit the member if there is time, in folds or to all rows alone.
 
-@dataclass
-class _Job:
-    """What all members of a fit are given; ``views`` by their kind."""
-
-    table: Table
-    settings: Settings
-    views: dict
-    blend: object
-
-    @property
-    def bounds(self):
-        """What members predict stays between these."""
-        return self.blend.bounds(self.table.Y)
-
-    def seconds(self, name):
-        """An estimate of the time that a member takes."""
-        (n, d), k = self.table.X.shape, self.table.Y.shape[1]
-        return seconds(name, n, d, k, self.settings.max_support, self.table.n_folds)
-
-    def fit(self, name, found, run, before=None, *, screening=False):
-        """One member fitted in all folds; None if ``run`` finds that not worth the
-        time.
-
-        ``before`` is what :meth:`fit_whole` made of it.
+        The first is fitted however little time there is. One on trial is dropped after
+        its first fold unless that makes the blend better. Members that come ``later``
+        are told of.
         """
-        started, member = time.perf_counter(), self._make(name, found, screening)
-        whole = None
-        if before is not None:
-            started, whole = started - before.seconds, before.fits.whole
-        fits = member.fit_folds(self._seen(member), run, whole)
-        return None if fits is None else self._fitted(name, member, fits, started)
-
-    def fit_whole(self, name, found):
-        """One fitted to all rows alone; None if it leaves out no row in closed form."""
-        started, member = time.perf_counter(), self._make(name, found)
-        table = self._seen(member)
-        whole = member.fit_whole(table) if member.closed_form else None
-        if whole is None or not whole.closed_form:  # or nothing to learn from
-            return None
-        with suppress(np.linalg.LinAlgError):
-            values = whole.predict_left_out(table.X, table.Y, table.weights)[
-                table.fold >= 0
-            ]
-            return self._fitted(name, member, Fits([], values, values, whole), started)
-
-    def _seen(self, member):
-        return replace(self.table, X=self.views[member.view].transform(self.table.X))
-
-    def _make(self, name, found, screening=False):
-        n, d = len(self.table.X), len(self.views["kernel"].kept_)
-        return make_member(name, self.settings, n, d, found, screening=screening)
-
-    def _fitted(self, name, member, fits, started):
-        fits.predicted = np.clip(fits.predicted, *self.bounds)
-        fits.left_out = np.clip(fits.left_out, *self.bounds)
-        took = time.perf_counter() - started
-        return FittedMember(
-            name, self.views[member.view], fits, self.bounds, member.slope, took
+        started, shape, name = time.perf_counter(), self.problem.seen, member.name
+        estimate, before = member.seconds(shape), self.fitted.pop(name, None)
+        others, run, goes_on = list(self.fitted.values()), self.run, None
+        if others:
+            deadline = self.limits.started + (1 - SHARE_AFTER) * self.limits.seconds
+            if started + estimate * self.took / self.estimated > deadline:
+                return
+            if name in self.on_trial:
+                goes_on = partial(improves, self.problem, others)
+            if goes_on or deadline < np.inf:
+                run = partial(run_in_time, run, self.n_jobs, deadline, goes_on)
+        fitted = fit_member(
+            self.problem, member, self.found, run, before, whole_only=whole_only
         )
-
-    def improves(self, fitted, first):
-        """Whether what a model of trees predicts for the first fold makes the blend
-        better.
-        """
-        rows = self.table.left_out
-        place = rows.fold == 0
-        every = [
-            *(m.fits.predicted[place] for m in fitted),
-            np.clip(first[1], *self.bounds),
-        ]
-        slopes = [*(m.slope for m in fitted), 1.0]
-        loss_of, _ = self.blend.judge(every, slopes, rows.take(place))
-        return loss_of(range(len(every))) < (1 - RISE) * loss_of(range(len(fitted)))
-
-
-def fit_members(table, settings, schedule, blend, rng):
-    """Fitted members and, as :class:`Member`, those that a screening dropped.
-
-    ``blend`` is an unfitted blend, by whose loss members are screened.
-    """
-    has_folds = (table.fold != 0).any()
-    if not (has_folds and varies(table.X) and varies(table.Y)):
-        return [], []
-    large = len(table.X) > FULL_FACTOR * settings.max_support
-    # Folds share what is learned without targets; rows given to judge are no fold.
-    known = table.X if table.n_folds > 1 else table.X[table.fold != 0]
-    views = {
-        kind: make(settings.is_categorical).fit(known)
-        for kind, make in (("kernel", KernelView), ("tree", TreeView))
-    }
-    turns = _Turns(_Job(table, settings, views, blend), schedule)
-    with Parallel(n_jobs=schedule.n_jobs) as turns.parallel:
-        if large and schedule.may_screen and len(table.X) > LEARNERS:
-            turns.screen(rng)
-        if large:
-            warn_user(
-                f"{len(table.X)} different rows: kernel members stand on at most "
-                f"max_support={settings.max_support} of them (Nyström) instead of all; "
-                f"members: {', '.join(turns.names)}"
-            )
-        fitted = turns.fit()
-    done = [member.name for member in fitted]
-    known = {*done, *(member.name for member in turns.dropped)}
-    if skipped := [name for name in schedule.names if name not in known]:
-        warn_user(
-            f"time_limit={schedule.limit} s was too short for the members "
-            f"{', '.join(skipped)}; used: {', '.join(done)}"
-        )
-    return fitted, turns.dropped
-
-
-class _Turns:
-    """Members fitted one after another, those left out that take too long or do not
-    count.
-
-    ``on_trial`` are those that a screening would have ``dropped`` if more rows could
-    not bring them up to the others, ``found`` is what searches for scales found.
-    """
-
-    def __init__(self, job, schedule):
-        self.job, self.schedule, self.names = job, schedule, schedule.names
-        self.fitted, self.found, self.on_trial, self.dropped = {}, {}, {}, []
-        # Seconds, of all so far: their ratio corrects later estimates.
-        self.took = self.estimated = 1.0
-        self.deadline = schedule.started + (1 - SHARE_AFTER) * schedule.limit
-
-    def fit(self):
-        """The members fitted.
-
-        In a limited fit the cheapest comes first, and is fitted however little time
-        there is. Those on trial come last. Of few rows, without a limit, which could
-        end before the folds of the only kernel that is kept, kernel members are fitted
-        to all of them first, and in folds only if they count by what they predict, in
-        closed form, for rows left out.
-        """
-        table, order = self.job.table, list(self.names)
-        limited = self.schedule.limit < np.inf
-        if limited:
-            cheapest = min(order, key=self.job.seconds)
-            order.sort(key=lambda name: name != cheapest)
-        order.sort(key=self.on_trial.__contains__)
-        least, *most = FEW_ROWS
-        most = np.clip(ROWS_PER_SCALE * len(self.job.views["kernel"].kept_), *most)
-        few = least <= len(table.X) <= most and table.n_folds > 1
-        few = few and self.schedule.may_screen and not limited and table.alone.all()
-        for i, name in enumerate(order):
-            self._take(name, order[i + 1 :], whole_only=few)
-        members = list(self.fitted.values())
-        wholes = np.array([not member.fits.models for member in members])
-        if wholes.any():
-            kept, judged, _ = _judged(members, self.job.blend, table.left_out, wholes)
-            self.dropped += [judged[i] for i in np.flatnonzero(~kept)]
-            self.fitted = {members[i].name: members[i] for i in np.flatnonzero(kept)}
-            order = [members[i].name for i in np.flatnonzero(kept & wholes)]
-            for i, name in enumerate(order):
-                self._take(name, order[i + 1 :])
-        return [self.fitted[name] for name in self.names if name in self.fitted]
-
-    def _take(self, name, later, whole_only=False):
-        """Fit the member if there is time, in folds or to all rows; then come the
-        others.
-        """
-        job, started, estimate = self.job, time.perf_counter(), self.job.seconds(name)
-        before = self.fitted.pop(name, None)
-        others, tried = (
-            list(self.fitted.values()),
-            self.fitted and name in self.on_trial,
-        )
-        if others and started + self._corrected(estimate) > self.deadline:
-            return
-        member = job.fit_whole(name, self.found) if whole_only else None
-        if member is None:
-            deadline = self.deadline if others else np.inf
-            goes_on = partial(job.improves, others) if tried else None
-            run = partial(
-                in_time, parallel=self.parallel, deadline=deadline, goes_on=goes_on
-            )
-            member = job.fit(name, self.found, run, before)
         self.took += time.perf_counter() - started
-        if member is None:  # after its first fold
-            self.estimated += estimate / job.table.n_folds
-            self.dropped += [self.on_trial[name]] if tried else []
+        if fitted is None:  # after its first fold
+            self.estimated += estimate / shape.n_folds
+            self.dropped += [self.on_trial[name]] if goes_on else []
             return
         self.estimated += estimate
-        self.fitted[name] = member
-        if member.fits.whole is not None:
-            self.found[name] = member.fits.whole.found()
-        left = self._corrected(sum(map(job.seconds, later)))
-        self.schedule.tell(
-            f"{name}: {member.seconds:.1f} s, about {left:.0f} s for the others"
+        self.fitted[name] = fitted
+        if fitted.fits.whole is not None:
+            self.found.update(fitted.fits.whole.found)
+        left = sum(m.seconds(shape) for m in later) * self.took / self.estimated
+        self.limits.tell(
+            f"{name}: {fitted.seconds:.1f} s, about {left:.0f} s for the others"
         )
 
-    def _corrected(self, estimate):
-        return estimate * self.took / self.estimated
 
-    def screen(self, rng):
-        """Drop members that do not count on a subsample, if that takes little of the
-        time.
-        """
-        job, started, part = (
-            self.job,
-            time.perf_counter(),
-            choose.subsample(self.job.table, rng),
+def fit_all(problem, members, limits, rng):
+    """Fitted members, and the records of those that are not worth their folds."""
+    if problem.views is None:
+        return [], []
+    n, max_support = len(problem.table.X), problem.setting.max_support
+    screened = Screened(members, {}, {}, [])
+    with Parallel(n_jobs=limits.n_jobs) as parallel:
+        n_jobs = effective_n_jobs(parallel.n_jobs)
+        # Where nobody asks for other processes, in threads of this one.
+        run = partial(map_in_threads, call)
+        if n_jobs > 1:
+            run = partial(run_in_processes, parallel)
+        if n > FULL_FACTOR * max_support:
+            if limits.may_drop and n > LEARNERS:
+                screened = screen(problem, screened, limits, run, rng)
+            left = ", ".join(member.name for member in screened.members)
+            warn_user(
+                f"{n} different rows: kernel members stand on at most "
+                f"max_support={max_support} of them (Nyström) instead of all; "
+                f"members: {left}"
+            )
+        fitted, dropped = fit_in_turn(problem, screened, limits, run, n_jobs)
+    done = [member.name for member in fitted]
+    known = {*done, *(member.name for member in dropped)}
+    skipped = [member.name for member in members if member.name not in known]
+    if skipped:
+        warn_user(
+            f"time_limit={limits.seconds} s was too short for the members "
+            f"{', '.join(skipped)}; used: {', '.join(done)}"
         )
-        few = job.settings._replace(
-            max_support=min(MAX_SUPPORT, job.settings.max_support)
-        )
-        small, place = replace(job, table=part, settings=few), to_device(np.empty(0))
-        if sum(map(small.seconds, self.names)) > SCREENING_SHARE * self.schedule.limit:
-            return
-        members = []
-        for last in (
-            False,
-            True,
-        ):  # support vector machines start at the others' scales
-            names = [name for name in self.names if (name == "svm") is last]
-            tasks = [
-                delayed(_screened)(place, small, name, self.found) for name in names
-            ]
-            members += _run(tasks, self.parallel)
-            found = {m.name: m.fits.models[0].found() for m in members}
-            self.found = {
-                name: scales for name, scales in found.items() if scales is not None
-            }
-        everyone = np.ones(len(members), dtype=bool)
-        kept, judged, loss_of = _judged(members, job.blend, part.left_out, everyone)
-        trees = ~kept & [isinstance(m.view, TreeView) for m in members]
-        tried = choose.trees_on_trial(loss_of, trees, len(job.table.X))
-        self.dropped = [judged[i] for i in np.flatnonzero(~kept & ~tried)]
-        self.on_trial = {judged[i].name: judged[i] for i in np.flatnonzero(tried)}
-        self.names = [members[i].name for i in np.flatnonzero(kept | tried)]
-        took = time.perf_counter() - started
-        self.schedule.tell(f"screening: {took:.1f} s; {', '.join(self.names)} are kept")
+    return fitted, dropped
 
 
-def _judged(members, blend, rows, may_go):
-    """Which are kept, all as :class:`Member` of weight 0, and the loss of
-    some of them."""
+def fit_in_turn(problem, screened, limits, run, n_jobs):
+    """Fitted members, in their order, and the records of those that were dropped.
+
+    In a limited fit the cheapest comes first. Those on trial come last. Of few rows,
+    without a limit, which could end before the folds of the only kernel that is kept,
+    members whose values for rows left out have a closed form are fitted to all of them
+    first, and in folds only if they count by these.
+    """
+    members, found, on_trial, dropped = screened
+    scheduler = Scheduler(problem, limits, run, n_jobs, found, on_trial, dropped)
+    table, order, limited = problem.table, list(members), limits.seconds < np.inf
+    if limited:
+        cheapest = min(order, key=lambda member: member.seconds(problem.seen))
+        order.sort(key=lambda member: member is not cheapest)
+    order.sort(key=lambda member: member.name in on_trial)
+    least, *most = FEW_ROWS
+    most = np.clip(ROWS_PER_SCALE * len(problem.views["kernel"].kept_), *most)
+    few = least <= len(table.X) <= most and table.n_folds > 1 and table.alone.all()
+    whole_only = few and limits.may_drop and not limited
+    for i, member in enumerate(order):
+        scheduler.fit(member, order[i + 1 :], whole_only=whole_only)
+    fitted = list(scheduler.fitted.values())
+    wholes = np.array([not member.fits.models for member in fitted])
+    if wholes.any():
+        kept, records, _ = judge(fitted, problem.blend, table.left_out, wholes)
+        dropped += [records[i] for i in np.flatnonzero(~kept)]
+        scheduler.fitted = {fitted[i].name: fitted[i] for i in np.flatnonzero(kept)}
+        again = {fitted[i].name for i in np.flatnonzero(kept & wholes)}
+        order = [member for member in order if member.name in again]
+        for i, member in enumerate(order):
+            scheduler.fit(member, order[i + 1 :])
+    names = [m.name for m in members if m.name in scheduler.fitted]
+    return [scheduler.fitted[name] for name in names], dropped
+
+
+def screen(problem, left, limits, run, rng):
+    """What is left of the members on a subsample, if that takes little of the time."""
+    started, part = time.perf_counter(), problem.table.subsample(rng, LEARNERS, JUDGES)
+    setting = problem.setting
+    setting = setting._replace(
+        max_support=min(MAX_SUPPORT, setting.max_support), screening=True
+    )
+    small = replace(problem, table=part, setting=setting)
+    members = [replace(member, setting=setting) for member in left.members]
+    estimate = sum(member.seconds(small.seen) for member in members)
+    if estimate > SCREENING_SHARE * limits.seconds:
+        return left
+    place, found, fitted = to_device(np.empty(0)), {}, []
+    for waits in (False, True):
+        tasks = [
+            partial(_screened, place, small, member, found)
+            for member in members
+            if member.waits is waits
+        ]
+        fitted += run(tasks)
+        for member in fitted:
+            found.update(member.fits.models[0].found)
+    everyone = np.ones(len(fitted), dtype=bool)
+    kept, records, loss_of = judge(fitted, problem.blend, part.left_out, everyone)
+    trees = ~kept & [isinstance(member.view, TreeView) for member in fitted]
+    tried = trees_on_trial(loss_of, trees, len(problem.table.X))
+    by_name = {member.name: member for member in left.members}
+    names = [fitted[i].name for i in np.flatnonzero(kept | tried)]
+    took = time.perf_counter() - started
+    limits.tell(f"screening: {took:.1f} s; {', '.join(names)} are kept")
+    return Screened(
+        [by_name[name] for name in names],
+        found,
+        {records[i].name: records[i] for i in np.flatnonzero(tried)},
+        [records[i] for i in np.flatnonzero(~kept & ~tried)],
+    )
+
+
+def _screened(place, problem, member, found):
+    with device_context(place):
+        return fit_member(problem, member, found, lambda tasks: [t() for t in tasks])
+
+
+def judge(members, blend, rows, may_go):
+    """Which are kept, the records of all, and the loss of some of them.
+
+    The records are :class:`Member`, of weight 0.
+    """
     values, slopes = [m.fits.left_out for m in members], [m.slope for m in members]
     loss_of, scores = blend.judge(values, slopes, rows)
     pairs = zip(members, scores, strict=True)
-    judged = [Member(m.name, 0.0, float(score), m.seconds) for m, score in pairs]
-    return candidates_kept(loss_of, may_go), judged, loss_of
+    records = [Member(m.name, 0.0, float(score), m.seconds) for m, score in pairs]
+    return candidates_kept(loss_of, may_go), records, loss_of
 
 
-def in_time(tasks, parallel, deadline, goes_on=None):
+def improves(problem, fitted, first):
+    """Whether what a fit of trees predicts for the first fold makes the blend better.
+
+    ``first`` is what :func:`fit_fold` returned for it.
+    """
+    rows, bounds = problem.table.left_out, problem.blend.bounds(problem.table.Y)
+    place = rows.fold == 0
+    every = [m.fits.predicted[place] for m in fitted]
+    every.append(np.clip(first[1], *bounds))
+    slopes = [*(m.slope for m in fitted), 1.0]
+    loss_of, _ = problem.blend.judge(every, slopes, rows.take(place))
+    return loss_of(range(len(every))) < (1 - RISE) * loss_of(range(len(fitted)))
+
+
+def fit_member(problem, member, found, run, before=None, *, whole_only=False):
+    """One member, fitted; None if ``run`` finds its folds not worth the time.
+
+    ``before`` is what ``whole_only`` made of it, which is fitted to all rows alone if
+    it leaves out rows in closed form.
+    """
+    started, view = time.perf_counter(), problem.views[member.view]
+    table = replace(problem.table, X=view.transform(problem.table.X))
+    bounds, whole, fits = problem.blend.bounds(table.Y), None, None
+    if member.set_up:
+        member = member.set_up(table, found)
+    if before is not None:
+        started, whole = started - before.seconds, before.fits.whole
+    elif member.refit and table.n_folds > 1 and (whole_only or not member.fit_folds):
+        whole = fit_or_mean(member, table.X, table.Y, table.weights)
+    if whole_only and whole is not None and whole.predict_left_out:
+        with suppress(np.linalg.LinAlgError):
+            values = whole.predict_left_out(table.X, table.Y, table.weights)
+            fits = Fits([], values[table.fold >= 0], values[table.fold >= 0], whole)
+    fits = fits or fit_in_folds(member, table, run, whole)
+    if fits is None:
+        return None
+    fits.predicted = np.clip(fits.predicted, *bounds)
+    fits.left_out = np.clip(fits.left_out, *bounds)
+    took = time.perf_counter() - started
+    return FittedMember(member.name, view, fits, bounds, member.slope, took)
+
+
+def fit_in_folds(member, table, run, whole):
+    """Its :class:`Fits`, or None if ``run`` does not run all tasks.
+
+    ``whole`` is itself fitted to all rows, None if that does not predict.
+    """
+    if member.fit_folds and table.n_folds > 1:
+        *models, whole = member.fit_folds(table)
+        parts = [m.predict(table.X[table.fold == k]) for k, m in enumerate(models)]
+        predicted = table.gather(parts)
+        return Fits(models, predicted, predicted, whole)
+    place = to_device(np.empty(0))
+    if member.in_fold:
+        member = member.in_fold(whole)
+    tasks = [partial(fit_fold, member, table, k, place) for k in range(table.n_folds)]
+    results = run(tasks)
+    if results is None:
+        return None
+    models, *values = zip(*results, strict=True)
+    predicted, left_out = map(table.gather, values)
+    return Fits(list(models), predicted, left_out, whole)
+
+
+def fit_fold(member, table, k, place):
+    """The member without the rows of fold k, and two predictions for them.
+
+    The second is as if it knew all other rows: members that are refitted would count
+    for too little by what four fifths of few rows without noise predict. A worker
+    process knows by ``place`` alone where kernels are computed.
+    """
+    left_out, X = table.fold == k, table.X
+    train, alone = ~left_out, table.alone & left_out
+    with device_context(place):
+        member = fit_or_mean(member, X[train], table.Y[train], table.weights[train])
+        predicted = values = member.predict(X[left_out])
+        in_closed_form = member.predict_left_out and len(X) < ENOUGH_ROWS
+        if table.n_folds > 1 and alone.any() and in_closed_form:
+            with suppress(np.linalg.LinAlgError):  # the ridge is too small for all rows
+                of_all = member.predict_left_out(X, table.Y, table.weights)
+                alone = alone[left_out, None]
+                values = np.where(alone, of_all[left_out], predicted)
+    return member, predicted, values
+
+
+def fit_or_mean(member, X, Y, weights):
+    """A copy of the member fitted; the mean where there is nothing to learn from."""
+    member = copy(member) if varies(X) and varies(Y) else ConstantMember()
+    return member.fit(X, Y, weights)
+
+
+def run_in_processes(parallel, tasks):
+    """What the tasks return that other processes run."""
+    return parallel(delayed(call)(task) for task in tasks)
+
+
+def run_in_time(run, n_jobs, deadline, goes_on, tasks):
     """What the tasks return; None if the first shows that the rest takes too long.
 
-    Or if after what it returned nothing ``goes_on``. Without either the first does not
-    go ahead of the others.
+    Or if after what it returned nothing ``goes_on``.
     """
-    if deadline == np.inf and goes_on is None:
-        return _run(tasks, parallel)
     started = time.perf_counter()
-    first = _run_here(tasks[0])
+    first = tasks[0]()
     ended = time.perf_counter()
-    rounds = np.ceil((len(tasks) - 1) / effective_n_jobs(parallel.n_jobs))
-    if ended + rounds * (ended - started) > deadline or (
-        goes_on and not goes_on(first)
-    ):
+    rounds = np.ceil((len(tasks) - 1) / n_jobs)
+    if ended + rounds * (ended - started) > deadline:
         return None
-    return [first, *_run(tasks[1:], parallel)]
-
-
-def _run(tasks, parallel):
-    """Where ``n_jobs`` asks for no other processes, in threads of this one."""
-    alone = effective_n_jobs(parallel.n_jobs) == 1
-    return map_in_threads(_run_here, tasks) if alone else parallel(tasks)
-
-
-def _run_here(task):
-    function, args, kwargs = task
-    return function(*args, **kwargs)
-
-
-def _screened(place, job, name, found):
-    with device_context(place):
-        return job.fit(name, found, partial(map, _run_here), screening=True)
+    if goes_on and not goes_on(first):
+        return None
+    return [first, *run(tasks[1:])]

@@ -1,6 +1,7 @@
-"""Fitted models as values: all that a fit made, and what of it predicts."""
+"""The last step of a fit: what predicts, and what is said of its members."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,8 @@ SURE = 2.0
 #: Fewer repeated rows, and repetitions, than this prove nothing.
 FEWEST_REPEATED, FEWEST_REPETITIONS = 20, 50
 
-#: Between so many rows weights are fitted again without each fold, to be judged.
-FEWEST_NESTED, MOST_NESTED = 10, 5000
+#: Rows kept to measure the importance of features on; fewer of more columns.
+PROBE_ROWS, PROBE_CELLS = 500, 50_000
 
 
 @dataclass
@@ -49,6 +50,53 @@ class MemberTable(list):
             f"{m.name:18} {m.weight:7.3f} {m.score:8.4f} {m.seconds:8.2f}" for m in self
         ]
         return "\n".join(lines)
+
+
+@dataclass
+class Fits:
+    """A member fitted without each fold, and what it predicts for the rows left out.
+
+    ``predicted`` (n, k) is by the models of the folds, ``left_out`` as if all rows but
+    the one predicted were known, where that has a closed form. ``whole`` is fitted to
+    all rows; where it is None, the mean of ``models`` predicts.
+    """
+
+    models: list
+    predicted: np.ndarray
+    left_out: np.ndarray
+    whole: Any = None
+
+
+@dataclass
+class FittedMember:
+    """The fits of one member with what they need to predict; values stay in bounds."""
+
+    name: str
+    view: Any
+    fits: Fits
+    bounds: tuple
+    slope: float
+    seconds: float
+
+    @property
+    def model(self):
+        """What predicts, or one of those whose mean does."""
+        return self.fits.models[0] if self.fits.whole is None else self.fits.whole
+
+    def predict(self, X):
+        """Values (n, k) for read rows: refitted to all rows, or the mean over folds."""
+        models = self.fits.models if self.fits.whole is None else [self.fits.whole]
+        return self._mean(models, X)
+
+    def predict_without(self, k, X):
+        """Values (n, k) of the model that did not learn from fold k."""
+        return self._mean(self.fits.models[k : k + 1], X)
+
+    def _mean(self, models, X):
+        Z = self.view.transform(X)
+        return np.mean(
+            [np.clip(model.predict(Z), *self.bounds) for model in models], axis=0
+        )
 
 
 class EqualRows:
@@ -188,79 +236,26 @@ class Ensemble:
         return rises / rises.sum() if rises.sum() > 0 else rises
 
 
-@dataclass
-class Learned:
-    """All that a fit made: the table as read, and every member with its fits.
+def make_model(problem, members, blend, rng):
+    """What predicts: the members that count, and what targets of equal rows say."""
+    judged, equal_rows = problem.table.left_out, EqualRows()
+    n_probe = max(50, min(PROBE_ROWS, PROBE_CELLS // judged.X.shape[1]))
+    probe = judged.take(np.sort(rng.permutation(len(judged.X))[:n_probe]))
+    if problem.ungrouped:
+        values = [member.fits.left_out for member in members]
+        equal_rows.fit(problem.table, blend.combine(values, problem.table.X))
+    used = blend.weights > 0
+    members = [
+        replace(m, fits=replace(m.fits, predicted=None, left_out=None))
+        for m, counts in zip(members, used, strict=True)
+        if counts
+    ]
+    return Ensemble(problem.refit(members), blend.only(used), equal_rows, probe)
 
-    ``position`` is the place of each row among those of the table that are in a fold,
-    -1 for weight zero (rows of X_val where these are given); ``blend`` is not yet
-    fitted; ``dropped`` are the members that were not worth their folds. Members that
-    were fitted to a sample are given to ``refit`` if they count.
-    """
 
-    reader: object
-    table: Table
-    position: np.ndarray
-    members: list
-    dropped: list
-    blend: object
-    probe: Table
-    ungrouped: bool
-    refit: object
-
-    def weigh(self, members, by="left_out"):
-        """The blend of some of the members, by what they predict for rows left out."""
-        values = [getattr(member.fits, by) for member in members]
-        return self.blend.fit(values, [m.slope for m in members], self.table.left_out)
-
-    def combine(self, blend, members):
-        """What the blend predicts for the rows left out."""
-        return blend.combine([m.fits.left_out for m in members], self.table.left_out.X)
-
-    def nested(self, members, blend):
-        """What is predicted for the rows left out by blends that never saw their fold.
-
-        From both kinds of values that :class:`Fits` holds, left out and by the folds.
-        As many rows as decide the weights well, and too few to be split, are predicted
-        by ``blend``, that of all.
-        """
-        table, slopes = self.table.left_out, [m.slope for m in members]
-        left_out = [m.fits.left_out for m in members]
-        kinds = left_out, [m.fits.predicted for m in members]
-        fold = table.fold if table.n_folds > 1 else np.arange(len(table.X)) % 5
-        if not FEWEST_NESTED <= len(fold) <= MOST_NESTED:
-            return [blend.combine(values, table.X) for values in kinds]
-        predicted = np.empty((2, *table.Y.shape))
-        for k in range(fold.max() + 1):
-            rest, rows = fold != k, fold == k
-            blend = self.blend.fit(
-                [v[rest] for v in left_out], slopes, table.take(rest)
-            )
-            for values, found in zip(kinds, predicted, strict=True):
-                found[rows] = blend.combine([v[rows] for v in values], table.X[rows])
-        return predicted
-
-    def ensemble(self, members, blend):
-        """What predicts: the members that count, and what targets of equal rows say."""
-        equal_rows = EqualRows()
-        if self.ungrouped:
-            equal_rows.fit(self.table, self.combine(blend, members))
-        used = blend.weights > 0
-        members = [
-            replace(m, fits=replace(m.fits, predicted=None, left_out=None))
-            for m, counts in zip(members, used, strict=True)
-            if counts
-        ]
-        return Ensemble(self.refit(members), blend.only(used), equal_rows, self.probe)
-
-    def members_table(self, blend):
-        """The members: those that count most first, those dropped last."""
-        members = MemberTable(
-            Member(m.name, float(weight), float(score), m.seconds)
-            for m, weight, score in zip(
-                self.members, blend.weights, blend.scores, strict=True
-            )
-        )
-        members.sort(key=lambda member: -member.weight)
-        members.extend(self.dropped)
-        return members
+def members_table(members, blend, dropped):
+    """The members: those that count most first, those dropped last."""
+    pairs = zip(members, blend.weights, blend.scores, strict=True)
+    table = [Member(m.name, float(w), float(s), m.seconds) for m, w, s in pairs]
+    table.sort(key=lambda member: -member.weight)
+    return MemberTable(table + dropped)

@@ -1,8 +1,30 @@
-"""The table that a fit learns from: rows in an order of their own, merged, in folds."""
+"""The first step of a fit: what was given, read, checked, merged and put in folds."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import check_array, check_consistent_length, validation
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_X_y,
+)
+
+from adakern._utils.arrays import from_foreign
+from adakern._utils.warn import warn_user
+from adakern.adaptive.columns import (
+    TableReader,
+    as_columns,
+    declared_categorical,
+    in_order_of,
+)
+from adakern.adaptive.many_rows import AllRows, in_memory, is_dask
+from adakern.adaptive.members.base import Setting, Shape
+from adakern.adaptive.views import KernelView, TreeView
 
 #: A cell (rows with the same features) of so many rows is full: its rows are no case
 #: entered again, but cases of one kind, of which every fold should have some.
@@ -40,10 +62,260 @@ class Table:
         """The table of these rows."""
         return Table(*(values[rows] for values in vars(self).values()))
 
+    def subsample(self, rng, n_learned, n_judged):
+        """So many rows: fold 0, drawn from fold 0, and the others, of fold -1."""
+        first = self.fold == 0
+        parts = [
+            rng.permutation(np.flatnonzero(rows))[:most]
+            for rows, most in ((~first, n_learned), (first, n_judged))
+        ]
+        part = self.take(np.sort(np.concatenate(parts)))
+        part.fold = np.where(part.fold == 0, 0, -1)
+        return part
+
+    def gather(self, parts):
+        """Values for the rows of each fold as one array, rows of no fold left out."""
+        values = np.empty(self.Y.shape)
+        for k, part in enumerate(parts):
+            values[self.fold == k] = part
+        return values[self.fold >= 0]
+
     @property
     def left_out(self):
         """The rows that are in a fold, in order."""
         return self.take(self.fold >= 0)
+
+
+@dataclass
+class Problem:
+    """What a fit learns from, and how.
+
+    Attributes
+    ----------
+    table : Table
+    views : dict or None
+        Fitted views of the rows by kind; None if there is nothing to learn from.
+    reader : TableReader
+    blend : WeightedMean or Mixture
+        Not yet fitted; it encodes the targets, and knows their loss.
+    setting : Setting
+    shape : Shape
+        Of the rows as they were given.
+    position : ndarray of int
+        The place of each row that was given among those that are in a fold, -1 for
+        weight zero and rows outside of a sample; of X_val's rows where these are given.
+    ungrouped : bool
+        Whether what is predicted without a fold tells of rows like those in it.
+    refit : callable
+        Gives members that stand on centres the coefficients of all rows, where the
+        table is a sample of them.
+    """
+
+    table: Table
+    views: dict | None
+    reader: TableReader
+    blend: Any
+    setting: Setting
+    shape: Shape
+    position: np.ndarray
+    ungrouped: bool
+    refit: Callable
+
+    @property
+    def seen(self):
+        """The shape of the rows that members learn from, of which equals are merged."""
+        return Shape(*self.table.X.shape, self.table.Y.shape[1], self.table.n_folds)
+
+
+def prepare(
+    estimator,
+    X,
+    y,
+    sample_weight=None,
+    groups=None,
+    X_val=None,
+    y_val=None,
+    *,
+    rng,
+    deadline=np.inf,
+):
+    """The :class:`Problem` of an estimator for what its ``fit`` is given."""
+    all_rows = held_out = None
+    if is_dask(X) or _num_samples(X) > estimator.max_rows:
+        y = in_memory(y)
+        refuse_missing_labels(y)
+        all_rows = AllRows(estimator, X, y, sample_weight, rng)
+        X, y, sample_weight, groups = all_rows.drawn(groups)
+    rows, y, categorical = validated(estimator, X, y)
+    blend = estimator._unfitted_blend(y)
+    weights = _row_weights(estimator, rows, y, sample_weight)
+    reader = _fitted_reader(estimator, rows, categorical)
+    rows, Y = reader.transform(rows), blend.encode(y)
+    pair = np.sort(Y.sum(axis=0))[-2:].sum() if blend.classify else len(Y)
+    shape = Shape(*rows.shape, Y.shape[1], estimator.n_folds, pair)
+    if X_val is not None or y_val is not None:
+        new, Y_val = _validation_rows(estimator, X_val, y_val, groups, reader, blend)
+        held_out = np.repeat([False, True], [len(rows), len(new)])
+        rows, Y = np.vstack([rows, new]), np.vstack([Y, Y_val])
+        weights = np.append(weights, np.full(len(new), weights.max()))
+    elif groups is not None:
+        groups = _group_codes(groups, weights)
+    table, position = make_table(
+        rows, Y, weights, estimator.n_folds, rng, groups=groups, validation=held_out
+    )
+    position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
+    refit = list
+    if all_rows is not None:
+        read = partial(read_rows, estimator, reader)
+        refit = partial(all_rows.refit, read, blend.encode, deadline)
+    if held_out is not None:
+        position = position[held_out]
+    elif all_rows is not None:
+        position = all_rows.places(position)
+    return Problem(
+        table,
+        _fitted_views(table, reader.is_categorical),
+        reader,
+        blend,
+        Setting(
+            blend.classify,
+            estimator.preset == "fast",
+            estimator.max_support,
+            reader.is_categorical,
+        ),
+        shape,
+        position,
+        groups is None and held_out is None,
+        refit,
+    )
+
+
+def validated(estimator, X, *y):
+    """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical
+    type too.
+    """
+    X, y = from_foreign(X), [from_foreign(v) for v in y]
+    if hasattr(X, "to_pandas") and not hasattr(X, "dtypes"):
+        X = X.to_pandas()  # Arrow's columns have no names
+    is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
+    if not y and is_frame and hasattr(estimator, "feature_names_in_"):
+        X = in_order_of(estimator.feature_names_in_, X)
+    rows, categorical = as_columns(X)
+    options = {"dtype": None, "ensure_all_finite": "allow-nan"}
+    if y:
+        options["y_numeric"] = not is_classifier(estimator)
+        refuse_missing_labels(y[0])
+    try:
+        if categorical is None:
+            checked = validation.validate_data(
+                estimator, X, *y, reset=bool(y), **options
+            )
+        else:
+            validation.validate_data(estimator, X, reset=bool(y), skip_check_array=True)
+            check = check_X_y if y else check_array
+            checked = check(rows, *y, estimator=estimator, **options)
+    except OverflowError:
+        raise ValueError("y holds a number beyond 1.8e308; rescale it") from None
+    return (*checked, categorical) if y else checked
+
+
+def refuse_missing_labels(y):
+    """Name the first target that is missing."""
+    y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+    if y.dtype == object and y.ndim == 1:
+        # Pandas' NA is neither equal to itself nor unequal, and pandas may not be
+        # there.
+        names = ("NoneType", "NAType")
+        missing = [type(value).__name__ in names or value != value for value in y]
+        if any(missing):
+            row = missing.index(True)
+            raise ValueError(
+                f"y[{row}] is {y[row]}: Input contains NaN or None; drop those rows"
+            )
+
+
+def read_rows(estimator, reader, X):
+    """Rows X as numbers and codes of categories, checked."""
+    return reader.transform(validated(estimator, X))
+
+
+def _row_weights(estimator, rows, y, sample_weight):
+    """The weight of each row, with that of its class."""
+    weights = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
+    weights = estimator._row_weights(y, weights)
+    if not np.isfinite(weights).all():
+        raise ValueError(
+            "class_weight makes infinite weights, or holds NaN; use smaller numbers"
+        )
+    if (weights < 0).any():
+        raise ValueError("sample_weight holds negative weights")
+    if not (weights > 0).any():
+        raise ValueError("sample_weight is zero for every row")
+    return weights
+
+
+def _fitted_reader(estimator, rows, categorical):
+    """What makes numbers of the columns; ``categorical`` are those of such a type."""
+    names = getattr(estimator, "feature_names_in_", None)
+    declared = declared_categorical(
+        estimator.categorical_features, rows.shape[1], names
+    )
+    if categorical is not None:
+        declared |= categorical
+    return TableReader(names, declared).fit(rows)
+
+
+def _validation_rows(estimator, X_val, y_val, groups, reader, blend):
+    """X_val as read and y_val as encoded."""
+    if X_val is None or y_val is None:
+        raise ValueError("X_val and y_val go together: pass both")
+    if groups is not None:
+        raise ValueError("pass groups or X_val, not both: rows of X_val are a fold")
+    new = read_rows(estimator, reader, in_memory(X_val))
+    y_val = from_foreign(in_memory(y_val))
+    refuse_missing_labels(y_val)
+    options = {
+        "y_numeric": not is_classifier(estimator),
+        "ensure_all_finite": "allow-nan",
+    }
+    y_val = check_X_y(new, y_val, estimator=estimator, **options)[1]
+    estimator._unfitted_blend(y_val)  # refuses what is no target
+    return new, blend.encode(y_val)
+
+
+def _group_codes(groups, weights):
+    """Groups as codes from 0; None if there is one only."""
+    groups = validation.column_or_1d(groups)
+    check_consistent_length(weights, groups)
+    try:
+        validation.assert_all_finite(groups, input_name="groups")
+        groups = np.unique(groups, return_inverse=True)[1]
+    except TypeError:
+        raise ValueError("groups holds None or values of several types") from None
+    if np.ptp(groups[weights > 0]) == 0:
+        warn_user("groups has one value only: folds are drawn as without groups")
+        return None
+    return groups
+
+
+def _fitted_views(table, is_categorical):
+    """Views of the rows by kind; None where no member could learn anything."""
+    has_folds = (table.fold != 0).any()
+    if not (has_folds and varies(table.X) and varies(table.Y)):
+        return None
+    # Folds share what is learned without targets; rows given to judge are no fold.
+    known = table.X if table.n_folds > 1 else table.X[table.fold != 0]
+    return {
+        "kernel": KernelView(is_categorical).fit(known),
+        "tree": TreeView(is_categorical).fit(known),
+    }
+
+
+def varies(A):
+    """Whether any column of A holds two different values; a missing value is one."""
+    first = A[:1]
+    same = (first == A) | (np.isnan(first) & np.isnan(A))
+    return not same.all()
 
 
 def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
@@ -67,7 +339,8 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
     order = used[np.lexsort((y[used], *X[used].T[::-1], given[used]))]
     X, Y, y, given, w = X[order], Y[order], y[order], given[order], weights[order]
     w = w / w.max()  # whose squares can be summed up
-    new_cell = np.append(True, ~same_rows(X[:-1], X[1:]) | (given[:-1] != given[1:]))
+    same = ((X[:-1] == X[1:]) | (np.isnan(X[:-1]) & np.isnan(X[1:]))).all(axis=1)
+    new_cell = np.append(True, ~same | (given[:-1] != given[1:]))
     new_pair = new_cell.copy()
     new_pair[1:] |= y[1:] != y[:-1]
     cell, pair = np.cumsum(new_cell) - 1, np.cumsum(new_pair) - 1
@@ -105,11 +378,6 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
         ~full[first] & (groups is None),
     )
     return table, position
-
-
-def same_rows(A, B):
-    """Whether the rows of A and B are equal, one by one; missing values are equal."""
-    return ((A == B) | (np.isnan(A) & np.isnan(B))).all(axis=1)
 
 
 def assign_folds(unit, n_folds, rng, stratum=None):

@@ -124,8 +124,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         _, exponent = np.frexp(np.abs(y).max())
         return WeightedMean(unit=float(np.ldexp(1.0, min(int(exponent), 1023))))
 
-    def _set_out_of_fold(self, learned, blend, predicted, of_folds):
-        table = learned.table.left_out
+    def _set_out_of_fold(self, problem, blend, predicted, of_folds):
+        table = problem.table.left_out
         y, predicted, of_folds = table.Y[:, 0], predicted[:, 0], of_folds[:, 0]
         score = (
             r2_score(y, predicted, sample_weight=table.weights)
@@ -133,7 +133,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             else np.nan
         )
         self.oof_score_ = float(score)
-        self._error_view = TreeView(learned.reader.is_categorical).fit(table.X)
+        self._error_view = TreeView(problem.reader.is_categorical).fit(table.X)
         self._errors = fit_error_model(
             self._error_view.transform(table.X), of_folds, y - of_folds, table.weights
         )

@@ -1,132 +1,126 @@
-"""What a fit is made of: the table, how folds see it, and the protocol of members."""
+"""What a member of the blend is, and what it is told about a table."""
 
-from contextlib import suppress
-from copy import copy
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from joblib import delayed
-
-from adakern._utils.arrays import device_context, to_device
 
 #: From so many rows on four fifths of the rows predict nearly as well as all, and
 #: members are weighed by what they predict without a whole fold.
 ENOUGH_ROWS = 1000
 
+#: Beyond so many rows scales per feature are well determined and leave no use for one
+#: scale, which has taken much of the time by then; and boosting is worth its time.
+MANY_ROWS = 4000
 
-@dataclass
-class Fits:
-    """A member fitted without each fold, and what it predicts for the rows left out.
+#: From so many rows a column on, scales per feature leave no use for one scale in
+#: regression, and those of all rows are where those of a fold start: what they know of
+#: the rows left out is then little.
+ROWS_PER_SCALE = 100
 
-    ``predicted`` (n, k) is by the models of the folds, ``left_out`` as if all rows but
-    the one predicted were known, where that has a closed form. ``whole`` is fitted to
-    all rows; where it is None, the mean of ``models`` predicts.
+#: Up to so many times ``max_support`` all rows are centres of the kernel members: it
+#: takes no longer.
+FULL_FACTOR = 3
+
+
+class Shape(NamedTuple):
+    """Rows, columns and targets (or classes) of a table, and its folds.
+
+    ``pair`` is the number of rows of the two largest classes.
     """
 
-    models: list
-    predicted: np.ndarray
-    left_out: np.ndarray
-    whole: object = None
+    n: int
+    d: int = 1
+    k: int = 1
+    n_folds: int = 5
+    pair: float = np.inf
 
 
-@dataclass
-class FittedMember:
-    """The fits of one member with what they need to predict; values stay in bounds."""
+class Setting(NamedTuple):
+    """What a fit is to be like; ``screening`` asks for less of it, to compare members.
 
-    name: str
-    view: object
-    fits: Fits
-    bounds: tuple
-    slope: float
-    seconds: float
-
-    @property
-    def model(self):
-        """What predicts, or one of those whose mean does."""
-        return self.fits.models[0] if self.fits.whole is None else self.fits.whole
-
-    def predict(self, X):
-        """Values (n, k) for read rows: refitted to all rows, or the mean over folds."""
-        models = self.fits.models if self.fits.whole is None else [self.fits.whole]
-        return self._mean(models, X)
-
-    def predict_without(self, k, X):
-        """Values (n, k) of the model that did not learn from fold k."""
-        return self._mean(self.fits.models[k : k + 1], X)
-
-    def _mean(self, models, X):
-        Z = self.view.transform(X)
-        return np.mean(
-            [np.clip(model.predict(Z), *self.bounds) for model in models], axis=0
-        )
-
-
-class BaseMember:
-    """The protocol of members, and how they are fitted in folds unless they say else.
-
-    A member learns by ``fit(X, Y, weights)`` from rows (n, d), targets (n, k) and
-    positive weights (n,); ``predict(X)`` gives values (n, k), of classes scores or log
-    probabilities.
+    ``is_categorical`` (d,) are the columns of a table that hold codes of categories.
     """
 
-    #: Which view of the rows it learns from, "kernel" or "tree".
+    classify: bool = False
+    fast: bool = False
+    max_support: int = 3000
+    is_categorical: np.ndarray | None = None
+    screening: bool = False
+
+
+DEFAULTS = Setting()
+
+
+@dataclass(kw_only=True, eq=False)
+class Member:
+    """A member: when it is fitted, what it costs and how it learns.
+
+    Each is described by an object in ``MEMBERS`` of its module; copies of it are
+    fitted. A member has to have ``suits(shape)``, whether it is fitted to tables of
+    that :class:`Shape` unless the user names others; ``seconds(shape)``, about how long
+    it takes on one core, all folds together, of which only the ratio to other members
+    matters; ``fit(X, Y, weights)``, which learns from rows (n, d), targets or
+    indicators of classes (n, k) and positive weights (n,), and returns itself; and
+    ``predict(X)``, values (n, k): of classes, scores or logarithms of probabilities.
+    What else a member may have is listed here.
+
+    Attributes
+    ----------
+    name : str
+    rank : float
+        Members are tried in this order, the most useful for their time first.
+    setting : Setting
+    random_state : int
+    """
+
+    name: str = ""
+    rank: float = np.inf
+    setting: Setting = DEFAULTS
+    random_state: int | None = None
+
+    #: The view of the rows that it learns from: "kernel", scaled and without missing
+    #: values, or "tree", with categories as ranks.
     view = "kernel"
+
+    #: Whether it can predict numbers, not classes alone.
+    regresses = True
 
     #: Whether it predicts refitted to all rows instead of by the mean over folds.
     refit = False
 
-    #: Whether ``predict_left_out`` says what it predicts for rows that it did not know.
-    closed_form = False
-
     #: Where the slope of its calibration starts; 1 for logarithms of probabilities.
     slope = 1.0
 
-    #: Whether it is fitted by least squares on centres, so that sums over rows suffice.
-    stands_on_centres = False
+    #: Pairs of a key and of what its search found, from where others may start.
+    found: ClassVar[Any] = ()
 
-    def found(self):
-        """What its search found, from where others may start; None if nothing."""
+    #: Whether a screening fits it after the others, to start at what they found.
+    waits = False
 
-    def in_fold(self, whole):
-        """Itself, unfitted, for the rows outside of a fold; ``whole`` is of all."""
-        return copy(self)
+    #: Method of a table, as the member sees it, and what others found, by key; returns
+    #: the member to be fitted. None where nothing is to be decided.
+    set_up: ClassVar[Callable | None] = None
 
-    def predict_left_out(self, X, Y, weights):
-        """Values (n, k) as if all rows but each were known; None: no closed form."""
+    #: Method of itself fitted to all rows (None if it is not); returns the member to be
+    #: fitted without each fold. None where that learns nothing from the other.
+    in_fold: ClassVar[Callable | None] = None
 
-    def fit_whole(self, table):
-        """Itself fitted to all rows if that predicts, else None."""
-        if not self.refit or table.n_folds == 1:
-            return None
-        return fit_or_mean(copy(self), table.X, table.Y, table.weights)
+    #: Method of rows, targets and weights; returns values (n, k) as if all rows but
+    #: each were known. None where these have no closed form.
+    predict_left_out: ClassVar[Callable | None] = None
 
-    def fit_folds(self, table, run, whole=None):
-        """Its :class:`Fits`, or None if ``run`` does not run all tasks.
+    #: Method of a table; returns the members without each fold, then that of all rows.
+    #: None where each is fitted alone.
+    fit_folds: ClassVar[Callable | None] = None
 
-        ``whole`` is what :meth:`fit_whole` returned, if it was called already.
-        """
-        whole = self.fit_whole(table) if whole is None else whole
-        place = to_device(np.empty(0))
-        folds = range(table.n_folds)
-        results = run(
-            [delayed(_fit_fold)(self.in_fold(whole), table, k, place) for k in folds]
-        )
-        if results is None:
-            return None
-        models, *values = zip(*results, strict=True)
-        predicted, left_out = (gather(parts, table) for parts in values)
-        return Fits(list(models), predicted, left_out, whole)
+    #: Method of the sums of normal equations over rows; returns itself with the
+    #: coefficients of these. None where sums do not suffice.
+    with_sums: ClassVar[Callable | None] = None
 
 
-def gather(parts, table):
-    """Values for the rows of each fold as one array, rows of no fold left out."""
-    values = np.empty(table.Y.shape)
-    for k, part in enumerate(parts):
-        values[table.fold == k] = part
-    return values[table.fold >= 0]
-
-
-class ConstantMember(BaseMember):
+class ConstantMember(Member):
     """The mean target, where there is nothing to learn from."""
 
     def fit(self, X, Y, weights):
@@ -137,48 +131,13 @@ class ConstantMember(BaseMember):
         return np.tile(self.mean_, (len(X), 1))
 
 
-def varies(A):
-    """Whether any column of A holds two different values; a missing value is one."""
-    first = A[:1]
-    same = (first == A) | (np.isnan(first) & np.isnan(A))
-    return not same.all()
+def log_proba(model, X, n_classes, n_votes=None):
+    """Logarithms of a classifier's probabilities, of classes it never saw the least.
 
-
-def fit_or_mean(member, X, Y, weights):
-    """The member, or the mean where there is nothing to learn from, fitted."""
-    member = member if varies(X) and varies(Y) else ConstantMember()
-    return member.fit(X, Y, weights)
-
-
-def _fit_fold(member, table, k, place):
-    """The member without the rows of fold k, and two predictions for them.
-
-    The second is as if it knew all other rows: members that are refitted would count
-    for too little by what four fifths of few rows without noise predict. A worker
-    process knows by ``place`` alone where kernels are computed.
+    Those of ``n_votes`` votes are drawn a little to one half.
     """
-    left_out = table.fold == k
-    train, X = ~left_out, table.X
-    with device_context(place):
-        member = fit_or_mean(member, X[train], table.Y[train], table.weights[train])
-        predicted = values = member.predict(X[left_out])
-        alone = table.alone & left_out
-        if table.n_folds > 1 and alone.any() and len(X) < ENOUGH_ROWS:
-            with suppress(np.linalg.LinAlgError):  # the ridge is too small for all rows
-                of_all = member.predict_left_out(X, table.Y, table.weights)
-                if of_all is not None:
-                    values = np.where(
-                        alone[left_out, None], of_all[left_out], predicted
-                    )
-    return member, predicted, values
-
-
-def all_classes(model, X, n_classes):
-    """Probabilities with a column of zeros for each class the model never saw."""
-    probabilities = np.zeros((len(X), n_classes))
-    probabilities[:, model.classes_] = model.predict_proba(X)
-    return probabilities
-
-
-def log_proba(probabilities):
-    return np.log(np.maximum(probabilities, 1e-6))
+    proba = np.zeros((len(X), n_classes))
+    proba[:, model.classes_] = model.predict_proba(X)
+    if n_votes:
+        proba = (proba * n_votes + 0.5) / (n_votes + 1)
+    return np.log(np.maximum(proba, 1e-6))

@@ -1,6 +1,7 @@
 """Members of trees, from scikit-learn: forests and boosting."""
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn import ensemble
@@ -12,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
-from adakern.adaptive.members.base import BaseMember, all_classes, log_proba
+from adakern.adaptive.members.base import MANY_ROWS, Member, log_proba
 
 #: HistGradientBoosting treats a column as categorical up to so many categories.
 MAX_CATEGORIES = 255
@@ -38,41 +39,43 @@ MOST_FEATURES = 300
 #: Below so many rows boosting is small and forests have a third of their trees: the
 #: rest took a quarter of the time of a fit, and the blend was none the better for it.
 #: With more, classification ends when a tenth of the rows, held out, gains no more.
-FEW_ROWS = 2000
+SMALL_ROWS = 2000
 
-#: Options of boosting on few rows, and on many.
-BOOSTING = {
-    "max_iter": (80, 800),
-    "learning_rate": (0.1, 0.05),
-    "max_leaf_nodes": (8, 31),
-    "min_samples_leaf": (8, 10),
-    "l2_regularization": (5.0, 3.0),
-    "max_features": (0.4, 0.7),
+#: Options of boosting on few rows.
+BOOSTING_OF_FEW = {
+    "max_iter": 80,
+    "learning_rate": 0.1,
+    "max_leaf_nodes": 8,
+    "min_samples_leaf": 8,
+    "l2_regularization": 5.0,
+    "max_features": 0.4,
+}
+
+#: And on many.
+BOOSTING_OF_MANY = {
+    "max_iter": 800,
+    "learning_rate": 0.05,
+    "max_leaf_nodes": 31,
+    "min_samples_leaf": 10,
+    "l2_regularization": 3.0,
+    "max_features": 0.7,
 }
 
 #: And of many rows where it only is screened.
 ROUGH = {"max_iter": 250, "learning_rate": 0.15}
 
+#: Below so many rows boosting, which splits leaves of eight, has nothing to split.
+FEW_ROWS = 100
 
-class TreeMember(BaseMember):
-    """Trees take missing values, but no columns that hold nothing else where they
-    learn.
-    """
-
-    view = "tree"
-
-    #: Whether it is only screened, for which fewer trees do.
-    rough = False
-
-    def fit(self, X, Y, weights):
-        self.empty_ = np.isnan(X).all(axis=0)
-        return self._grow(self._filled(X), Y, weights)
-
-    def _filled(self, X):
-        return np.where(self.empty_, 0.0, X)
+#: Forests of random trees and of extremely randomised ones, for numbers and classes.
+FORESTS = (
+    (ensemble.RandomForestRegressor, ensemble.RandomForestClassifier),
+    (ensemble.ExtraTreesRegressor, ensemble.ExtraTreesClassifier),
+)
 
 
-class ForestMember(TreeMember):
+@dataclass(kw_only=True, eq=False)
+class Forest(Member):
     """Random forest or, if ``extra``, extremely randomised trees grown on all rows.
 
     Sixty trees in each fold, so that five folds have 300; a third on tables of less
@@ -80,75 +83,78 @@ class ForestMember(TreeMember):
     draws so many.
     """
 
-    def __init__(self, classify, extra, random_state=None):
-        self.classify = classify
-        self.extra = extra
-        self.random_state = random_state
+    extra: bool = False
 
-    def _grow(self, X, Y, weights):
-        forests = {
-            (False, False): ensemble.RandomForestRegressor,
-            (False, True): ensemble.ExtraTreesRegressor,
-            (True, False): ensemble.RandomForestClassifier,
-            (True, True): ensemble.ExtraTreesClassifier,
-        }
-        make, n = forests[self.classify, self.extra], len(X)
-        n_trees = 20 if self.rough or n < FEW_ROWS or n > ROWS_PER_TREE else 60
-        drawn = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
-        options = {} if self.extra or n <= ROWS_PER_TREE else drawn
-        if n < FEW_ROWS and not self.classify:
+    view = "tree"
+
+    def suits(self, shape):
+        return not self.setting.fast or (self.extra and shape.n <= MANY_ROWS)
+
+    def seconds(self, shape):
+        slower = 0.5 if self.extra else 1.0
+        return shape.n_folds * (0.05 + slower * 8e-6 * shape.n * shape.d**0.7)
+
+    def fit(self, X, Y, weights):
+        self.empty_ = np.isnan(X).all(axis=0)
+        X = np.where(self.empty_, 0.0, X)
+        n, classify = len(X), self.setting.classify
+        rough = self.setting.screening and not classify
+        few_trees = rough or n < SMALL_ROWS or n > ROWS_PER_TREE
+        options = {}
+        if n > ROWS_PER_TREE and not self.extra:
+            options = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
+        if n < SMALL_ROWS and not classify:
             options["max_features"] = _share(0.5 if self.extra else 1 / 3, X)
-        self.model_ = make(
-            n_trees,
-            min_samples_leaf=1 if self.classify else 2,
+        self.model_ = FORESTS[self.extra][classify](
+            20 if few_trees else 60,
+            min_samples_leaf=1 if classify else 2,
             random_state=self.random_state,
             n_jobs=blas_threads() if n >= ROWS_FOR_THREADS else None,
             **options,
         )
         self.n_classes_ = Y.shape[1]
-        target = Y.argmax(axis=1) if self.classify else Y[:, 0]
+        target = Y.argmax(axis=1) if classify else Y[:, 0]
         self.model_.fit(X, target, sample_weight=weights)
         # Trees that answer in threads are summed up in any order, with any rounding.
         self.model_.n_jobs = None
         return self
 
     def predict(self, X):
-        X, blocks = self._filled(X), row_blocks(len(X), 1, ROWS_FOR_THREADS)
+        X = np.where(self.empty_, 0.0, X)
+        blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
         parts = map_in_threads(self._predict_block, [X[rows] for rows in blocks])
         return np.concatenate(parts)
 
     def _predict_block(self, X):
-        if not self.classify:
-            return self.model_.predict(X)[:, None]
-        probabilities = all_classes(self.model_, X, self.n_classes_)
-        n_trees = len(self.model_)
-        return log_proba((probabilities * n_trees + 0.5) / (n_trees + 1))
+        if self.setting.classify:
+            return log_proba(self.model_, X, self.n_classes_, len(self.model_))
+        return self.model_.predict(X)[:, None]
 
 
-class BoostingMember(TreeMember):
-    """Gradient boosting on binned features, categories by splits of their own.
+class Boosting(Member):
+    """Gradient boosting on binned features, categories by splits of their own."""
 
-    ``is_categorical`` (d,) are the columns that hold codes of categories.
-    """
+    view = "tree"
 
-    def __init__(self, classify, is_categorical, random_state=None):
-        self.classify = classify
-        self.is_categorical = is_categorical
-        self.random_state = random_state
+    def suits(self, shape):
+        return shape.n >= (MANY_ROWS + 1 if self.setting.fast else FEW_ROWS)
 
-    def _grow(self, X, Y, weights):
-        few_codes = np.array(
-            [len(np.unique(column)) < MAX_CATEGORIES for column in X.T]
-        )
-        small, early_stopping, target = len(X) < FEW_ROWS, False, Y[:, 0]
-        options = {
-            name: few if small else many for name, (few, many) in BOOSTING.items()
-        }
+    def seconds(self, shape):
+        # Eight hundred rounds take a while on any table.
+        least = 0.05 if shape.n < SMALL_ROWS else 0.8
+        trees = min(shape.k, 15) * (least + 6e-6 * shape.n * shape.d**0.7)
+        return shape.n_folds * (0.05 + trees)
+
+    def fit(self, X, Y, weights):
+        self.empty_ = np.isnan(X).all(axis=0)
+        X, target = np.where(self.empty_, 0.0, X), Y[:, 0]
+        small, early_stopping = len(X) < SMALL_ROWS, False
+        options = dict(BOOSTING_OF_FEW if small else BOOSTING_OF_MANY)
         options["max_features"] = _share(options["max_features"], X)
-        if self.rough and not small:
-            options |= ROUGH
-        if self.classify:
-            target = Y.argmax(axis=1)
+        few_codes = [len(np.unique(column)) < MAX_CATEGORIES for column in X.T]
+        make = HistGradientBoostingRegressor
+        if self.setting.classify:
+            make, target = HistGradientBoostingClassifier, Y.argmax(axis=1)
             self.n_classes_ = Y.shape[1]
             # Each round grows a tree for each class.
             most = max(15, MAX_BOOSTED_TREES // max(Y.shape[1], 2))
@@ -160,23 +166,17 @@ class BoostingMember(TreeMember):
             several = np.bincount(target) > 1
             early_stopping = not small and 1 < several.sum() <= len(X) / 20
             if early_stopping:
-                X, target, weights = (
-                    part[several[target]] for part in (X, target, weights)
-                )
-        options["min_samples_leaf"] = min(
-            options["min_samples_leaf"], max(1, len(X) // 10)
-        )
-        make = (
-            HistGradientBoostingClassifier
-            if self.classify
-            else HistGradientBoostingRegressor
-        )
+                used = several[target]
+                X, target, weights = X[used], target[used], weights[used]
+        elif self.setting.screening and not small:
+            options |= ROUGH
+        leaf = min(options["min_samples_leaf"], max(1, len(X) // 10))
         rng = check_random_state(self.random_state)
         self.model_ = make(
-            **options,
+            **options | {"min_samples_leaf": leaf},
             early_stopping=early_stopping,
             n_iter_no_change=15,
-            categorical_features=self.is_categorical & few_codes,
+            categorical_features=self.setting.is_categorical & few_codes,
             random_state=rng.randint(2**31 - 1),
         )
         # Weights cost scikit-learn a sort for every edge of every bin, equal ones too.
@@ -187,14 +187,21 @@ class BoostingMember(TreeMember):
         return self
 
     def predict(self, X):
-        X, few_rows = self._filled(X), len(X) < ROWS_FOR_THREADS
+        X, few_rows = np.where(self.empty_, 0.0, X), len(X) < ROWS_FOR_THREADS
         with one_thread("openmp") if few_rows else nullcontext():
-            if not self.classify:
-                return self.model_.predict(X)[:, None]
-            return log_proba(all_classes(self.model_, X, self.n_classes_))
+            if self.setting.classify:
+                return log_proba(self.model_, X, self.n_classes_)
+            return self.model_.predict(X)[:, None]
 
 
 def _share(share, X):
     """Part of the columns that a split looks at: two or more, at most some hundreds."""
     d = X.shape[1]
     return min(max(round(share * d), 2), MOST_FEATURES, d) / d
+
+
+MEMBERS = [
+    Forest(name="forest", rank=3),
+    Forest(name="extra-trees", rank=5, extra=True),
+    Boosting(name="boosting", rank=8),
+]
