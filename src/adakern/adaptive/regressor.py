@@ -139,7 +139,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         )
         # Of targets of one sign no bound has the other. Those that are never left out
         # count as well: with y_val, all of y.
-        seen = learned.table.Y
+        seen = problem.table.Y
         self._limits = (
             0.0 if seen.min() >= 0 else -np.inf,
             0.0 if seen.max() <= 0 else np.inf,
