@@ -1,5 +1,7 @@
 """Which members there are, and what the one with a margin and the trees are for."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,10 +11,11 @@ from sklearn.datasets import make_friedman1
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVC
 
-from adakern import AdaptiveKernelClassifier
-from adakern.adaptive import MEMBERS, choose, fit_all
+from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive import MEMBERS, choose, fit_all, members
 from adakern.adaptive.members import kernel_ridge, svm
 from adakern.adaptive.members.svm import (
     MARGIN_COSTS,
@@ -188,3 +191,42 @@ def test_the_number_of_boosted_trees_is_bounded_for_many_classes():
     )
     boosting.fit(X[:, :10], Y, np.ones(300))
     assert boosting.model_.n_iter_ * 60 <= 1500
+
+
+@pytest.fixture
+def neighbours(tmp_path, monkeypatch):
+    """The package of members with the file that CONTRIBUTING.md prints."""
+    page = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    (tmp_path / "neighbours.py").write_text(source, encoding="utf-8")
+    monkeypatch.setattr(members, "__path__", [*members.__path__, str(tmp_path)])
+    monkeypatch.setattr(choose, "REGISTRY", members.found())
+
+
+def test_a_member_is_added_by_one_file(neighbours):
+    """It predicts as scikit-learn's regression, and "auto" has it but for "fast"."""
+    X, y = make_friedman1(90, noise=0.1, random_state=0)
+    X_new, _ = make_friedman1(20, random_state=1)
+    model = AdaptiveKernelRegressor(members=["neighbours"], random_state=0).fit(X, y)
+    (member,) = model.ensemble_.members
+    assert len(member.fits.models) == 5
+    Z, fold = member.view.transform(X), member.fits.models[0]
+    rows = [np.flatnonzero((row == Z).all(axis=1)) for row in fold.index_._fit_X]
+    rest = np.concatenate(rows)
+    assert len(rest) == 72
+    expected = KNeighborsRegressor().fit(Z[rest], y[rest])
+    np.testing.assert_allclose(
+        fold.predict(member.view.transform(X_new))[:, 0] * model.ensemble_.blend.unit,
+        expected.predict(member.view.transform(X_new)),
+    )
+    for preset, has in (("best", True), ("fast", False)):
+        model = AdaptiveKernelRegressor(preset=preset, random_state=0).fit(X, y)
+        assert ("neighbours" in model.weights_) == has
+
+
+def test_an_added_member_is_blended_for_classes_too(neighbours, rng):
+    X = rng.uniform(-1, 1, size=(120, 2))
+    y = np.sign(X[:, 0] * X[:, 1])  # of which no linear model knows anything
+    model = AdaptiveKernelClassifier(members=["linear", "neighbours"], random_state=0)
+    assert model.fit(X, y).weights_["neighbours"] > 0.5
+    assert model.oof_score_ > 0.8

@@ -8,12 +8,13 @@ from sklearn.metrics import accuracy_score, root_mean_squared_error
 from sklearn.utils import check_random_state
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive import MEMBERS
 from adakern.adaptive.blend import fit_blend
 from adakern.adaptive.choose import choose
 from adakern.adaptive.fit_all import Limits, fit_all
+from adakern.adaptive.members import REGISTRY
 from adakern.adaptive.model import EqualRows, make_model
 from adakern.adaptive.prepare import prepare
+from adakern.adaptive.views import TreeView
 from adakern.evaluation import GREATER_IS_BETTER, probability_scores
 from adakern.evaluation.significance import compare_over_sets, holm_correction
 from adakern_bench.report.figures import grid
@@ -21,11 +22,13 @@ from adakern_bench.report.figures import grid
 #: The flagship as it is; the other variants lack something.
 WHOLE = "nothing"
 
-#: What members have in common that can be taken away at once.
+#: What members have in common that can be taken away at once: kernels with scales per
+#: feature (True) or one scale (False), and trees.
+SCALES = {m.name: getattr(m, "per_feature", None) for m in REGISTRY.values()}
 GROUPS = {
-    "scales per feature": [name for name in MEMBERS if name.endswith("-ard")],
-    "one scale for all": ["laplacian", "l2-laplacian", "rbf"],
-    "trees": ["forest", "extra-trees", "boosting"],
+    "scales per feature": [name for name in REGISTRY if SCALES[name] is True],
+    "one scale for all": [name for name in REGISTRY if SCALES[name] is False],
+    "trees": [name for name, m in REGISTRY.items() if m.view is TreeView],
 }
 
 

@@ -32,7 +32,7 @@ from adakern.adaptive.members.base import (
 )
 from adakern.adaptive.model import Fits, FittedMember, Member
 from adakern.adaptive.prepare import Problem, varies
-from adakern.adaptive.views import TreeView
+from adakern.adaptive.views import KernelView, TreeView
 
 #: A screening may take this part of a time limit.
 SCREENING_SHARE = 0.2
@@ -172,7 +172,7 @@ def fit_in_turn(problem, screened, limits, run, n_jobs):
         order.sort(key=lambda member: member is not cheapest)
     order.sort(key=lambda member: member.name in on_trial)
     least, *most = FEW_ROWS
-    most = np.clip(ROWS_PER_SCALE * len(problem.views["kernel"].kept_), *most)
+    most = np.clip(ROWS_PER_SCALE * len(problem.views[KernelView].kept_), *most)
     few = least <= len(table.X) <= most and table.n_folds > 1 and table.alone.all()
     whole_only = few and limits.may_drop and not limited
     for i, member in enumerate(order):

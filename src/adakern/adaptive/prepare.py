@@ -94,7 +94,7 @@ class Problem:
     ----------
     table : Table
     views : dict or None
-        Fitted views of the rows by kind; None if there is nothing to learn from.
+        Fitted views of the rows by their class; None if there is nothing to learn from.
     reader : TableReader
     blend : WeightedMean or Mixture
         Not yet fitted; it encodes the targets, and knows their loss.
@@ -163,31 +163,30 @@ def prepare(
     table, position = make_table(
         rows, Y, weights, estimator.n_folds, rng, groups=groups, validation=held_out
     )
-    position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
     refit = list
     if all_rows is not None:
         read = partial(read_rows, estimator, reader)
         refit = partial(all_rows.refit, read, blend.encode, deadline)
-    if held_out is not None:
-        position = position[held_out]
-    elif all_rows is not None:
-        position = all_rows.places(position)
+    is_fast, is_categorical = estimator.preset == "fast", reader.is_categorical
     return Problem(
         table,
-        _fitted_views(table, reader.is_categorical),
+        _fitted_views(table, is_categorical),
         reader,
         blend,
-        Setting(
-            blend.classify,
-            estimator.preset == "fast",
-            estimator.max_support,
-            reader.is_categorical,
-        ),
+        Setting(blend.classify, is_fast, estimator.max_support, is_categorical),
         shape,
-        position,
+        _places_left_out(position, table, held_out, all_rows),
         groups is None and held_out is None,
         refit,
     )
+
+
+def _places_left_out(position, table, held_out, all_rows):
+    """:attr:`Problem.position` from the places of the rows in the table."""
+    position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
+    if held_out is not None:
+        return position[held_out]
+    return position if all_rows is None else all_rows.places(position)
 
 
 def validated(estimator, X, *y):
@@ -299,16 +298,13 @@ def _group_codes(groups, weights):
 
 
 def _fitted_views(table, is_categorical):
-    """Views of the rows by kind; None where no member could learn anything."""
+    """Views of the rows by class; None where no member could learn anything."""
     has_folds = (table.fold != 0).any()
     if not (has_folds and varies(table.X) and varies(table.Y)):
         return None
     # Folds share what is learned without targets; rows given to judge are no fold.
     known = table.X if table.n_folds > 1 else table.X[table.fold != 0]
-    return {
-        "kernel": KernelView(is_categorical).fit(known),
-        "tree": TreeView(is_categorical).fit(known),
-    }
+    return {kind: kind(is_categorical).fit(known) for kind in (KernelView, TreeView)}
 
 
 def varies(A):

@@ -6,6 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from adakern.adaptive.views import KernelView
+
 #: From so many rows on four fifths of the rows predict nearly as well as all, and
 #: members are weighed by what they predict without a whole fold.
 ENOUGH_ROWS = 1000
@@ -80,9 +82,9 @@ class Member:
     setting: Setting = DEFAULTS
     random_state: int | None = None
 
-    #: The view of the rows that it learns from: "kernel", scaled and without missing
-    #: values, or "tree", with categories as ranks.
-    view = "kernel"
+    #: The view of the rows that it learns from: scaled and without missing values, or
+    #: :class:`TreeView`, with categories as ranks.
+    view: ClassVar[type] = KernelView
 
     #: Whether it can predict numbers, not classes alone.
     regresses = True

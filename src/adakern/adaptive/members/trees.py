@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
 from adakern.adaptive.members.base import MANY_ROWS, Member, log_proba
+from adakern.adaptive.views import TreeView
 
 #: HistGradientBoosting treats a column as categorical up to so many categories.
 MAX_CATEGORIES = 255
@@ -85,7 +86,7 @@ class Forest(Member):
 
     extra: bool = False
 
-    view = "tree"
+    view = TreeView
 
     def suits(self, shape):
         return not self.setting.fast or (self.extra and shape.n <= MANY_ROWS)
@@ -134,7 +135,7 @@ class Forest(Member):
 class Boosting(Member):
     """Gradient boosting on binned features, categories by splits of their own."""
 
-    view = "tree"
+    view = TreeView
 
     def suits(self, shape):
         return shape.n >= (MANY_ROWS + 1 if self.setting.fast else FEW_ROWS)
