@@ -30,8 +30,8 @@ from adakern._utils.dotted import resolve
 from adakern._utils.files import atomic_path
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
-from adakern.datasets.cells import read_column
-from adakern.datasets.encoding import make_encoder, takes_raw_columns
+from adakern.tables.cells import read_column
+from adakern.tables.encoding import make_encoder, takes_raw_columns
 
 CARD = "card.json"
 

@@ -105,7 +105,7 @@ class DatasetEntry:
     loader: dict[str, Any] = field(default_factory=dict)
     #: csv, table, whitespace, arff or libsvm; None takes it from the ending of the file
     #: name. A "table" is one as people have it (separated values, Parquet, xlsx) and is
-    #: read by `adakern.datasets.read_table`: its categories become columns of 0 and 1
+    #: read by `adakern.tables.read_table`: its categories become columns of 0 and 1
     #: and its missing values are filled when the training part is known, and rows
     #: without a target are left out.
     format: str | None = optional(*FORMATS)

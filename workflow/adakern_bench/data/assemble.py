@@ -4,8 +4,8 @@ import inspect
 
 import numpy as np
 
-from adakern.datasets.cells import read_column
-from adakern.datasets.read_table import find_column
+from adakern.tables.cells import read_column
+from adakern.tables.read_table import find_column
 from adakern_bench.base.dotted import loader_function, outside_paths
 from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.parsers import format_of

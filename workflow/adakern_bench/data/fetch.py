@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 from adakern._utils.files import atomic_path, write_json
 from adakern._utils.warn import warn_user
-from adakern.datasets.unpack import TableError
+from adakern.tables.unpack import TableError
 from adakern_bench.config.entry import (
     DatasetError,
     SourceFile,

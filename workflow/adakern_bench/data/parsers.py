@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from adakern._utils.memory import require_memory
-from adakern.datasets.file_cells import Layout
-from adakern.datasets.read_table import typed_columns
-from adakern.datasets.unpack import TableError, unpack
+from adakern.tables.files import Layout
+from adakern.tables.read_table import typed_columns
+from adakern.tables.unpack import TableError, unpack
 from adakern_bench.config.entry import FORMATS, DatasetError
 
 MISSING_WORDS = ["?", "NA", "NaN", "nan", ""]

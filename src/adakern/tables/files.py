@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from adakern.datasets.cells import decimal_mark
-from adakern.datasets.unpack import TableError, unpack
+from adakern.tables.cells import decimal_mark
+from adakern.tables.unpack import TableError, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")

@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from adakern.adaptive.columns import TableReader, as_columns
 from adakern.adaptive.views import KernelView, TreeView
+from adakern.tables.columns import TableReader, as_columns
 
 
 def read(X, new=None):

@@ -10,9 +10,9 @@ import numpy as np
 
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
-from adakern.datasets.cells import read_column
-from adakern.datasets.file_cells import Layout, cells_of_file
-from adakern.datasets.unpack import TableError
+from adakern.tables.cells import read_column
+from adakern.tables.files import Layout, cells_of_file
+from adakern.tables.unpack import TableError
 
 #: Whole numbers with at most so many values are taken for classes.
 _MOST_CLASSES = 10

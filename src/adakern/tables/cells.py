@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from adakern.datasets.unpack import TableError
+from adakern.tables.unpack import TableError
 
 #: Marks of a missing value in every column but the target, where they may be classes.
 MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?"}
