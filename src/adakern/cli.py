@@ -100,6 +100,8 @@ def add_table_arguments(command):
     task = "what to predict, where the column alone does not tell"
     option("--task", choices=("classification", "regression"), help=task)
     option("--drop", default="", help="columns to leave out, separated by commas")
+    kept = "columns to learn from although they look like identifiers or free text"
+    option("--keep", default="", help=kept)
     shared = (
         "column of what rows share, such as patient (default: a repeated identifier); "
         "none: "
@@ -146,6 +148,7 @@ def _fit(arguments):
         arguments.target,
         task=arguments.task,
         drop=[name for name in arguments.drop.split(",") if name],
+        keep=[name for name in arguments.keep.split(",") if name],
         group=False if arguments.group == "none" else arguments.group,
         time=arguments.time,
     )
@@ -296,9 +299,7 @@ def _predict(arguments):
     for method in (f"predict_{name}" for name in asked if asked[name]):
         if not hasattr(model, method):
             raise ValueError(f"{card['estimator']} has no {method}")
-    rows = read_rows(
-        arguments.file, card["kinds"], card["date_formats"], card.get("decimal")
-    )
+    rows = read_rows(arguments.file, card["kinds"], card["forms"])
     for note in new_categories(rows, card):
         _note(note)
     name = card["target"]

@@ -1,13 +1,13 @@
 """A table of columns of any kind as numbers: categories, dates, missing values."""
 
-from datetime import UTC, date, datetime, time, timedelta
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from adakern._utils.warn import warn_user
-
-#: What a date says, each a column.
-DATE_PARTS = ("elapsed days", "year", "sine of season", "cosine of season", "weekday")
+from adakern.tables import kinds
+from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours
+from adakern.tables.kinds import Cells, Column
 
 
 def as_columns(X):
@@ -24,16 +24,18 @@ def as_columns(X):
         if hasattr(X, "get_columns")
         else [column for _, column in X.items()]
     )
-    kinds = [str(column.dtype) for column in columns]
-    categorical = np.array([k.startswith(("cat", "Cat", "Enum")) for k in kinds])
+    types = [str(column.dtype) for column in columns]
+    categorical = np.array([t.startswith(("cat", "Cat", "Enum")) for t in types])
     arrays = [np.asarray(column) for column in columns]
     if all(a.dtype.kind in "biuf" for a in arrays) and not categorical.any():
         return (np.column_stack(arrays) if arrays else np.empty(X.shape)), categorical
     table = np.empty(X.shape, dtype=object)
     for j, (column, array) in enumerate(zip(columns, arrays, strict=True)):
         # As objects, times in nanoseconds of Polars and Arrow are whole numbers.
-        is_time = array.dtype.kind in "mM"
-        table[:, j] = _objects(array if is_time else np.asarray(column, dtype=object))
+        if array.dtype.kind in "mM":
+            table[:, j] = array.astype(f"{array.dtype.kind}8[us]").astype(object)
+        else:
+            table[:, j] = np.asarray(column, dtype=object)
     return table, categorical
 
 
@@ -73,18 +75,44 @@ def declared_categorical(features, n_columns, names):
     return declared
 
 
-class TableReader:
-    """Columns of numbers, dates and categories, all as numbers.
-
-    A column whose values all read as numbers (or durations) is one of numbers, one
-    whose values all read as dates (ISO 8601 if they are strings) becomes five columns,
-    any other is categorical. Missing are None, NaN, NaT, pandas' NA and blank strings.
-    Nothing is learned here but the spelling of categories.
+@dataclass
+class ReadColumn(Column):
+    """A column that was learned from: its kind, its form, and what was found in it.
 
     Attributes
     ----------
-    kinds_ : list
-        For each column "number", "date", or the dictionary from category to code.
+    codes : dict of str to int
+        The number of each category.
+    with_hour : bool
+        Whether times of the day were among its dates.
+    """
+
+    codes: dict = field(default_factory=dict)
+    with_hour: bool = False
+
+    @property
+    def width(self):
+        """How many columns of numbers it becomes."""
+        return len(PARTS) + self.with_hour if self.kind == "date" else 1
+
+    @property
+    def parts(self):
+        """What each of these columns is, "" where there is one."""
+        return [*PARTS, HOUR][: self.width] if self.kind == "date" else [""]
+
+
+class TableReader:
+    """Columns of numbers, dates and categories, all as numbers.
+
+    What a column holds is found as for the cells of a file, see
+    :func:`adakern.tables.kinds.describe`: texts that write numbers are numbers, texts
+    that write dates become columns of elapsed days, year, season, weekday and hour, any
+    other column is categorical. Nothing is learned here but the form of the cells and
+    the spelling of categories.
+
+    Attributes
+    ----------
+    columns_ : list of ReadColumn
     source_ : ndarray of int
         The column that each column of the answer comes from.
     """
@@ -95,142 +123,69 @@ class TableReader:
 
     def fit(self, X):
         """Find out what each column of X (n, d), an array of any type, holds."""
-        self.kinds_ = ["number"] * X.shape[1]
-        for j, declared in enumerate(self.categorical):
-            if declared or X.dtype.kind not in "biuf":
-                self.kinds_[j] = self._kind(_objects(X[:, j]), j, declared)
-        widths = [len(DATE_PARTS) if kind == "date" else 1 for kind in self.kinds_]
+        self.columns_ = [
+            self._learned(X[:, j], j)
+            if declared or X.dtype.kind not in "biuf"
+            else ReadColumn("numeric")
+            for j, declared in enumerate(self.categorical)
+        ]
+        widths = [column.width for column in self.columns_]
         self.source_ = np.repeat(np.arange(X.shape[1]), widths)
         return self
 
     @property
     def is_categorical(self):
         """Which columns of the answer hold codes of categories."""
-        kinds = np.array([isinstance(kind, dict) for kind in self.kinds_], dtype=bool)
-        return kinds[self.source_]
+        found = [column.kind == "categorical" for column in self.columns_]
+        return np.array(found, dtype=bool)[self.source_]
 
     def transform(self, X):
         """X (n, d) as float64; NaN for missing values and new categories."""
         plain = X.dtype.kind in "biuf"
-        if plain and all(kind == "number" for kind in self.kinds_):
+        if plain and all(column.kind == "numeric" for column in self.columns_):
             table = np.asarray(X, dtype=np.float64)
         else:
-            columns = [
+            parts = [
                 X[:, [j]].astype(float)
-                if plain and kind == "number"
-                else self._read(_objects(X[:, j]), kind, j)
-                for j, kind in enumerate(self.kinds_)
+                if plain and column.kind == "numeric"
+                else self._read(X[:, j], column, j)
+                for j, column in enumerate(self.columns_)
             ]
-            table = np.hstack(columns)
+            table = np.hstack(parts)
         if np.isinf(table).any():
-            raise ValueError("Input contains infinity; replace it by a number or NaN.")
+            row, place = np.argwhere(np.isinf(table))[0]
+            raise ValueError(
+                f"Input contains infinity in {self._name(self.source_[place])}, row "
+                f"{row} from 0; replace it by a number or NaN."
+            )
         return table
 
     def _name(self, j):
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
 
-    def _kind(self, column, j, declared):
-        values, _ = self._checked(column, j)
-        if not declared:
-            if self._convert(_number, values, j) is not None:
-                return "number"
-            if self._convert(_date_parts, values, j) is not None:
-                return "date"
-        categories = sorted({_category(value) for value in values})
-        return {category: code for code, category in enumerate(categories)}
+    def _learned(self, values, j):
+        cells = Cells.of(values, self._name(j))
+        declared = self.categorical[j]
+        found = Column("categorical") if declared else kinds.describe(cells)
+        column = ReadColumn(found.kind, found.form, found.notes)
+        if column.kind == "categorical":
+            spellings = {s for s in kinds.read_categories(cells) if s is not None}
+            column.codes = {s: code for code, s in enumerate(sorted(spellings))}
+        if column.kind == "date":
+            times, _ = kinds.read_dates(cells, column.form)
+            column.with_hour = has_hours(times)
+        return column
 
-    def _convert(self, convert, values, j):
-        """The values converted, or None if one of them cannot be."""
-        try:
-            return [convert(value) for value in values]
-        except (TypeError, ValueError):
-            return None
-        except OverflowError:
-            raise ValueError(
-                f"{self._name(j)} holds a number beyond 1.8e308; rescale it, or take "
-                "its logarithm"
-            ) from None
-
-    def _checked(self, column, j):
-        """The values of a column that are not missing, and which are."""
-        missing = np.array([_missing(value) for value in column], dtype=bool)
-        for value in column[~missing]:
-            if isinstance(value, list | dict | set | tuple | np.ndarray):
-                raise TypeError(
-                    f"{self._name(j)} holds a {type(value).__name__}: argument must be "
-                    "a string or a real number, a date or a missing value"
-                )
-        return column[~missing], missing
-
-    def _read(self, column, kind, j):
-        values, missing = self._checked(column, j)
-        width = len(DATE_PARTS) if kind == "date" else 1
-        table = np.full((len(column), width), np.nan)
-        if isinstance(kind, dict):
-            table[~missing, 0] = [kind.get(_category(v), np.nan) for v in values]
-            return table
-        convert = _number if kind == "number" else _date_parts
-        found = self._convert(convert, values, j)
-        if found is None:
-            warn_user(
-                f"{self._name(j)} held {kind}s in training and holds something else "
-                f"now; what is no {kind} counts as missing"
-            )
-            nothing = np.full(width, np.nan) if width > 1 else np.nan
-            found = [(self._convert(convert, [v], j) or [nothing])[0] for v in values]
-        table[~missing] = np.reshape(found, (-1, width))
-        return table
-
-
-def _objects(column):
-    """A column as objects; times of NumPy as those of the standard library."""
-    if column.dtype.kind in "mM":
-        column = column.astype(f"{column.dtype.kind}8[us]")
-    return column.astype(object)
-
-
-def _missing(value):
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    if isinstance(value, str):
-        return not value.strip()
-    floats = float | np.floating | np.datetime64 | np.timedelta64
-    return isinstance(value, floats) and value != value
-
-
-def _number(value):
-    """A value as a float; ValueError if it is none, TypeError if it is no cell."""
-    if isinstance(value, np.timedelta64):
-        value = value.astype("m8[us]").item()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, np.datetime64 | date | time):
-        raise ValueError("a date")
-    return float(value)
-
-
-def _date_parts(value):
-    """Elapsed days, year, season and weekday, whatever the machine's time zone."""
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value.strip())
-    if isinstance(value, np.datetime64):
-        value = value.astype("M8[us]").item()
-    if not isinstance(value, date):
-        raise ValueError("no date")
-    if not isinstance(value, datetime):
-        value = datetime.combine(value, time())
-    zone = value.tzinfo or UTC
-    start = datetime(1970, 1, 1, tzinfo=UTC)
-    elapsed = (value.replace(tzinfo=zone) - start) / timedelta(days=1)
-    angle = 2 * np.pi * value.timetuple().tm_yday / 365.25
-    return elapsed, value.year, np.sin(angle), np.cos(angle), value.weekday()
-
-
-def _category(value):
-    """The spelling of a category; 3, 3.0 and "3" are the same, and 1 and True."""
-    if (
-        isinstance(value, bool | np.bool_ | float | np.floating)
-        and float(value).is_integer()
-    ):
-        return str(int(value))
-    return str(value)
+    def _read(self, values, column, j):
+        """The columns of numbers (n, width) of one column."""
+        cells = Cells.of(values, self._name(j))
+        if column.kind == "categorical":
+            spellings = kinds.read_categories(cells)
+            codes = [column.codes.get(s, np.nan) for s in spellings]
+            return np.reshape(np.array(codes, dtype=float), (-1, 1))
+        read, strays = kinds.read(cells, column.kind, column.form)
+        if strays:
+            warn_user(kinds.about_strays(cells, column.kind, strays))
+        if column.kind == "date":
+            return date_parts(read, column.with_hour)
+        return read[:, None]

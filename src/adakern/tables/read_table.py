@@ -10,8 +10,9 @@ import numpy as np
 
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
-from adakern.tables.cells import read_column
+from adakern.tables import kinds as columns
 from adakern.tables.files import Layout, cells_of_file
+from adakern.tables.numbers import find_mark, find_unit, plain_numbers
 from adakern.tables.unpack import TableError
 
 #: Whole numbers with at most so many values are taken for classes.
@@ -25,7 +26,7 @@ _WHO = (
     "|household|customer|player|user"
 )
 _IDENTIFIER = re.compile(
-    rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)"
+    rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr)|(?i:{_WHO})|.*[a-z](Id|ID|Nr)"
 )
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 
@@ -37,15 +38,16 @@ class TableFile:
     Attributes
     ----------
     X : DataFrame
-        Numbers (NaN where missing), text (None where missing) and dates as days since
-        1970.
+        Numbers (NaN where missing), text (None where missing) and times in UTC (NaT
+        where missing).
     y : Series
         The target: numbers, or text for classes that are no numbers.
     task : {"classification", "regression"}
     kinds : dict of str to str
         Feature -> "numeric", "categorical" or "date".
-    date_formats : dict of str to str
-        Feature -> how its dates are written, as in ``strptime``.
+    forms : dict of str to str
+        Feature -> how its cells are written: of numbers the decimal mark and the unit,
+        of dates as in ``strptime``.
     dropped : dict of str to str
         Column that is no feature -> why.
     columns : list of str
@@ -62,7 +64,7 @@ class TableFile:
     y: Any
     task: str
     kinds: dict[str, str]
-    date_formats: dict[str, str]
+    forms: dict[str, str]
     dropped: dict[str, str]
     columns: list[str]
     groups: Any = None
@@ -70,16 +72,22 @@ class TableFile:
     notes: list[str] = field(default_factory=list)
     layout: Layout = field(default_factory=Layout)
 
+    @property
+    def date_formats(self):
+        """The forms of the dates among the features."""
+        return {k: form for k, form in self.forms.items() if self.kinds[k] == "date"}
 
-def read_table(path, target, *, task=None, drop=(), group=None, time=None):
+
+def read_table(path, target, *, task=None, drop=(), keep=(), group=None, time=None):
     """Read a table from a file, and find out what its columns are.
 
     Separated values (.csv, .tsv, .txt: comma, semicolon, tab, bar or blanks; decimal
     points or commas; UTF-8, UTF-16 or code page 1252), Parquet and Excel (.xlsx, by
     openpyxl), packed or not.
 
-    A column is numeric if its cells are numbers, ``$45,123`` and ``33%`` too, up to one
-    in twenty that become missing values. NA, N/A, NaN, null, ? and empty cells are
+    A column is numeric if its cells are numbers, ``$45,123``, ``33%`` and ``12 kg``
+    too, up to one in twenty that become missing values; its decimal mark is the one
+    that more of its cells allow. NA, N/A, NaN, null, ? and empty cells are
     missing, beside numbers also none, n.a., - and the like. In a categorical target
     empty cells alone are missing: NA and none are classes. Rows without a target are
     left out, and so is a last row of totals.
@@ -93,6 +101,9 @@ def read_table(path, target, *, task=None, drop=(), group=None, time=None):
         What the target is; None looks at its values.
     drop : sequence of str, default=()
         Columns that are no features, beside those that are found to be none.
+    keep : sequence of str, default=()
+        Columns that are features although they look like identifiers, free text or
+        numbers of rows.
     group : str or False, default=None
         Column of rows that belong together; it is no feature. None takes an identifier
         whose values repeat, False takes none.
@@ -121,20 +132,22 @@ def read_table(path, target, *, task=None, drop=(), group=None, time=None):
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
     with _named(Path(path)) as (data, name):
-        return _found(data, name, target, task, drop, group, time)
+        return _found(data, name, target, task, drop, keep, group, time)
 
 
-def read_rows(path, kinds, date_formats=None, decimal=None):
+def read_rows(path, kinds, forms=None, decimal=None):
     """Rows of a file for a model that was fitted on columns of these kinds.
+
+    Every row of the file is one of the answer, in the same order, also where all its
+    cells are empty.
 
     Parameters
     ----------
     path : path-like
-    kinds, date_formats : dict of str to str
+    kinds, forms : dict of str to str
         As :func:`read_table` found them. Other columns of the file are left out.
     decimal : str, default=None
-        The decimal mark where the file leaves it open ("1.234"): that of the training
-        rows.
+        The decimal mark of columns of numbers whose form is not given.
 
     Returns
     -------
@@ -145,22 +158,34 @@ def read_rows(path, kinds, date_formats=None, decimal=None):
     TableError
         If a column is missing, or holds something else than its kind.
     """
+    import pandas as pd
+
     with _named(Path(path)) as (data, name):
-        usual = Layout(usual_decimal=decimal)
-        raw, layout, notes = cells_of_file(data, name, next(iter(kinds)), usual)
-        told = [note for note in notes if note.startswith("left out")]
-        frame = raw[
-            [find_column(raw, column, by_place=False) for column in kinds]
-        ].copy()
+        raw, *_ = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
+        found = {}
         for column, kind in kinds.items():
-            form = (date_formats or {}).get(column)
-            frame[column], *_, said = read_column(
-                raw[column], layout.decimal, kind=kind, form=form
-            )
-            told += [note for note in said if "thus missing" in note]
-        for note in told:
-            warn_user(note)
-        return frame
+            form = (forms or {}).get(column) or (kind == "numeric" and decimal) or ""
+            values = raw[find_column(raw, column, by_place=False)]
+            found[column] = read_as(values, column, kind, form)
+        return pd.DataFrame(found, index=raw.index)
+
+
+def read_as(values, name, kind, form):
+    """A column of new rows, read as that of the training rows was."""
+    import pandas as pd
+
+    cells = _cells(values, name)
+    read, strays = columns.read(cells, kind, form)
+    if strays and pd.isna(read).all():
+        written = f", written {form}" if kind == "date" and form else ""
+        noun = "numbers" if kind == "numeric" else "dates"
+        raise TableError(
+            f"the column {name!r} holds {strays[0]!r}; the model was fitted on "
+            f"{noun}{written}."
+        )
+    if strays:
+        warn_user(columns.about_strays(cells, kind, strays))
+    return pd.Series(read, index=values.index, name=name)
 
 
 @contextmanager
@@ -173,9 +198,10 @@ def _named(path):
         raise TableError(str(error) if named else f"{path.name}: {error}") from None
 
 
-def _found(data, name, target, task, drop, group, time):
+def _found(data, name, target, task, drop, keep, group, time):
     frame, kinds, forms, layout, notes = typed_columns(data, name, target)
     target, *drop = (find_column(frame, name) for name in (target, *drop))
+    keep = {find_column(frame, name) for name in keep}
     group, time = (name and find_column(frame, name) for name in (group, time))
     given = frame[target].notna()
     if not given.any():
@@ -184,12 +210,12 @@ def _found(data, name, target, task, drop, group, time):
         notes.append(f"left out: {_count((~given).sum(), 'row')} without a target")
     frame = frame[given].reset_index(drop=True)
     task = _checked_task(frame[target], kinds[target], task, notes)
-    if (
-        task == "classification"
-        and kinds[target] == "numeric"
-        and not _is_whole(frame[target])
-    ):
-        frame[target] = frame[target].map(str)
+    if task == "classification" and kinds[target] == "numeric":
+        # Labels as the file has them: 1, where a gap made 1.0 of it.
+        is_whole = _is_whole(frame[target])
+        frame[target] = (
+            frame[target].astype("int64") if is_whole else frame[target].map(str)
+        )
     for column in filter(None, (group, time)):
         if column == target:
             raise TableError(f"the target {target!r} cannot be group or time too.")
@@ -198,19 +224,23 @@ def _found(data, name, target, task, drop, group, time):
     if time and kinds[time] == "categorical":
         raise TableError(f"the time {time!r} holds neither dates nor numbers.")
     if group is None:
-        group = _repeated_identifier(frame, kinds, {target, time, *drop}, notes)
+        group = _repeated_identifier(frame, kinds, {target, time, *drop, *keep}, notes)
     dropped = dict.fromkeys(drop, "as asked for")
     if group:
         dropped.setdefault(group, "it says which rows belong together")
     for i, name in enumerate(frame.columns):
-        if name in (target, time, *dropped):
+        if name in (target, time, *dropped, *keep):
             continue
         if why := _why_no_feature(frame[name], kinds[name], i):
             dropped[name] = why
-            notes.append(f"dropped {name!r}: {why}")
+            notes.append(f"dropped {name!r}: {why} (--keep {name!r} keeps it)")
     X = frame.drop(columns=[target, *dropped])
     if not X.shape[1]:
-        raise TableError("no column is left to learn from.")
+        reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped.items())
+        raise TableError(
+            f"no column is left to learn from{' (' * bool(reasons)}{reasons}"
+            f"{')' * bool(reasons)}; keep= or --keep keeps a column that was dropped."
+        )
     kinds = {name: kinds[name] for name in X.columns}
     notes += _about(X, kinds, time)
     notes.insert(
@@ -221,7 +251,7 @@ def _found(data, name, target, task, drop, group, time):
         y=frame[target],
         task=task,
         kinds=kinds,
-        date_formats={name: forms[name] for name in kinds if forms[name]},
+        forms={name: forms[name] for name in kinds if forms[name]},
         dropped=dropped,
         columns=list(frame.columns),
         groups=frame[group] if group else None,
@@ -232,19 +262,89 @@ def _found(data, name, target, task, drop, group, time):
 
 
 def typed_columns(data, name, target, layout=None):
-    """The frame, kinds and forms of dates by column, the layout and sentences of a
-    file.
-    """
+    """The frame, kinds and forms by column, the layout and sentences of a file."""
     import pandas as pd
 
     raw, layout, notes = cells_of_file(data, name, target, layout)
-    target = find_column(raw, target)
-    columns, kinds, forms = {}, {}, {}
+    target = _found_target(raw, target, layout)
+    cells = {key: _cells(raw[key], key) for key in raw.columns}
+    layout.decimal = _usual_mark(cells, layout)
+    notes += ["decimal comma"] * (layout.decimal == ",")
+    values, kinds, forms = {}, {}, {}
     for key in raw.columns:
-        found = read_column(raw[key], layout.decimal, is_target=key == target)
-        columns[key], kinds[key], forms[key], said = found
-        notes += said
-    return pd.DataFrame(columns), kinds, forms, layout, notes
+        found, values[key] = _typed(raw[key], cells[key], layout.decimal, key == target)
+        kinds[key], forms[key] = found.kind, found.form
+        notes += found.notes
+    return pd.DataFrame(values), kinds, forms, layout, notes
+
+
+def _typed(values, cells, usual, is_target):
+    """What a column of a file holds, and its values."""
+    import pandas as pd
+
+    kind = values.dtype.kind
+    if kind in "iuf" or (kind == "b" and not is_target):
+        is_whole = kind in "iu" and not values.isna().any()
+        return columns.Column("numeric"), values if is_whole else values.astype(float)
+    try:
+        found = columns.Column("categorical")
+        if kind == "b":
+            cells.distinct = [str(value) for value in cells.distinct]
+        elif not isinstance(values.dtype, pd.CategoricalDtype):
+            found = columns.describe(cells, usual=usual, is_target=is_target)
+        read, _ = columns.read(cells, found.kind, found.form, is_target)
+    except ValueError as error:
+        raise TableError(f"the {error}.") from error
+    if found.kind == "numeric" and np.isinf(read).any():
+        raise TableError(
+            f"the {cells.name} holds infinity (row {np.isinf(read).argmax()} from 0); "
+            "replace it by a number, or leave the cell empty."
+        )
+    return found, read
+
+
+def _cells(values, name):
+    """The distinct cells of a column of a file."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "mM":
+        array = np.asarray(values, dtype=object)
+    try:
+        return columns.Cells.of(array, f"column {name!r}")
+    except (TypeError, ValueError) as error:
+        raise TableError(f"the {error}.") from error
+
+
+def _usual_mark(cells, layout):
+    """The decimal mark of columns that allow both: that of the others, else the one
+    that the layout names, or that goes with the separator.
+    """
+    votes, is_open = {".": 0, ",": 0}, False
+    for column in cells.values():
+        texts = column.counts(columns.NO_VALUE)
+        if plain_numbers([*texts]) is not None:
+            votes["."] += sum(n for text, n in texts.items() if "." in text)
+            continue
+        mark, sure, both = find_mark(texts, find_unit(texts))
+        is_open |= both
+        if mark is not None:
+            votes[mark] += sure
+    if votes["."] != votes[","]:
+        return max(votes, key=votes.__getitem__)
+    by_separator = "," if layout.separator == ";" and is_open else "."
+    return layout.decimal or by_separator
+
+
+def _found_target(raw, target, layout):
+    """The column of the target; where the encoding is a guess, the error says so."""
+    try:
+        return find_column(raw, target)
+    except TableError as error:
+        if layout.encoding in ("cp1252", "latin-1"):
+            raise TableError(
+                f"{error} The encoding {layout.encoding} is a guess; save the file as "
+                "UTF-8 if names of columns look wrong."
+            ) from None
+        raise
 
 
 def find_column(frame, key, by_place=True):

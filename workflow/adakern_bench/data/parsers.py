@@ -51,7 +51,7 @@ def parse_table(data, entry, name):
     """A table as people have it: numbers, categories and dates, see `read_table`."""
     layout = Layout(entry.separator, entry.decimal, entry.encoding, entry.header)
     frame, kinds, forms, *_ = typed_columns(data, name, entry.target, layout)
-    frame.attrs = {"kinds": kinds, "date_formats": forms}
+    frame.attrs = {"kinds": kinds, "forms": forms}
     return frame
 
 
