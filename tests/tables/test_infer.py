@@ -117,7 +117,7 @@ def test_test_rows_do_not_reach_the_preparation(tmp_path):
     after = prepare(changed, train, test, scale="standard")
     np.testing.assert_array_equal(before.X_train, after.X_train)
     assert (
-        before.X_train.shape[1] == 3 + 1 + 3
+        before.X_train.shape[1] == 2 + 1 + 3 + 5
     )  # no column for the test part's own category
     assert np.isfinite(before.X_test[list(test).index(10)]).all()
     unscaled = prepare(table, train, test, scale="none").X_train

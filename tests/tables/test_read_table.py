@@ -51,14 +51,14 @@ COLUMNS = {
     "lakhs": (["1,23,456", "2,34,567"], "numeric", [123456, 234567], "as 123456"),
     "ZIP codes": (["01067", "10115"], "categorical", ["01067", "10115"], "has 2"),
     "quarters": (["Q1", "Q2", "Q3"], "categorical", ["Q1", "Q2"], "has 3"),
-    "ISO dates": (["1970-01-02", "1970-02-01"], "date", [1, 31], "dates: 'x'"),
-    "times": (["1970-01-02T12:00", "1970-01-03"], "date", [1.5, 2], "dates: 'x'"),
-    "days first": (["02.01.1970", "31.01.1970"], "date", [1, 30], "dates: 'x'"),
-    "months first": (["01/02/1970", "01/31/1970"], "date", [1, 30], "dates: 'x'"),
+    "ISO dates": (["1970-01-02", "1970-02-01"], "date", [1, 31], "dates: column 'x'"),
+    "times": (["1970-01-02T12:00", "1970-01-03"], "date", [1.5, 2], "dates: column 'x'"),
+    "days first": (["02.01.1970", "31.01.1970"], "date", [1, 30], "dates: column 'x'"),
+    "months first": (["01/02/1970", "01/31/1970"], "date", [1, 30], "dates: column 'x'"),
     "either": (["02/01/1970", "03/01/1970"], "date", [1, 2], "the day comes first"),
-    "months": (["1970-01", "1970-02"], "date", [0, 31], "dates: 'x'"),
-    "American": (["Jan 2 1970", "Feb 1 1970"], "date", [1, 31], "dates: 'x'"),
-    "words": (["2 Jan 1970", "1 Feb 1970"], "date", [1, 31], "dates: 'x'"),
+    "months": (["1970-01", "1970-02"], "date", [0, 31], "dates: column 'x'"),
+    "American": (["Jan 2 1970", "Feb 1 1970"], "date", [1, 31], "dates: column 'x'"),
+    "words": (["2 Jan 1970", "1 Feb 1970"], "date", [1, 31], "dates: column 'x'"),
 }
 
 
@@ -360,8 +360,8 @@ def test_new_rows_are_read_as_the_training_rows_were(tmp_path):
     rows = read_rows(tmp_path / "new.parquet", kinds, {"d": "%d.%m.%Y"})
     assert rows["c"][0] == "1" and rows["d"][0] == pd.Timestamp("2020-01-02")
     path.write_text("a,c\n1,x\n2,x\n3,total\n")
-    with pytest.warns(UserWarning, match="left out: the last row, 'total'"):
-        assert len(read_rows(path, {"a": "numeric", "c": "categorical"})) == 2
+    with pytest.warns(UserWarning, match="the last row, 'total', is predicted"):
+        assert len(read_rows(path, {"a": "numeric", "c": "categorical"})) == 3
 
 
 def test_durations_are_seconds_and_classes_may_be_fractions(tmp_path):

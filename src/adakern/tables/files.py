@@ -68,9 +68,13 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
         is_text = frame.dtypes.map(lambda kind: kind.kind == "O" or kind == "str")
         if is_text.all():
             frame = frame[(frame != "").any(axis=1)]
-        frame = _without_totals(frame, notes)
     if not len(frame):
         raise TableError(f"{name} holds no rows.")
+    if (total := _total(frame)) is not None and all_rows:
+        notes.append(f"the last row, {total!r}, is predicted like any other")
+    elif total is not None:
+        notes.append(f"left out: the last row, {total!r}")
+        frame = frame.iloc[:-1]
     frame = frame.reset_index(drop=True)
     frame.columns = _names(header, target, notes)
     return frame, layout, notes
@@ -179,7 +183,7 @@ def _separator(text, name, target, notes):
     n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
     if n_lines < 2:
         raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
-    if text.splitlines()[0].strip('" ') == target:
+    if text.partition("\n")[0].strip('\r" ') == target:
         return _NONE  # new rows of a single column
     scores = {}
     for separator in _SEPARATORS:
@@ -234,12 +238,11 @@ def _names(header, target, notes):
     return names
 
 
-def _without_totals(frame, notes):
-    """The frame without a last row such as "Total", a cell that no other row has."""
+def _total(frame):
+    """The cell that says that the last row is one of totals, or None."""
     last = frame.iloc[-1] if len(frame) > 2 else {}
     for column, cell in last.items():
         is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
         if is_total and (frame[column] == cell).sum() == 1:
-            notes.append(f"left out: the last row, {cell!r}")
-            return frame.iloc[:-1]
-    return frame
+            return cell
+    return None

@@ -161,7 +161,10 @@ def read_rows(path, kinds, forms=None, decimal=None):
     import pandas as pd
 
     with _named(Path(path)) as (data, name):
-        raw, *_ = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
+        raw, _, notes = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
+        for note in notes:
+            if "last row" in note:
+                warn_user(note)
         found = {}
         for column, kind in kinds.items():
             form = (forms or {}).get(column) or (kind == "numeric" and decimal) or ""
