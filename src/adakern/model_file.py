@@ -49,6 +49,7 @@ PLAIN |= {
 }
 KNOWN = re.compile(
     r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
+    r"|adakern\.tables\.(columns|encoding)\.\S+"
     r"|sklearn\.(_loss|calibration|compose|ensemble|gaussian_process|metrics\._dist_metrics"
     r"|neighbors|neural_network|tree)\.\S+"
 )

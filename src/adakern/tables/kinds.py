@@ -135,6 +135,8 @@ def describe(cells, *, usual=".", is_target=False):
     if any(dates.is_date(value) for value in others):
         return _described_dates(cells, texts) or Column("categorical")
     found = _described_numbers(cells, texts, usual, is_target)
+    if found is None and is_target:
+        found = _described_amounts(cells, usual)
     if found is None and not others:
         found = _described_dates(cells, texts)
     if found is not None:
@@ -185,6 +187,18 @@ def _described_numbers(cells, texts, usual, is_target):
     if strays:
         notes.append(about_strays(cells, "numeric", strays))
     return Column("numeric", form, notes)
+
+
+def _described_amounts(cells, usual):
+    """The column of a target whose cells are numbers, or marks such as "-" for none.
+
+    Of few numbers they would be classes, and the mark is one of them.
+    """
+    texts = cells.counts(NO_VALUE)
+    found = _described_numbers(cells, texts, usual, is_target=False)
+    if found is None or found.form == TRUE_OR_FALSE or len(texts) <= FEW_NUMBERS:
+        return None
+    return found
 
 
 def _about_numbers(name, texts, form, is_doubtful):

@@ -53,7 +53,7 @@ def parse_number(text, form="."):
         size = MAGNITUDES[tail]
     elif tail and tail != unit:
         return None
-    digits = re.sub(f"[{_other(mark)}{_GAPS}]", "", found["number"])
+    digits = re.sub(f"[{other_mark(mark)}{_GAPS}]", "", found["number"])
     signs = found["open"], found["sign"], found["second"], found["last"]
     sign = -1 if set(signs) & {"-", "−", "("} else 1
     return sign * size * float(digits.replace(mark, "."))
@@ -64,16 +64,17 @@ def is_limit(text):
     return text[:1] in "<>≤≥" and text != ""
 
 
-def _other(mark):
+def other_mark(mark):
+    """The decimal mark that a mark is not: it parts thousands."""
     return "," if mark == "." else "."
 
 
 @lru_cache
 def _pattern(mark):
-    thousands = (
-        rf"(?!0)\d{{1,3}}(?P<gap>[{_other(mark)}{_GAPS}])\d{{3}}(?:(?P=gap)\d{{3}})*"
-    )
-    indian = rf"(?!0)\d{{1,2}}(?:{_other(mark)}\d{{2}})+{_other(mark)}\d{{3}}"
+    other = re.escape(other_mark(mark))
+    gap = rf"(?P<gap>{other}|[{_GAPS}])"
+    thousands = rf"(?!0)\d{{1,3}}{gap}\d{{3}}(?:(?P=gap)\d{{3}})*"
+    indian = rf"(?!0)\d{{1,2}}(?:{other}\d{{2}})+{other}\d{{3}}"
     return re.compile(
         rf"(?P<open>\()?\s*[<>≤≥]?=?\s*(?P<sign>[-+−])?\s*(?P<before>{_CURRENCY})?\s*"
         rf"(?P<second>[-+−])?\s*"

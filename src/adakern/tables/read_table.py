@@ -12,7 +12,13 @@ from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern.tables import kinds as columns
 from adakern.tables.files import Layout, cells_of_file
-from adakern.tables.numbers import find_mark, find_unit, plain_numbers
+from adakern.tables.numbers import (
+    MARKS,
+    find_mark,
+    find_unit,
+    other_mark,
+    plain_numbers,
+)
 from adakern.tables.unpack import TableError
 
 #: Whole numbers with at most so many values are taken for classes.
@@ -28,6 +34,8 @@ _WHO = (
 _IDENTIFIER = re.compile(
     rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr)|(?i:{_WHO})|.*[a-z](Id|ID|Nr)"
 )
+#: Names of columns that count the rows.
+_COUNTS = re.compile(r"(?i:#|no\.?|n|num|number|obs|observation|rownames?|zeile)")
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 
 
@@ -179,6 +187,16 @@ def read_as(values, name, kind, form):
 
     cells = _cells(values, name)
     read, strays = columns.read(cells, kind, form)
+    if strays and kind == "numeric" and form[:1] in MARKS:
+        other = other_mark(form[0]) + form[1:]
+        by_other, others = columns.read(cells, kind, other)
+        if len(others) < len(strays):
+            shown = next(cell for cell in strays if cell not in others)
+            warn_user(
+                f"{cells.name} has another decimal mark than the training rows: "
+                f"{shown!r} is read as {columns.number_of(shown, other):g}"
+            )
+            read, strays = by_other, others
     if strays and pd.isna(read).all():
         written = f", written {form}" if kind == "date" and form else ""
         noun = "numbers" if kind == "numeric" else "dates"
@@ -433,14 +451,14 @@ def _why_no_feature(values, kind, position):
     n, values, name = len(values), values.dropna(), values.name
     n_kinds, nameless = values.nunique(), name.startswith("Unnamed: ")
     identifies = nameless or _IDENTIFIER.fullmatch(name)
-    first = position == 0 and not _TIME.fullmatch(name)
+    counts = identifies or (position == 0 and _COUNTS.fullmatch(name))
     if n_kinds == 0:
         return "empty in every row"
     if n_kinds == 1:
         return f"'{values.iloc[0]}' in every row"
     if kind == "numeric" and _is_whole(values):
         if (values.diff().dropna() == 1).all() and len(values) == n:
-            return "it numbers the rows" if first or identifies else ""
+            return "it numbers the rows" if counts else ""
         return "an identifier, another in every row" * bool(n_kinds == n and identifies)
     if kind == "categorical":
         if n_kinds > _MOST_CATEGORIES and n_kinds > 0.5 * len(values):
