@@ -4,11 +4,12 @@
     python benchmarks/small_tables.py /tmp/small --rows 1000 --sets yacht iris
     python benchmarks/small_tables.py /tmp/draws --rows 100 --fold-seed 1
 
-Blends of the members are then compared on these files, without another fit. The sets, their rows and their losses are those of
-``develop.py``: of each set's training part ``--rows`` rows, at most two thirds, are
-learned from and up to ``HELD_OUT`` others predicted, in ``DRAWS`` draws. A file that is
-there already is left alone, so that the script goes on where it was stopped. Give it a
-folder outside the repository and one thread (``OPENBLAS_NUM_THREADS=1``).
+Blends of the members are then compared on these files, without another fit. The sets,
+their rows and their losses are those of ``develop.py``: of each set's training part
+``--rows`` rows, at most two thirds, are learned from and up to ``HELD_OUT`` others
+predicted, in ``DRAWS`` draws. A file that is there already is left alone, so that the
+script goes on where it was stopped. Give it a folder outside the repository and one
+thread (``OPENBLAS_NUM_THREADS=1``).
 
 Each file holds the following arrays. m members (``names``, ``slopes``, processor
 ``seconds``) learn from n rows, of the order of the fit, and predict N; k is 1 or the
