@@ -7,8 +7,9 @@
 Blends of the members are then compared on these files, without another fit. The sets,
 their rows and their losses are those of ``develop.py``: of each set's training part
 ``--rows`` rows, at most two thirds, are learned from and up to ``HELD_OUT`` others
-predicted, in ``DRAWS`` draws. A file that is there already is left alone, so that the
-script goes on where it was stopped. Give it a folder outside the repository and one
+predicted, in ``DRAWS`` draws. A file is named by its set, the rows learned from and the
+draw; one that is there already is left alone, so that the script goes on where it was
+stopped. Give it a folder outside the repository and one
 thread (``OPENBLAS_NUM_THREADS=1``).
 
 Each file holds the following arrays. m members (``names``, ``slopes``, processor
@@ -70,22 +71,26 @@ class KeepingClassifier(_Keeps, AdaptiveKernelClassifier):
     """The flagship's classifier, its members kept."""
 
 
-def drawn(table, n_rows, seed):
-    """Rows to learn from and rows to predict, as ``develop.py`` draws them."""
-    rows = np.arange(len(table.y))
+def training_part(table):
+    """Its rows, and its targets in units of their standard deviation, or labels."""
+    rows, y = np.arange(len(table.y)), table.y
     if table.published_splits is not None:
         rows = np.flatnonzero(~np.asarray(table.published_splits[0]))
-    y = table.y
     if table.task != "classification":
         y = (y - np.mean(y[rows])) / np.std(y[rows])
+    return rows, y
+
+
+def drawn(X, y, rows, n_rows, seed):
+    """Rows to learn from and rows to predict, as ``develop.py`` draws them."""
     order = np.random.default_rng(seed).permutation(rows)
-    train, held_out = np.split(order, [min(n_rows, 2 * len(rows) // 3)])
+    train, held_out = np.split(order, [n_rows])
     held_out = held_out[:HELD_OUT]
-    scaler = StandardScaler().fit(table.X[train])
+    scaler = StandardScaler().fit(X[train])
     return (
-        scaler.transform(table.X[train]),
+        scaler.transform(X[train]),
         y[train],
-        scaler.transform(table.X[held_out]),
+        scaler.transform(X[held_out]),
         y[held_out],
     )
 
@@ -185,28 +190,26 @@ def main():
     # Seconds of members are the processor's: other work may run beside.
     clock = SimpleNamespace(perf_counter=time.process_time)
     adakern.adaptive.fitting.time = clock
-    for n_rows in args.rows:
-        folder = args.folder / str(n_rows)
-        folder.mkdir(parents=True, exist_ok=True)
+    args.folder.mkdir(parents=True, exist_ok=True)
+    for most_rows in args.rows:
         for name, entry in entries():
             if not any(part in name for part in args.sets):
                 continue
-            paths = [folder / f"{name}.{seed}.npz" for seed in range(DRAWS)]
-            if all(path.exists() for path in paths):
-                continue
             table = load_table(name, entry, cache_dir=ROOT / "data" / "raw")
-            classify = table.task == "classification"
-            for seed, path in enumerate(paths):
+            rows, y = training_part(table)
+            n_rows = min(most_rows, 2 * len(rows) // 3)
+            for seed in range(DRAWS):
+                path = args.folder / f"{name}.{n_rows}.{seed}.npz"
                 if path.exists():
                     continue
-                rows = drawn(table, n_rows, seed)
-                arrays = kept(classify, *rows, args.fold_seed)
+                parts = drawn(table.X, y, rows, n_rows, seed)
+                arrays = kept(table.task == "classification", *parts, args.fold_seed)
                 arrays = {key: small(values) for key, values in arrays.items()}
                 partial = path.with_suffix(".part")
                 with partial.open("wb") as file:
                     np.savez_compressed(file, **arrays)
                 partial.rename(path)
-                print(n_rows, name, seed, *np.round(arrays["took"], 2), flush=True)
+                print(path.stem, *np.round(arrays["took"], 2), flush=True)
 
 
 if __name__ == "__main__":
