@@ -7,7 +7,7 @@
 Blends of the members are then compared on these files, without another fit. The sets,
 their rows and their losses are those of ``develop.py``: of each set's training part
 ``--rows`` rows, at most two thirds, are learned from and up to ``HELD_OUT`` others
-predicted, in ``DRAWS`` draws. A file is named by its set, the rows learned from and the
+predicted, in ``--draws`` draws. A file is named by its set, the rows learned from and the
 draw; one that is there already is left alone, so that the script goes on where it was
 stopped. Give it a folder outside the repository and one
 thread (``OPENBLAS_NUM_THREADS=1``).
@@ -52,7 +52,7 @@ from adakern.baselines import SimpleBlendClassifier, SimpleBlendRegressor
 from adakern_bench.data import load_table
 from develop import ROOT, entries
 
-DRAWS, HELD_OUT = 4, 1000
+HELD_OUT = 1000
 
 
 class _Keeps:
@@ -184,6 +184,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, nargs="+", default=[100, 250])
     parser.add_argument("--sets", nargs="+", default=[""], help="parts of names")
+    parser.add_argument("--draws", type=int, default=4)
     parser.add_argument("--fold-seed", type=int, default=0, help="draws the folds")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -198,7 +199,7 @@ def main():
             table = load_table(name, entry, cache_dir=ROOT / "data" / "raw")
             rows, y = training_part(table)
             n_rows = min(most_rows, 2 * len(rows) // 3)
-            for seed in range(DRAWS):
+            for seed in range(args.draws):
                 path = args.folder / f"{name}.{n_rows}.{seed}.npz"
                 if path.exists():
                     continue
