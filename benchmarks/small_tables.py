@@ -7,10 +7,10 @@
 Blends of the members are then compared on these files, without another fit. The sets,
 their rows and their losses are those of ``develop.py``: of each set's training part
 ``--rows`` rows, at most two thirds, are learned from and up to ``HELD_OUT`` others
-predicted, in ``--draws`` draws. A file is named by its set, the rows learned from and the
-draw; one that is there already is left alone, so that the script goes on where it was
-stopped. Give it a folder outside the repository and one
-thread (``OPENBLAS_NUM_THREADS=1``).
+predicted, in ``--draws`` draws. A file is named by its set, the rows learned from and
+the draw; one that is there already is left alone, so that the script goes on where it
+was stopped. Give it a folder outside the repository and one thread
+(``OPENBLAS_NUM_THREADS=1``).
 
 Each file holds the following arrays. m members (``names``, ``slopes``, processor
 ``seconds``) learn from n rows, of the order of the fit, and predict N; k is 1 or the
