@@ -17,7 +17,7 @@ Each file holds the following arrays. m members (``names``, ``slopes``, processo
 number of classes.
 
 ===================  ================================================================
-X, Y, weights, ...   the table of the fit (:class:`adakern.adaptive.parts.Table`)
+X, Y, weights, ...   the table of the fit (:class:`adakern.adaptive.prepare.Table`)
 position             place in it of each training row as drawn
 predicted            (m, n, k), by the models of the folds
 left_out             (m, n, k), the same, in closed form where there is one
@@ -45,30 +45,15 @@ from types import SimpleNamespace
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-import adakern.adaptive.fitting
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive import MEMBERS
+from adakern.adaptive import fit_all
+from adakern.adaptive.choose import choose
+from adakern.adaptive.prepare import prepare
 from adakern.baselines import SimpleBlendClassifier, SimpleBlendRegressor
 from adakern_bench.data import load_table
 from develop import ROOT, entries
 
 HELD_OUT = 1000
-
-
-class _Keeps:
-    """Keeps what ``learn`` returns, all members with their fits."""
-
-    def learn(self, *args, **kwargs):
-        self.learned = super().learn(*args, **kwargs)
-        return self.learned
-
-
-class KeepingRegressor(_Keeps, AdaptiveKernelRegressor):
-    """The flagship's regressor, its members kept."""
-
-
-class KeepingClassifier(_Keeps, AdaptiveKernelClassifier):
-    """The flagship's classifier, its members kept."""
 
 
 def training_part(table):
@@ -104,27 +89,22 @@ def timed(function, *args):
 
 def kept(classify, X, y, X_held, y_held, fold_seed):
     """The arrays of one file."""
-    make = KeepingClassifier if classify else KeepingRegressor
+    make = AdaptiveKernelClassifier if classify else AdaptiveKernelRegressor
     answer = "predict_proba" if classify else "predict"
     model, fit_took = timed(make(random_state=fold_seed).fit, X, y)
     flagship, predict_took = timed(getattr(model, answer), X_held)
-    weights, learned = model.weights_, model.learned
-    if model.learned.dropped:  # all members, also those that are not worth their folds
-        names = {m.name for m in (*learned.members, *learned.dropped)}
-        names = [name for name in MEMBERS if name in names]
-        model = make(members=names, random_state=fold_seed).fit(X, y)
-        learned = model.learned
-    members, table = learned.members, learned.table
-    read = model.reader_.transform(model._validated(X_held))
+    problem, members = fitted(make(random_state=fold_seed), X, y)
+    table = problem.table
+    read = problem.reader.transform(X_held)
     blend = SimpleBlendClassifier if classify else SimpleBlendRegressor
     blend, blend_fit_took = timed(blend(random_state=0).fit, X, y)
     proba, blend_predict_took = timed(getattr(blend, answer), X_held)
     arrays = vars(table.left_out) | {
         "classify": classify,
         "classes": model.classes_ if classify else np.empty(0),
-        "position": learned.position,
+        "position": problem.position,
         "unit": 1.0 if classify else model.ensemble_.blend.unit,
-        "ungrouped": learned.ungrouped,
+        "ungrouped": problem.ungrouped,
         "names": [m.name for m in members],
         "slopes": [m.slope for m in members],
         "seconds": [m.seconds for m in members],
@@ -136,22 +116,30 @@ def kept(classify, X, y, X_held, y_held, fold_seed):
         "held": [m.predict(read) for m in members],
         "held_folds": [m._mean(m.fits.models, read) for m in members],
         "flagship": flagship,
-        "flagship_weights": [weights.get(m.name, 0.0) for m in members],
+        "flagship_weights": [model.weights_.get(m.name, 0.0) for m in members],
         "blend": proba,
         "blend_weights": list(blend.weights_.values()),
         "took": [fit_took, predict_took, blend_fit_took, blend_predict_took],
     }
     for m in members:
-        found = None if m.fits.whole is None else m.fits.whole.found()
-        if m.fits.whole is not None and m.fits.whole.closed_form and found is not None:
+        if m.fits.whole is not None and m.fits.whole.predict_left_out:
+            ((_, found),) = m.fits.whole.found
             arrays[f"scales {m.name}"], arrays[f"ridge {m.name}"] = found
     return arrays | of_simple_blend(blend, X_held)
+
+
+def fitted(model, X, y):
+    """The problem that a model learns from, and all its members, fitted in folds."""
+    rng = np.random.RandomState(model.random_state)
+    problem = prepare(model, X, y, rng=rng)
+    members = choose(model.members, problem.shape, problem.setting, rng)
+    return problem, fit_all.fit_all(problem, members, fit_all.Limits(), rng)[0]
 
 
 def in_closed_form(member, table):
     """What it would predict for each row with scales and ridge of all rows."""
     whole, nothing = member.fits.whole, np.full(table.Y.shape, np.nan)
-    if whole is not None and whole.closed_form:
+    if whole is not None and whole.predict_left_out:
         X = member.view.transform(table.X)
         try:
             values = whole.predict_left_out(X, table.Y, table.weights)
@@ -189,8 +177,7 @@ def main():
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     # Seconds of members are the processor's: other work may run beside.
-    clock = SimpleNamespace(perf_counter=time.process_time)
-    adakern.adaptive.fitting.time = clock
+    fit_all.time = SimpleNamespace(perf_counter=time.process_time)
     args.folder.mkdir(parents=True, exist_ok=True)
     for most_rows in args.rows:
         for name, entry in entries():
