@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from adakern.dank.decomposed import SparseModel, solve_clusters
+from adakern.dank.decomposed import solve_clusters
+from adakern.dank.model import SparseModel
 from adakern.dank.objective import SVM_TOL
 from adakern.dank.partition import clusters_for
 from adakern.dank.quartic import Quartic

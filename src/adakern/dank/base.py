@@ -2,9 +2,10 @@
 
 The problem and its concave function h are in :mod:`objective <adakern.dank.objective>`;
 without a nuclear norm h is the :mod:`quartic <adakern.dank.quartic>`. The strategy
-"exact" is in :mod:`exact <adakern.dank.exact>`; "decomposed" and "whole" are in
-:mod:`decomposed <adakern.dank.decomposed>` and work by :mod:`working_set
-<adakern.dank.working_set>`. The other modules are algorithms, each named after itself.
+"exact" is in :mod:`exact <adakern.dank.exact>`; :mod:`decomposed
+<adakern.dank.decomposed>` and :mod:`whole <adakern.dank.whole>` work by
+:mod:`working_set <adakern.dank.working_set>`. The other modules are algorithms, each
+named after itself.
 """
 
 from numbers import Integral
@@ -17,9 +18,11 @@ from sklearn.utils._param_validation import StrOptions
 from adakern._utils.arrays import as_numpy, asarray_like
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
 from adakern._utils.warn import warn_unconverged
-from adakern.dank.decomposed import SparseModel, solve_clusters, solve_whole
+from adakern.dank.decomposed import solve_clusters
 from adakern.dank.exact import METHODS, fit_exact
+from adakern.dank.model import SparseModel
 from adakern.dank.partition import clusters_for
+from adakern.dank.whole import solve_whole
 from adakern.kernels import KernelMixin
 from adakern.svm.dual import classification_dual, regression_dual
 from adakern.svm.one_vs_one import one_or_list
