@@ -18,9 +18,10 @@ from joblib import Parallel, delayed
 
 from adakern._utils.arrays import as_index
 from adakern._utils.threads import one_thread
+from adakern.dank import working_set
 from adakern.dank.objective import SVM_TOL, svm_eta
 from adakern.dank.partition import Partition, partition
-from adakern.dank.working_set import RowsSolution, maximise_on_rows
+from adakern.svm.dual import Solution
 from adakern.svm.libsvm import dual_on_rows
 
 
@@ -30,70 +31,61 @@ class SparseSolution(NamedTuple):
     #: None for all rows together.
     partition: Partition | None
     #: Signed dual variable d of all rows, in their order, shape (n,).
-    dual_coef: Any
+    d: Any
     #: The number that was used.
     eta: float
     #: One for each cluster.
-    solutions: list[RowsSolution]
+    parts: list[Solution]
 
 
-def solve_clusters(
-    X,
-    dual,
-    kernel,
-    *,
-    eta,
-    n_clusters,
-    tol,
-    max_iter,
-    start=None,
-    random_state=None,
-    n_jobs=None,
-):
-    """Solve DANK without nuclear norm and bias, cluster by cluster, started from their
-    SVMs.
+def solve(problem, start, tol, *, n_clusters, max_iter, random_state=None, n_jobs=None):
+    """Solve a :class:`RowsProblem <adakern.dank.working_set.RowsProblem>` without its
+    intercept, cluster by cluster, from their SVMs where start is None.
     """
+    X, eta = problem.X, problem.eta
     with one_thread():  # k-means on a sample is over before its threads are awake
         cut = partition(X, n_clusters, random_state)
-    xp, dual = array_namespace(X), replace(dual, fit_intercept=False)
+    xp, dual = array_namespace(X), replace(problem.dual, fit_intercept=False)
     indices = [as_index(rows, X) for rows in cut.rows]
-    parts = [(xp.take(X, rows, axis=0), dual.take(rows)) for rows in indices]
+    parts = [replace(problem, dual=dual).take(rows) for rows in indices]
     if start is None:
-        starts = for_each_cluster(
-            _svm, [(*p, kernel, eta == "svm") for p in parts], n_jobs
-        )
+        starts = for_each_cluster(_svm, [(part,) for part in parts], n_jobs)
     else:
         starts = [xp.take(start, rows) for rows in indices]
-    maximise = partial(maximise_on_rows, kernel=kernel, tol=tol, max_iter=max_iter)
 
-    def solve(eta):
-        tasks = [(*part, eta, start) for part, start in zip(parts, starts, strict=True)]
+    def solve_all(eta):
+        maximise = partial(working_set.solve, tol=tol, max_iter=max_iter)
+        tasks = [
+            (replace(part, eta=eta), start)
+            for part, start in zip(parts, starts, strict=True)
+        ]
         return for_each_cluster(maximise, tasks, n_jobs)
 
     if eta == "svm":
-        eta = svm_eta(starts, dual.C, lambda: [s.dual_coef for s in solve(np.inf)])
-    solutions = solve(eta)
+        eta = svm_eta(starts, dual.C, lambda: [s.point.d for s in solve_all(np.inf)])
+    solutions = solve_all(eta)
     back = np.argsort(np.concatenate(cut.rows), kind="stable")
-    joined = xp.concat([solution.dual_coef for solution in solutions])
+    joined = xp.concat([solution.point.d for solution in solutions])
     return SparseSolution(cut, xp.take(joined, as_index(back, X)), eta, solutions)
 
 
-def _svm(X, dual, kernel, precise):
-    """Coefficients of the SVM with an intercept; LIBSVM may end early where not
-    ``precise``.
+def _svm(problem):
+    """Coefficients of the SVM with an intercept; LIBSVM may end early where eta is
+    given.
     """
-    d, ended = dual_on_rows(X, dual, kernel, SVM_TOL)
-    if ended or not precise:
+    d, ended = dual_on_rows(problem.X, problem.dual, problem.kernel, SVM_TOL)
+    if ended or problem.eta != "svm":
         return d
-    dual = replace(dual, fit_intercept=True)
-    return maximise_on_rows(X, dual, np.inf, d, kernel=kernel, tol=SVM_TOL).dual_coef
+    dual = replace(problem.dual, fit_intercept=True)
+    svm = replace(problem, dual=dual, eta=np.inf)
+    return working_set.solve(svm, d, SVM_TOL).point.d
 
 
 def for_each_cluster(function, tasks, n_jobs=None):
-    """``[function(*task) for task in tasks]`` through joblib, the largest cluster
+    """``[function(*task) for task in tasks]`` through joblib, the largest problem
     first.
     """
-    order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].shape[0])
+    order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].X.shape[0])
     calls = (delayed(_of_cluster)(function, tasks[c]) for c in order)
     # One thread of BLAS in each worker: with more of them sums would be taken in
     # another order, and rounded differently.

@@ -20,21 +20,22 @@ class SparseModel:
 
     adaptive_factor = None
 
-    def __init__(self, X, kernel, solution):
-        self.partition, dual_coef, self.eta, solutions = solution
-        self._kernel, self.dual_coef = kernel, as_numpy(dual_coef)
+    def __init__(self, problem, solution):
+        X, parts = problem.X, solution.parts
+        self.partition, self.eta = solution.partition, solution.eta
+        self._kernel, self.dual_coef = problem.kernel, as_numpy(solution.d)
         take = array_namespace(X).take
         clusters = self.partition.rows if self.partition else [np.arange(X.shape[0])]
         self._sizes, self._supports = [len(rows) for rows in clusters], []
         for rows in clusters:
             support = as_index(rows[self.dual_coef[rows] != 0], X)
-            self._supports.append((take(X, support, axis=0), take(dual_coef, support)))
-        self.intercept = 0.0 if self.partition else solutions[0].intercept
-        self.objective = sum(solution.objective for solution in solutions)
-        self.duality_gap = sum(solution.gap for solution in solutions)
-        self.n_iter = max(solution.n_iter for solution in solutions)
-        self.converged = all(solution.converged for solution in solutions)
-        histories = [solution.history for solution in solutions]
+            self._supports.append((take(X, support, axis=0), take(solution.d, support)))
+        self.intercept = 0.0 if self.partition else parts[0].point.intercept
+        self.objective = sum(part.point.value for part in parts)
+        self.duality_gap = sum(part.gap for part in parts)
+        self.n_iter = max(part.n_iter for part in parts)
+        self.converged = all(part.converged for part in parts)
+        histories = [part.history for part in parts]
         self.history = histories if self.partition else histories[0]
 
     @cached_property

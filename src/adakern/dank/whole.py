@@ -1,31 +1,32 @@
 """The strategy "whole": all rows together, without a Gram matrix, from the clusters."""
 
+from dataclasses import replace
+
 from array_api_compat import array_namespace
 
-from adakern.dank.decomposed import SparseSolution, solve_clusters
-from adakern.dank.working_set import maximise_on_rows
+from adakern.dank import decomposed, working_set
+from adakern.dank.decomposed import SparseSolution
 
 #: With at least so many clusters, a partition into fewer and larger ones is solved
 #: before all rows are.
 FEWEST_TO_REFINE = 9
 
 
-def solve_whole(X, dual, kernel, *, eta, n_clusters, tol, max_iter, **options):
-    """Solve DANK without the nuclear norm on all rows, started from ever fewer
-    clusters.
+def solve(problem, start, tol, *, n_clusters, max_iter, **options):
+    """Solve a :class:`RowsProblem <adakern.dank.working_set.RowsProblem>` from ever
+    fewer clusters.
     """
-    ends = {"tol": tol, "max_iter": max_iter}
-    fine = solve_clusters(
-        X, dual, kernel, eta=eta, n_clusters=n_clusters, **ends, **options
-    )
-    start, eta = fine.dual_coef, fine.eta
-    if n_clusters >= FEWEST_TO_REFINE:
-        options |= {"eta": eta, "start": start, "n_clusters": round(n_clusters**0.5)}
-        start = solve_clusters(X, dual, kernel, **ends, **options).dual_coef
-    if dual.fit_intercept:
+    for count in (n_clusters, round(n_clusters**0.5)):
+        fine = decomposed.solve(
+            problem, start, tol, n_clusters=count, max_iter=max_iter, **options
+        )
+        problem, start = replace(problem, eta=fine.eta), fine.d
+        if n_clusters < FEWEST_TO_REFINE:
+            break
+    if problem.dual.fit_intercept:
         start = _balanced(start)
-    solution = maximise_on_rows(X, dual, eta, start, kernel=kernel, **ends)
-    return SparseSolution(None, solution.dual_coef, eta, [solution])
+    solution = working_set.solve(problem, start, tol, max_iter=max_iter)
+    return SparseSolution(None, solution.point.d, problem.eta, [solution])
 
 
 def _balanced(d):
