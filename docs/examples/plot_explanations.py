@@ -56,7 +56,8 @@ PartialDependenceDisplay.from_estimator(
 #    import shap
 #
 #    def predict(rows):
-# return model.predict(pd.DataFrame(rows, columns=flats.columns).astype(flats.dtypes))
+#        frame = pd.DataFrame(rows, columns=flats.columns)
+#        return model.predict(frame.astype(flats.dtypes))
 #
 #    shap.KernelExplainer(predict, flats[:50]).shap_values(flats[:5]).round()
 #    # [[  61.   -0.  -90.]

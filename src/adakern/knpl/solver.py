@@ -1,4 +1,4 @@
-"""The saddle point of KNPL: accelerated ascent on a closed form, or the paper's way.
+"""Solvers of KNPL's saddle point: accelerated ascent, or the paper's alternation.
 
 With the closed form of the layer (:mod:`adakern.knpl.pairwise`) the outer problem is
 
@@ -17,7 +17,7 @@ from adakern.svm.libsvm import svm_dual
 
 
 class Saddle:
-    """Where a solver ended, with the layer G and the SVM on G∘K, and how it went."""
+    """Solution: the layer G, the SVM on G∘K, and how the solver got there."""
 
     def __init__(self, d, intercept, G, solution, reg, n_iter):
         self.d, self.intercept, self.G, self.n_iter = d, intercept, G, n_iter
@@ -32,7 +32,7 @@ class Saddle:
 
 
 class SaddleFunction:
-    """h and its gradient, as :mod:`adakern.svm.ascent` asks for them.
+    """h and its gradient, with the interface of :mod:`adakern.svm.ascent`.
 
     Neither G nor Gamma is formed: with ``f = Kd``, the row means
     ``Gamma 1 / n = d∘f / (4 reg n)`` and their mean::
@@ -55,7 +55,7 @@ class SaddleFunction:
         return self._point(u, self.K @ self.dual.coefficients(u))
 
     def extrapolate(self, new, old, beta):
-        """The point that lies beyond ``new``, seen from ``old``."""
+        """Extrapolate from ``old`` beyond ``new``."""
         f, old_f = new.parts["f"], old.parts["f"]
         return self._point(new.u + beta * (new.u - old.u), f + beta * (f - old_f))
 
@@ -86,8 +86,9 @@ def solve_exact(K, y, C, reg, *, max_iter, tol):
 
 
 def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
-    """KNPL, Algorithm 2 as printed, which need not converge: Algorithm 1 and the SVM in
-    turn.
+    """KNPL's Algorithm 2 as printed: alternate between Algorithm 1 and the SVM.
+
+    It need not converge.
     """
     dual, way, residuals = classification_dual(y, C), None, []
     d, _ = svm_dual(K, y, C)

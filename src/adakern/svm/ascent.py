@@ -25,7 +25,7 @@ class Ascent:
         self.add(start)
 
     def add(self, point):
-        """One more iteration."""
+        """Record an iteration."""
         now = perf_counter()
         step = np.linalg.norm(point.u - self.point.u)
         values = (point.value, point.gap, step, now - self._clock)
