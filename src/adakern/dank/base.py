@@ -18,16 +18,9 @@ from sklearn.utils._param_validation import StrOptions
 from adakern._utils.arrays import as_numpy, asarray_like
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
 from adakern._utils.warn import warn_unconverged
-from adakern.dank import decomposed, whole
 from adakern.dank.exact import METHODS, fit_exact
-from adakern.dank.model import SparseModel
-from adakern.dank.partition import clusters_for
-from adakern.dank.working_set import RowsProblem
 from adakern.kernels import KernelMixin
 from adakern.svm.one_vs_one import one_or_list
-
-#: Of a strategy on features, by name.
-SOLVERS = {"decomposed": decomposed.solve, "whole": whole.solve}
 
 #: Fitted attributes that are those of the model, or a list with those of the models.
 FITTED = (
@@ -51,7 +44,7 @@ class DANKEstimator(KernelMixin, BaseEstimator):
         tau=NOT_NEGATIVE,
         extension=[StrOptions({"hyperkernel", "reciprocal", "knn", "nystrom", "none"})],
         n_neighbors=AT_LEAST_ONE,
-        strategy=[StrOptions({"exact", *SOLVERS})],
+        strategy=[StrOptions({"exact", "decomposed", "whole"})],
         method=[StrOptions(set(METHODS))],
         n_clusters=[*AT_LEAST_ONE, None],
         fit_intercept=["boolean"],
@@ -85,11 +78,12 @@ def fit_model(estimator, X, y, make_dual):
         options |= {name: getattr(estimator, name) for name in names}
         model = fit_exact(X, make_dual(y), kernel, **options)
     else:
-        problem = RowsProblem(X, kernel, make_dual(asarray_like(y, X)), estimator.eta)
-        n_clusters = min(estimator.n_clusters or clusters_for(X.shape[0]), X.shape[0])
-        options |= {"n_clusters": n_clusters, "n_jobs": estimator.n_jobs}
-        solve = SOLVERS[estimator.strategy]
-        model = SparseModel(problem, solve(problem, None, estimator.tol, **options))
+        from adakern.dank.model import fit_on_features  # k-means takes long to import
+
+        names = ("eta", "tol", "n_clusters", "n_jobs")
+        options |= {name: getattr(estimator, name) for name in names}
+        dual = make_dual(asarray_like(y, X))
+        model = fit_on_features(X, dual, kernel, estimator.strategy, **options)
     if not model.converged:
         gap, objective = model.duality_gap, model.objective
         warn_unconverged(
