@@ -2,9 +2,10 @@
 
 The problem and its concave function h are in :mod:`objective <adakern.dank.objective>`;
 without a nuclear norm h is the :mod:`quartic <adakern.dank.quartic>`. The strategy
-"exact" is in :mod:`exact <adakern.dank.exact>`; "decomposed" and "whole" are in
-:mod:`decomposed <adakern.dank.decomposed>` and work by :mod:`working_set
-<adakern.dank.working_set>`. The other modules are algorithms, each named after itself.
+"exact" is in :mod:`exact <adakern.dank.exact>`; :mod:`decomposed
+<adakern.dank.decomposed>` and :mod:`whole <adakern.dank.whole>` work by
+:mod:`working_set <adakern.dank.working_set>`. The other modules are algorithms, each
+named after itself.
 """
 
 from numbers import Integral
@@ -17,9 +18,11 @@ from sklearn.utils._param_validation import StrOptions
 from adakern._utils.arrays import as_numpy, asarray_like
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
 from adakern._utils.warn import warn_unconverged
-from adakern.dank.decomposed import SparseModel, solve_clusters, solve_whole
+from adakern.dank import decomposed, whole
 from adakern.dank.exact import METHODS, fit_exact
+from adakern.dank.model import SparseModel
 from adakern.dank.partition import clusters_for
+from adakern.dank.working_set import RowsProblem
 from adakern.kernels import KernelMixin
 from adakern.svm.dual import classification_dual, regression_dual
 from adakern.svm.one_vs_one import one_or_list
@@ -61,19 +64,17 @@ class DANKMixin(KernelMixin):
             dual = regression_dual(y, self.C, self.epsilon, self.fit_intercept)
         else:
             dual = classification_dual(y, self.C, self.fit_intercept)
-        options = {"eta": self.eta, "tol": self.tol, "max_iter": self.max_iter}
+        options = {"max_iter": self.max_iter, "random_state": self.random_state}
         if exact:
-            names = ("tau", "method", "extension", "n_neighbors", "random_state")
+            names = ("eta", "tau", "method", "extension", "n_neighbors", "tol")
             options |= {name: getattr(self, name) for name in names}
             model = fit_exact(X, dual, self._kernel_params, **options)
         else:
-            solve = solve_clusters if self.strategy == "decomposed" else solve_whole
+            solve = decomposed.solve if self.strategy == "decomposed" else whole.solve
             n_clusters = min(self.n_clusters or clusters_for(X.shape[0]), X.shape[0])
-            options |= {"n_clusters": n_clusters, "random_state": self.random_state}
-            solution = solve(
-                X, dual, self._kernel_params, n_jobs=self.n_jobs, **options
-            )
-            model = SparseModel(X, self._kernel_params, solution)
+            options |= {"n_clusters": n_clusters, "n_jobs": self.n_jobs}
+            problem = RowsProblem(X, self._kernel_params, dual, self.eta)
+            model = SparseModel(problem, solve(problem, None, self.tol, **options))
         if not model.converged:
             gap, objective = model.duality_gap, model.objective
             warn_unconverged(
