@@ -22,8 +22,11 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.tree import export_graphviz
 
 from adakern import cli, model_file
-from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive.plan import MEMBERS
+from adakern.adaptive import (
+    MEMBERS,
+    AdaptiveKernelClassifier,
+    AdaptiveKernelRegressor,
+)
 from adakern.baselines import EasyMKL
 from adakern.baselines.optional import require
 from adakern.model_file import (

@@ -9,6 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 
 from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive.blend import fit_blend
+from steps import fitted_members
 
 MEMBERS = ["linear", "laplacian", "rbf", "forest", "extra-trees", "boosting"]
 
@@ -135,17 +137,21 @@ def test_a_blend_is_no_worse_than_its_best_member(zeros):
     X = rng.standard_normal((150, 3))
     y = np.where(rng.uniform(size=150) < zeros, 0, np.exp(X[:, 0]) + X[:, 1] ** 2)
     y[:3] *= 20
-    learned = regressor().learn(X, y)
-    blend = learned.weigh(learned.members)
-    predicted, Y = learned.combine(blend, learned.members), learned.table.Y
-    assert r2_score(Y, predicted) >= max(blend.scores) - 1e-9
-    learned = classifier().learn(X, y > np.median(y))
+
+    def blended(problem, members):
+        blend = fit_blend(problem, members)
+        return blend, blend.combine([m.fits.left_out for m in members], X)
+
+    problem, members, _ = fitted_members(regressor(), X, y)
+    blend, predicted = blended(problem, members)
+    assert r2_score(problem.table.Y, predicted) >= max(blend.scores) - 1e-9
+    problem, members, _ = fitted_members(classifier(), X, y > np.median(y))
 
     def loss(members):
-        blend = learned.weigh(members)
-        return blend.losses(learned.combine(blend, members), learned.table.Y).sum()
+        blend, predicted = blended(problem, members)
+        return blend.losses(predicted, problem.table.Y).sum()
 
-    assert loss(learned.members) <= (1 + 1e-9) * min(loss([m]) for m in learned.members)
+    assert loss(members) <= (1 + 1e-9) * min(loss([m]) for m in members)
 
 
 # Claims.
@@ -414,7 +420,7 @@ def test_an_interrupted_refit_is_not_fitted(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("adakern.adaptive.base.fit_members", interrupted)
+    monkeypatch.setattr("adakern.adaptive.base.fit_all", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     with pytest.raises(NotFittedError):

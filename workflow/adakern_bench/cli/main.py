@@ -55,6 +55,10 @@ def _parser():
     add_arguments(compare)
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
     show = commands.add_parser("show", help="print a finished comparison again")
+    latex = (
+        "print its tables for LaTeX, and write the figures, sentences and references"
+    )
+    show.add_argument("--latex", action="store_true", help=latex)
     board = commands.add_parser("leaderboard", help="rank methods over data sets")
     diff.add_arguments(commands.add_parser("diff", help="one run against another"))
     describe = commands.add_parser(
@@ -153,9 +157,10 @@ def _describe(arguments, overrides):
 
 
 def _show(arguments, overrides):
-    from adakern_bench.report.show import show
+    from adakern_bench.report.show import show, show_paper
 
-    show(_finished(arguments, overrides, "report.html"))
+    plan = _finished(arguments, overrides, "report.html")
+    (show_paper if arguments.latex else show)(plan)
     return 0
 
 
