@@ -1,4 +1,4 @@
-"""Predictions of the strategies without a Gram matrix: kernel expansions without F.
+"""Models of the strategies without a Gram matrix: kernel expansions without F.
 
 A new row has no dual variable, so that the closed form ``F = 11' + diag(d) K diag(d) /
 (4 eta)`` gives it the factor 1: the decision value is ``sum_i d_i k(x_i, x)`` over its
@@ -11,8 +11,22 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from adakern._utils.arrays import as_index, as_numpy, asarray_like
+from adakern.dank import decomposed, whole
+from adakern.dank.partition import clusters_for
+from adakern.dank.working_set import RowsProblem
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import numerical_rank
+
+#: Of a strategy, by name.
+SOLVERS = {"decomposed": decomposed.solve, "whole": whole.solve}
+
+
+def fit_on_features(X, dual, kernel, strategy, *, eta, tol, n_clusters, **options):
+    """The :class:`SparseModel` of the rows X by a strategy without a Gram matrix."""
+    problem, n = RowsProblem(X, kernel, dual, eta), X.shape[0]
+    n_clusters = min(n_clusters or clusters_for(n), n)
+    solution = SOLVERS[strategy](problem, None, tol, n_clusters=n_clusters, **options)
+    return SparseModel(problem, solution)
 
 
 class SparseModel:
