@@ -4,11 +4,13 @@ import hashlib
 import io
 import json
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from adakern._utils.files import atomic_path, write_json
+from adakern_bench.base.plain_text import one_line
 
 #: Seconds of one network read, and repetitions of a download that fails.
 TIMEOUT, RETRIES = 30.0, 3
@@ -18,13 +20,17 @@ class Refused(Exception):
     """Why a url does not serve, or a kept file."""
 
 
-def download(url, hosts):
+class Absent(Refused):
+    """The server knows of no such thing."""
+
+
+def download(url, hosts, progress=True):
     """The bytes of a url, after at most so many repetitions."""
     import pooch
     from requests.exceptions import RequestException
 
     hooks = {"response": partial(_check_answer, hosts)}
-    download = pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT, hooks=hooks)
+    download = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT, hooks=hooks)
     for attempt in range(RETRIES + 1):
         time.sleep(attempt)
         content = io.BytesIO()
@@ -44,13 +50,23 @@ def host_of(url):
 def _check_answer(hosts, response, **_):
     """Refuse what is not there, and a redirect to a host that is not among `hosts`."""
     if 400 <= response.status_code < 500:
-        raise Refused(f"the server answers with HTTP status {response.status_code}")
+        said = _message(next(response.iter_content(2000), b""))
+        raise Absent(
+            f"the server answers with HTTP status {response.status_code}{said}"
+        )
     if response.is_redirect:
         place = urljoin(response.url, response.headers["location"])
         if host_of(place) not in hosts:
             raise Refused(
                 f"it redirects to {place}, at a host that the entry does not name"
             )
+
+
+def _message(answer):
+    """What a server of OpenML says beside a status, in brackets."""
+    with suppress(ValueError, KeyError, TypeError):
+        return f" ({one_line(json.loads(answer)['error']['message'])[:200]})"
+    return ""
 
 
 def keep(path, data, url):

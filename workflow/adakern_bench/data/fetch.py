@@ -34,6 +34,22 @@ class Obtained:
     def sha256(self):
         return hashlib.sha256(self.data).hexdigest()
 
+    @property
+    def is_right(self):
+        """Whether the entry states what the bytes must be, and they are."""
+        return bool(self.file.sha256 or self.file.md5) and self.wrong_hash() is None
+
+    def wrong_hash(self):
+        """(kind, found, stated) of a hash that is not the entry's; None without one."""
+        found = {"SHA-256": (self.sha256, self.file.sha256)}
+        if not self.data.startswith(b"PAR1"):  # OpenML states that of the ARFF file
+            digest = hashlib.md5(self.data, usedforsecurity=False).hexdigest()
+            found["MD5"] = (digest, self.file.md5)
+        for kind, (ours, stated) in found.items():
+            if stated not in (None, ours):
+                return kind, ours, stated
+        return None
+
 
 def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
     """The checked table of a data set, its files from the cache, the mirror or the
@@ -54,7 +70,7 @@ def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
     mirror = mirror or os.environ.get(MIRROR_VARIABLE)
     places = _Places(Path(cache_dir), mirror and Path(mirror))
     while True:
-        obtained = [places.obtain(name, file) for file in entry.sources]
+        obtained = places.obtain_all(name, entry)
         try:
             table = _assemble(name, entry, obtained)
         except (DatasetError, TableError) as error:
@@ -67,10 +83,11 @@ def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
 def check_hashes(obtained):
     """Refuse files whose bytes are not those that the entry states."""
     for got in obtained:
-        if got.file.sha256 not in (None, got.sha256):
+        if wrong := got.wrong_hash():
+            kind, found, stated = wrong
             raise DatasetError(
-                f"{got.place}: its SHA-256 is {got.sha256}, the entry says "
-                f"{got.file.sha256}; the file or the entry is wrong"
+                f"{got.place}: its {kind} is {found}, the entry says {stated}; the "
+                "file or the entry is wrong"
             )
 
 
@@ -127,6 +144,17 @@ class _Places:
                 except Refused as error:
                     self.failures[url] = str(error)
         raise DatasetError(self._unavailable(name, file))
+
+    def obtain_all(self, name, entry):
+        """All files; where one is not to be had, those of a known hash stay."""
+        obtained = []
+        for file in entry.sources:
+            try:
+                obtained.append(self.obtain(name, file))
+            except DatasetError:
+                self.keep(got for got in obtained if got.is_right)
+                raise
+        return obtained
 
     def refuse(self, obtained, error):
         """Strike the urls of a table that did not pass; raise if none was fetched."""
