@@ -109,21 +109,18 @@ def no_worse_than_best(weights, optimum, loss_of):
     alone = np.eye(len(weights))
     losses = [loss_of(b) for b in alone]
     best = int(np.argmin(losses))
-
-    def is_good(b):
-        return loss_of(b) <= losses[best] * (1 + 1e-12)
-
+    most = losses[best] * (1 + 1e-12)
     weights, low, high = drop_smallest(weights), 0.0, 1.0
-    if is_good(weights):
+    if loss_of(weights) <= most:
         return weights
     for _ in range(8):
         middle = (low + high) / 2
-        if is_good((1 - middle) * weights + middle * optimum):
+        if loss_of((1 - middle) * weights + middle * optimum) <= most:
             high = middle
         else:
             low = middle
     weights = drop_smallest((1 - high) * weights + high * optimum)
-    return weights if is_good(weights) else alone[best]
+    return weights if loss_of(weights) <= most else alone[best]
 
 
 def mixture_weights(likelihoods, weights, *, prior=1.0, max_iter=1000):
@@ -148,6 +145,7 @@ def mixture_weights(likelihoods, weights, *, prior=1.0, max_iter=1000):
     return b
 
 
+@dataclass
 class Calibration:
     """``softmax(slope * scores + shift)``, of least log loss on rows left out.
 
@@ -157,8 +155,7 @@ class Calibration:
     Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017.
     """
 
-    def __init__(self, start=1.0):
-        self.start = start
+    start: float = 1.0
 
     def fit(self, scores, codes, weights):
         """Learn from scores (n, k), codes of classes (n,) and weights (n,)."""
@@ -218,9 +215,15 @@ class WeightedMean:
         return predicted[:, 0] * self.unit
 
     def bounds(self, Y):
-        """Least and greatest value that members predict."""
-        margin = MARGIN * np.ptp(Y)
-        return Y.min() - margin, Y.max() + margin
+        """Least and greatest value that members predict.
+
+        Where targets have one sign no member predicts the other, and so no blend does.
+        """
+        low, high, margin = Y.min(), Y.max(), MARGIN * np.ptp(Y)
+        return (
+            max(low - margin, 0.0) if low >= 0 else low - margin,
+            min(high + margin, 0.0) if high <= 0 else high + margin,
+        )
 
     def fit(self, values, slopes, table):
         """The blend of least squared error of members that predict these values."""
@@ -318,10 +321,12 @@ class Mixture:
         blend = replace(self, log_prior=log_prior, nearer=nearer)
         mixed = np.tile(log_prior, (len(codes), 1))
         if values:
-            calibrations, log_proba = _calibrated(values, slopes, codes, row_weights)
+            calibrations = _calibrated(values, slopes, codes, row_weights)
+            log_proba = _log_proba(calibrations, values)
+            likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
             weights = no_worse_than_best(
-                _weights(log_proba, codes, row_weights),
-                _weights(log_proba, codes, row_weights, prior=0.0),
+                mixture_weights(likelihoods, row_weights, prior=PRIOR_ROWS),
+                mixture_weights(likelihoods, row_weights, prior=0.0),
                 lambda b: blend._finished(mix(log_proba, b), b, table)[1],
             )
             scores = accuracies(log_proba, codes, row_weights)
@@ -372,32 +377,29 @@ class Mixture:
     def judge(self, values, slopes, table):
         """The loss of a mixture of some members, and the accuracy of each."""
         codes, row_weights = table.Y.argmax(axis=1), table.weights
-        _, log_proba = _calibrated(values, slopes, codes, row_weights)
+        calibrations = _calibrated(values, slopes, codes, row_weights)
+        log_proba = _log_proba(calibrations, values)
+        likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
 
         def loss_of(some):
-            weights = _weights(log_proba[some], codes, row_weights)
+            weights = mixture_weights(likelihoods[some], row_weights, prior=PRIOR_ROWS)
             return log_loss(mix(log_proba[some], weights), codes, row_weights)
 
         return loss_of, accuracies(log_proba, codes, row_weights)
 
 
 def _calibrated(values, slopes, codes, row_weights):
-    """The calibrations of members that give these scores, and what comes of them."""
-    calibrations = [
+    """A calibration for each member that gives these scores."""
+    return [
         Calibration(slope).fit(scores, codes, row_weights)
         for slope, scores in zip(slopes, values, strict=True)
     ]
-    return calibrations, _log_proba(calibrations, values)
 
 
 def _log_proba(calibrations, values):
+    """Logarithms of probabilities, members first, from the scores of each."""
     pairs = zip(calibrations, values, strict=True)
     return np.array([c.log_probabilities(scores) for c, scores in pairs])
-
-
-def _weights(log_proba, codes, row_weights, prior=PRIOR_ROWS):
-    picked = log_proba[:, np.arange(len(codes)), codes]
-    return mixture_weights(np.exp(picked), row_weights, prior=prior)
 
 
 def accuracies(log_proba, codes, row_weights):

@@ -122,30 +122,42 @@ class Scheduler:
             f"{name}: {fitted.seconds:.1f} s, about {left:.0f} s for the others"
         )
 
+    def drop(self):
+        """Drop those fitted to all rows alone that do not count; names of the rest."""
+        fitted = list(self.fitted.values())
+        wholes = np.array([not member.fits.models for member in fitted])
+        if not wholes.any():
+            return []
+        rows = self.problem.table.left_out
+        kept, records, _ = judge(fitted, self.problem.blend, rows, wholes)
+        self.dropped += [records[i] for i in np.flatnonzero(~kept)]
+        self.fitted = {fitted[i].name: fitted[i] for i in np.flatnonzero(kept)}
+        return [fitted[i].name for i in np.flatnonzero(kept & wholes)]
+
 
 def fit_all(problem, members, limits, rng):
     """Fitted members, and the records of those that are not worth their folds."""
     if problem.views is None:
         return [], []
-    n, max_support = len(problem.table.X), problem.setting.max_support
-    screened = Screened(members, {}, {}, [])
     with Parallel(n_jobs=limits.n_jobs) as parallel:
         n_jobs = effective_n_jobs(parallel.n_jobs)
         # Where nobody asks for other processes, in threads of this one.
         run = partial(map_in_threads, call)
         if n_jobs > 1:
             run = partial(run_in_processes, parallel)
-        if n > FULL_FACTOR * max_support:
-            if limits.may_drop and n > LEARNERS:
-                screened = screen(problem, screened, limits, run, rng)
-            left = ", ".join(member.name for member in screened.members)
-            warn_user(
-                f"{n} different rows: kernel members stand on at most "
-                f"max_support={max_support} of them (Nyström) instead of all; "
-                f"members: {left}"
-            )
-        fitted, dropped = fit_in_turn(problem, screened, limits, run, n_jobs)
-    done = [member.name for member in fitted]
+        screened = Screened(members, {}, {}, [])
+        if len(problem.table.X) > FULL_FACTOR * problem.setting.max_support:
+            screened = screen_many_rows(problem, screened, limits, run, rng)
+        left, found, on_trial, dropped = screened
+        scheduler = Scheduler(problem, limits, run, n_jobs, found, on_trial, dropped)
+        order, whole_only = in_order(problem, left, limits, on_trial)
+        for i, member in enumerate(order):
+            scheduler.fit(member, order[i + 1 :], whole_only=whole_only)
+        again = scheduler.drop() if whole_only else []
+        order = [member for member in order if member.name in again]
+        for i, member in enumerate(order):
+            scheduler.fit(member, order[i + 1 :])
+    done = [member.name for member in members if member.name in scheduler.fitted]
     known = {*done, *(member.name for member in dropped)}
     skipped = [member.name for member in members if member.name not in known]
     if skipped:
@@ -153,19 +165,31 @@ def fit_all(problem, members, limits, rng):
             f"time_limit={limits.seconds} s was too short for the members "
             f"{', '.join(skipped)}; used: {', '.join(done)}"
         )
-    return fitted, dropped
+    return [scheduler.fitted[name] for name in done], dropped
 
 
-def fit_in_turn(problem, screened, limits, run, n_jobs):
-    """Fitted members, in their order, and the records of those that were dropped.
+def screen_many_rows(problem, left, limits, run, rng):
+    """What is left of the members of a table whose rows are not all centres."""
+    n, max_support = len(problem.table.X), problem.setting.max_support
+    if limits.may_drop and n > LEARNERS:
+        left = screen(problem, left, limits, run, rng)
+    names = ", ".join(member.name for member in left.members)
+    warn_user(
+        f"{n} different rows: kernel members stand on at most "
+        f"max_support={max_support} of them (Nyström) instead of all; "
+        f"members: {names}"
+    )
+    return left
+
+
+def in_order(problem, members, limits, on_trial):
+    """The members as they are fitted, and whether first to all rows alone.
 
     In a limited fit the cheapest comes first. Those on trial come last. Of few rows,
     without a limit, which could end before the folds of the only kernel that is kept,
     members whose values for rows left out have a closed form are fitted to all of them
     first, and in folds only if they count by these.
     """
-    members, found, on_trial, dropped = screened
-    scheduler = Scheduler(problem, limits, run, n_jobs, found, on_trial, dropped)
     table, order, limited = problem.table, list(members), limits.seconds < np.inf
     if limited:
         cheapest = min(order, key=lambda member: member.seconds(problem.seen))
@@ -174,21 +198,7 @@ def fit_in_turn(problem, screened, limits, run, n_jobs):
     least, *most = FEW_ROWS
     most = np.clip(ROWS_PER_SCALE * len(problem.views[KernelView].kept_), *most)
     few = least <= len(table.X) <= most and table.n_folds > 1 and table.alone.all()
-    whole_only = few and limits.may_drop and not limited
-    for i, member in enumerate(order):
-        scheduler.fit(member, order[i + 1 :], whole_only=whole_only)
-    fitted = list(scheduler.fitted.values())
-    wholes = np.array([not member.fits.models for member in fitted])
-    if wholes.any():
-        kept, records, _ = judge(fitted, problem.blend, table.left_out, wholes)
-        dropped += [records[i] for i in np.flatnonzero(~kept)]
-        scheduler.fitted = {fitted[i].name: fitted[i] for i in np.flatnonzero(kept)}
-        again = {fitted[i].name for i in np.flatnonzero(kept & wholes)}
-        order = [member for member in order if member.name in again]
-        for i, member in enumerate(order):
-            scheduler.fit(member, order[i + 1 :])
-    names = [m.name for m in members if m.name in scheduler.fitted]
-    return [scheduler.fitted[name] for name in names], dropped
+    return order, few and limits.may_drop and not limited
 
 
 def screen(problem, left, limits, run, rng):
@@ -274,7 +284,8 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     if before is not None:
         started, whole = started - before.seconds, before.fits.whole
     elif member.refit and table.n_folds > 1 and (whole_only or not member.fit_folds):
-        whole = fit_or_mean(member, table.X, table.Y, table.weights)
+        learner = able(member, table.X, table.Y)
+        whole = learner.fit(table.X, table.Y, table.weights)
     if whole_only and whole is not None and whole.predict_left_out:
         with suppress(np.linalg.LinAlgError):
             values = whole.predict_left_out(table.X, table.Y, table.weights)
@@ -320,7 +331,8 @@ def fit_fold(member, table, k, place):
     left_out, X = table.fold == k, table.X
     train, alone = ~left_out, table.alone & left_out
     with device_context(place):
-        member = fit_or_mean(member, X[train], table.Y[train], table.weights[train])
+        learner = able(member, X[train], table.Y[train])
+        member = learner.fit(X[train], table.Y[train], table.weights[train])
         predicted = values = member.predict(X[left_out])
         in_closed_form = member.predict_left_out and len(X) < ENOUGH_ROWS
         if table.n_folds > 1 and alone.any() and in_closed_form:
@@ -331,10 +343,9 @@ def fit_fold(member, table, k, place):
     return member, predicted, values
 
 
-def fit_or_mean(member, X, Y, weights):
-    """A copy of the member fitted; the mean where there is nothing to learn from."""
-    member = copy(member) if varies(X) and varies(Y) else ConstantMember()
-    return member.fit(X, Y, weights)
+def able(member, X, Y):
+    """A copy of the member; the mean where there is nothing to learn from."""
+    return copy(member) if varies(X) and varies(Y) else ConstantMember()
 
 
 def run_in_processes(parallel, tasks):

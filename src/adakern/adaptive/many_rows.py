@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
     assert_all_finite,
 )
 
-from adakern._utils.arrays import device_context, from_foreign
+from adakern._utils.arrays import device_context, from_foreign, is_dask
 from adakern._utils.blocks import row_blocks
 from adakern._utils.warn import warn_user
 
@@ -33,11 +33,6 @@ BYTES_PER_NUMBER = 64
 
 #: Blocks whose sums are added up together.
 SUMMANDS = 4
-
-
-def is_dask(X):
-    """Whether X is an array or data frame of Dask."""
-    return type(X).__module__.partition(".")[0] == "dask"
 
 
 def in_memory(X):

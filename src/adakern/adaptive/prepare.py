@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
     check_X_y,
 )
 
-from adakern._utils.arrays import from_foreign
+from adakern._utils.arrays import from_foreign, is_dask
 from adakern._utils.warn import warn_user
 from adakern.adaptive.columns import (
     TableReader,
@@ -22,7 +22,7 @@ from adakern.adaptive.columns import (
     declared_categorical,
     in_order_of,
 )
-from adakern.adaptive.many_rows import AllRows, in_memory, is_dask
+from adakern.adaptive.many_rows import AllRows, in_memory
 from adakern.adaptive.members.base import Setting, Shape
 from adakern.adaptive.views import KernelView, TreeView
 

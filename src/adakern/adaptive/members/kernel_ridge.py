@@ -205,12 +205,9 @@ class KernelRidge(Member):
         return np.concatenate(parts)
 
     def _values(self, X):
-        return self._product(X * self.scales_, self.dual_coef_) + self.intercept_
-
-    def _product(self, Z, dual):
-        """Kernels of the scaled rows Z with the centres times coefficients."""
-        arrays = map(to_device, (Z, self.support_, dual))
-        return as_numpy(kernel_product(*arrays, kernel=self.kernel, gamma=1.0))
+        arrays = map(to_device, (X * self.scales_, self.support_, self.dual_coef_))
+        product = kernel_product(*arrays, kernel=self.kernel, gamma=1.0)
+        return as_numpy(product) + self.intercept_
 
     def _gram(self, A, B=None):
         B = None if B is None else to_device(B)
@@ -293,7 +290,9 @@ class NystromKernelRidge(KernelRidge):
     def _add_local_models(self, folds, Z, Y, weights, fold_of):
         """For the member of each fold, on the other rows, and for itself on all."""
         duals = np.hstack([member.dual_coef_ for member in (self, *folds)])
-        fitted = np.split(self._product(Z, duals), len(folds) + 1, axis=1)
+        arrays = map(to_device, (Z, self.support_, duals))
+        product = as_numpy(kernel_product(*arrays, kernel=self.kernel, gamma=1.0))
+        fitted = np.split(product, len(folds) + 1, axis=1)
         cells, alpha = Cells(Z), self.alpha_
         self.local_ = LocalModels(self.kernel, cells, Z, Y - fitted[0], weights, alpha)
         for k, (member, values) in enumerate(zip(folds, fitted[1:], strict=True)):
@@ -323,9 +322,7 @@ class NystromKernelRidge(KernelRidge):
         return tiles[0] if len(tiles) == 1 else np.concatenate(tiles)
 
     def _values(self, X):
-        Z = X * self.scales_
-        values = self._product(Z, self.dual_coef_) + self.intercept_
-        return values + self.local_.predict(Z)
+        return super()._values(X) + self.local_.predict(X * self.scales_)
 
 
 def _quicker(search, n):

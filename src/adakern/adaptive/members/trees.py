@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn import ensemble
@@ -123,13 +124,13 @@ class Forest(Member):
     def predict(self, X):
         X = np.where(self.empty_, 0.0, X)
         blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
-        parts = map_in_threads(self._predict_block, [X[rows] for rows in blocks])
-        return np.concatenate(parts)
-
-    def _predict_block(self, X):
+        values = self.model_.predict
         if self.setting.classify:
-            return log_proba(self.model_, X, self.n_classes_, len(self.model_))
-        return self.model_.predict(X)[:, None]
+            trees = self.model_
+            options = {"n_classes": self.n_classes_, "n_votes": len(trees)}
+            values = partial(log_proba, trees, **options)
+        parts = np.concatenate(map_in_threads(values, [X[rows] for rows in blocks]))
+        return parts.reshape(len(X), -1)
 
 
 class Boosting(Member):
