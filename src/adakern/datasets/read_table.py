@@ -231,17 +231,20 @@ def _found(data, name, target, task, drop, group, time):
     )
 
 
-def typed_columns(data, name, target, layout=None):
+def typed_columns(data, name, target, layout=None, categorical=()):
     """The frame, kinds and forms of dates by column, the layout and sentences of a
-    file.
+    file; some columns are categorical, whatever their cells look like.
     """
     import pandas as pd
 
     raw, layout, notes = cells_of_file(data, name, target, layout)
-    target = find_column(raw, target)
+    target, *categorical = (find_column(raw, key) for key in (target, *categorical))
     columns, kinds, forms = {}, {}, {}
     for key in raw.columns:
-        found = read_column(raw[key], layout.decimal, is_target=key == target)
+        kind = "categorical" if key in categorical else None
+        found = read_column(
+            raw[key], layout.decimal, is_target=key == target, kind=kind
+        )
         columns[key], kinds[key], forms[key], said = found
         notes += said
     return pd.DataFrame(columns), kinds, forms, layout, notes
