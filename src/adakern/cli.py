@@ -88,7 +88,7 @@ def add_commands(commands):
     return commands.choices
 
 
-def add_table_arguments(command):
+def add_table_arguments(command, needs_target=True):
     """The table, its target and how to read both, for ``fit`` and ``compare``."""
     option = command.add_argument
     option(
@@ -96,7 +96,7 @@ def add_table_arguments(command):
         type=Path,
         help="a table: .csv, .tsv, .txt, .parquet, .xlsx, packed or not",
     )
-    option("--target", required=True, help="the column to predict")
+    option("--target", required=needs_target, help="the column to predict")
     task = "what to predict, where the column alone does not tell"
     option("--task", choices=("classification", "regression"), help=task)
     option("--drop", default="", help="columns to leave out, separated by commas")

@@ -282,18 +282,22 @@ def _found(data, name, target, task, drop, keep, group, time):
     )
 
 
-def typed_columns(data, name, target, layout=None):
-    """The frame, kinds and forms by column, the layout and sentences of a file."""
+def typed_columns(data, name, target, layout=None, categorical=()):
+    """The frame, kinds and forms by column, the layout and sentences of a file; some
+    columns are categorical, whatever their cells look like.
+    """
     import pandas as pd
 
     raw, layout, notes = cells_of_file(data, name, target, layout)
     target = _found_target(raw, target, layout)
+    declared = {find_column(raw, key) for key in categorical}
     cells = {key: _cells(raw[key], key) for key in raw.columns}
     layout.decimal = _usual_mark(cells, layout)
     notes += ["decimal comma"] * (layout.decimal == ",")
     values, kinds, forms = {}, {}, {}
     for key in raw.columns:
-        found, values[key] = _typed(raw[key], cells[key], layout.decimal, key == target)
+        column = raw[key].astype("category") if key in declared else raw[key]
+        found, values[key] = _typed(column, cells[key], layout.decimal, key == target)
         kinds[key], forms[key] = found.kind, found.form
         notes += found.notes
     return pd.DataFrame(values), kinds, forms, layout, notes

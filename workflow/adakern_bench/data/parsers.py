@@ -12,6 +12,7 @@ from adakern.tables.files import Layout
 from adakern.tables.read_table import typed_columns
 from adakern.tables.unpack import TableError, unpack
 from adakern_bench.config.entry import FORMATS, DatasetError
+from adakern_bench.data.arff import arff_as_csv, is_arff
 
 MISSING_WORDS = ["?", "NA", "NaN", "nan", ""]
 ENDINGS = {".csv": "csv", ".arff": "arff", ".libsvm": "libsvm", ".svm": "libsvm"}
@@ -50,7 +51,12 @@ def format_of(entry, file):
 def parse_table(data, entry, name):
     """A table as people have it: numbers, categories and dates, see `read_table`."""
     layout = Layout(entry.separator, entry.decimal, entry.encoding, entry.header)
-    frame, kinds, forms, *_ = typed_columns(data, name, entry.target, layout)
+    if is_arff(data):
+        data, layout = arff_as_csv(data, name), Layout(",", ".", "utf-8", header=True)
+    found = typed_columns(
+        data, name, entry.target, layout, categorical=entry.categorical
+    )
+    frame, kinds, forms, *_ = found
     frame.attrs = {"kinds": kinds, "forms": forms}
     return frame
 
