@@ -1,4 +1,4 @@
-"""``adakern compare | run | show | describe | track | publish | leaderboard``."""
+"""``adakern compare | run | show | diff | describe | track | publish | ...``."""
 
 import argparse
 import os
@@ -11,6 +11,7 @@ from adakern._utils.printable import printable
 from adakern.cli import add_commands, parsed
 from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
 from adakern_bench.base.paths import ROOT
+from adakern_bench.cli import diff
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import UNSTATED
@@ -55,6 +56,7 @@ def _parser():
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
     show = commands.add_parser("show", help="print a finished comparison again")
     board = commands.add_parser("leaderboard", help="rank methods over data sets")
+    diff.add_arguments(commands.add_parser("diff", help="one run against another"))
     describe = commands.add_parser(
         "describe", help="print what a data set's entry may state"
     )

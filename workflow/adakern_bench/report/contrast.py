@@ -110,8 +110,9 @@ def over_sets(ours, theirs, metric):
     """One method against another, each data set a pair; errors by relative
     differences."""
     pairs = pd.DataFrame({"ours": ours, "theirs": theirs}).dropna()
+    unit = 1.0 if GREATER_IS_BETTER[metric] else pairs.abs().max(axis=1)
     gain = (pairs["ours"] - pairs["theirs"]).mask(
-        are_tied(pairs["ours"], pairs["theirs"]), 0.0
+        are_tied(pairs["ours"], pairs["theirs"], unit), 0.0
     )
     if not GREATER_IS_BETTER[metric]:  # in the units of each target: made comparable
         gain = (-2 * gain / pairs.sum(axis=1)).fillna(0.0)

@@ -70,7 +70,7 @@ def report(
     if (out / "records.parquet").exists():
         records = pd.read_parquet(out / "records.parquet")
         found = _comparison(out, config, records, rare)
-    page = _rendered(
+    page = rendered(
         "report.html.j2",
         name=config["name"],
         description=config.get("description", ""),
@@ -88,10 +88,11 @@ def report(
         path.write_text(page, encoding="utf-8")
 
 
-def _rendered(template, **values):
+def rendered(template, **values):
+    """A template of this package with values, which are escaped in HTML."""
     environment = Environment(
         loader=PackageLoader("adakern_bench.report"),
-        autoescape=lambda name: name == "report.html.j2",
+        autoescape=lambda name: str(name).endswith(".html.j2"),
         finalize=printable,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -111,7 +112,7 @@ def protocol_in_words(config):
     tasks = sorted({str(entry.get("task")) for _, entry in entries})
     values = {"protocol": config["protocol"], "search": config.get("search", {})}
     values |= {"clipped": clipped, "tasks": tasks}
-    return _rendered("protocol.j2", **values).strip().splitlines()
+    return rendered("protocol.j2", **values).strip().splitlines()
 
 
 def _comparison(out, config, records, rare):

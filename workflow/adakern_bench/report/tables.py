@@ -101,7 +101,7 @@ def comparison(tables, task, metric=None, split="test"):
     cells["shown"] = [display(metric, mean) or "failed" for mean in cells["mean"]]
     # Equal scores have a deviation by rounding alone.
     spread = cells["std"].mask(
-        are_tied(cells["mean"] + cells["std"], cells["mean"]), 0.0
+        are_tied(cells["mean"] + cells["std"], cells["mean"], cells["mean"].abs()), 0.0
     )
     cells["spread"] = [display(metric, std) for std in spread]
     cells = cells.assign(best=False, worse=False)
@@ -111,7 +111,10 @@ def comparison(tables, task, metric=None, split="test"):
             "max" if GREATER_IS_BETTER[metric] else "min"
         )
         several = cells["mean"].groupby("dataset").transform("count") > 1
-        cells["best"] = several & are_tied(whole, best)
+        unit = 1.0
+        if not GREATER_IS_BETTER[metric]:
+            unit = whole.abs().groupby("dataset").transform("max")
+        cells["best"] = several & are_tied(whole, best, unit)
         best = set(cells.index[cells["best"]])
         worse = set()
         for test in tests.itertuples():
