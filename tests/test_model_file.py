@@ -22,8 +22,11 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.tree import export_graphviz
 
 from adakern import cli, model_file
-from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive.plan import MEMBERS
+from adakern.adaptive import (
+    MEMBERS,
+    AdaptiveKernelClassifier,
+    AdaptiveKernelRegressor,
+)
 from adakern.baselines import EasyMKL
 from adakern.baselines.optional import require
 from adakern.model_file import (
@@ -88,7 +91,7 @@ def rows(folder):
 
 def a_card(**facts):
     """The least that a model's card holds."""
-    card = {"target": "y", "kinds": {"a": "numeric"}, "date_formats": {}}
+    card = {"target": "y", "kinds": {"a": "numeric"}, "forms": {}}
     return card | {"categories": {}, "versions": versions()} | facts
 
 

@@ -54,7 +54,7 @@ class Method:
     #: Packages, and with a $ before them variables of the environment, without which
     #: the method is left out with a warning.
     needs: list[str] = field(default_factory=list)
-    #: Matrices of all rows times all rows: a plan whose jobs have less memory is refused.
+    #: Matrices of all rows times all rows; jobs of less memory are refused.
     n_gram_matrices: float = 0
     #: By which `adakern compare` chooses what the time and the memory allow.
     cost: Cost = field(default_factory=Cost)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from adakern_bench.base.dotted import targets
+from adakern_bench.base.download import is_fetched
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetError, check_content
@@ -14,7 +15,6 @@ from adakern_bench.data.fetch import (
     MIRROR_VARIABLE,
     Obtained,
     check_hashes,
-    is_fetched,
     load_table,
 )
 from adakern_bench.data.parsers import PARSERS, format_of
@@ -22,7 +22,7 @@ from adakern_bench.data.table import opened
 
 #: What an entry says for the reader, checks, or tells a later stage.
 NOT_IN_TABLE = (
-    *("title", "licence", "citation", "homepage", "note"),
+    *("title", "licence", "citation", "homepage", "note", "openml"),
     *("n", "d", "n_test", "classes", "fingerprint", "clip"),
 )
 
@@ -34,7 +34,8 @@ def made_from(entry):
         del described[key]
     others = filter(None, (described["splits"], described["tuning_split"]))
     for file in [*described["files"], *others]:
-        del file["urls"], file["url_tried"], file["sha256"]
+        for key in ("urls", "url_tried", "sha256", "md5"):
+            del file[key]
     return {"entry": described, "code": code_version(*_makers_of(entry))}
 
 
@@ -54,7 +55,7 @@ def _makers_of(entry):
     parsers = {PARSERS[format_of(entry, file)] for file in entry.files}
     return (
         "adakern_bench.data.assemble.table_from_frames",
-        "adakern.datasets.unpack.unpack",
+        "adakern.tables.unpack.unpack",
         *reading_splits,
         *sorted(f"{parser.__module__}.{parser.__name__}" for parser in parsers),
     )
