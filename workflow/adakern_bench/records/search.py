@@ -21,6 +21,30 @@ NOT_SEARCHED = {"status": "ok", "best_params": {}}
 SCORING = {"classification": "accuracy", "regression": "neg_mean_squared_error"}
 
 
+#: How scikit-learn calls the metrics by which methods are ranked; what is not here is
+#: served by the score of its task.
+SCORER_OF = {
+    "balanced_accuracy": "balanced_accuracy",
+    "f1": "f1_macro",
+    "log_loss": "neg_log_loss",
+    "brier": "neg_log_loss",
+    "calibration_error": "neg_log_loss",
+    "auc": "roc_auc",
+    "mae": "neg_mean_absolute_error",
+}
+
+
+def scoring(metric, task, y, estimator):
+    """What a search maximises, so that methods are chosen as they are ranked."""
+    found = SCORER_OF.get(metric, SCORING[task])
+    if found == "roc_auc" and len(np.unique(y)) > 2:
+        found = "roc_auc_ovr"
+    needs_probabilities = found in ("neg_log_loss", "roc_auc_ovr")
+    if needs_probabilities and not hasattr(estimator, "predict_proba"):
+        return "balanced_accuracy"
+    return found
+
+
 def by_repeat(paths):
     """Repeat -> what its search found, of the files of a batch."""
     return {found["repeat"]: found for path in paths for found in read_json(path)}
@@ -41,7 +65,8 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
     X, y = prepared.X_train, prepared.y_fit
     if cv is None:
         cv = inner_folds(prepared, task, params["folds"], seed)
-    settings = {"scoring": SCORING[task], "cv": cv, "refit": False}
+    scorer = scoring(params.get("metric"), task, y, estimator)
+    settings = {"scoring": scorer, "cv": cv, "refit": False}
     if params["random"]:
         settings |= {"n_iter": params["random"], "random_state": seed}
         search = RandomizedSearchCV(estimator, grid, **settings)
