@@ -107,7 +107,7 @@ def rows(folder):
 
 def a_card(**facts):
     """The least that a model's card holds."""
-    card = {"target": "y", "kinds": {"a": "numeric"}, "date_formats": {}}
+    card = {"target": "y", "kinds": {"a": "numeric"}, "forms": {}}
     return card | {"categories": {}, "versions": versions()} | facts
 
 
@@ -494,7 +494,7 @@ DISAGREEING = {
     "preprocessor": lambda: changed(
         boosting(),
         "_preprocessor",
-        FunctionTransformer(kw_args={"kinds": {}, "date_formats": {}}),
+        FunctionTransformer(kw_args={"kinds": {}, "forms": {}}),
     ),
     "support vectors": lambda: changed(
         fitted(SVC), "_n_support", np.array([9999, 1, 1], dtype=np.int32)

@@ -79,7 +79,7 @@ def write(name, path):
     model, X = models()[name], rows()
     y = 2 * X[:, 0] + (X[:, 1] == 2)
     y = np.digitize(y, [0.8, 1.6]) if is_classifier(model) else y
-    card = {"target": "y", "kinds": {"a": "numeric"}, "date_formats": {}}
+    card = {"target": "y", "kinds": {"a": "numeric"}, "forms": {}}
     card |= {"categories": {}, "versions": versions()}
     save_model(make_pipeline(model.fit(X, y)), path, card)
 

@@ -215,9 +215,15 @@ class WeightedMean:
         return predicted[:, 0] * self.unit
 
     def bounds(self, Y):
-        """Least and greatest value that members predict."""
-        margin = MARGIN * np.ptp(Y)
-        return Y.min() - margin, Y.max() + margin
+        """Least and greatest value that members predict.
+
+        Where targets have one sign no member predicts the other, and so no blend does.
+        """
+        low, high, margin = Y.min(), Y.max(), MARGIN * np.ptp(Y)
+        return (
+            max(low - margin, 0.0) if low >= 0 else low - margin,
+            min(high + margin, 0.0) if high <= 0 else high + margin,
+        )
 
     def fit(self, values, slopes, table):
         """The blend of least squared error of members that predict these values."""

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from adakern._utils.warn import warn_user
 from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.base.paths import CONF, results_of
+from adakern_bench.config import openml
 from adakern_bench.config.compose import ConfigError, load_config, nearest
 from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.config.sweeps import (
@@ -17,7 +18,7 @@ from adakern_bench.config.sweeps import (
     expand_datasets,
     expand_sweep,
 )
-from adakern_bench.config.validate import validate
+from adakern_bench.config.validate import check_places, validate
 from adakern_bench.config.variant import as_variant
 
 
@@ -26,7 +27,11 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     said.
     """
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
+    typed = overrides if typed is None else typed
     config, selected = load_config(settings, conf)
+    if openml.is_needed(config):
+        check_places(config, typed)  # before its answers are kept
+        openml.fill_in(config, selected)
     needs = {name: _needs(config.method, name) for name in config.method}
     for name in needs:
         if absent := [need for need in needs[name] if not _is_here(need)]:
@@ -38,7 +43,7 @@ def load_plan(overrides=(), conf=CONF, typed=None):
             )
     selected["method"] = [name for name in selected["method"] if name in config.method]
     plan = Plan(as_variant(config, settings), selected)
-    validate(plan, conf, overrides if typed is None else typed)
+    validate(plan, conf, typed)
     plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
     return plan
 

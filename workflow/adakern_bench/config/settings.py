@@ -21,7 +21,7 @@ from adakern_bench.data.parsers import PARSERS, format_of
 
 #: What an entry says for the reader, checks, or tells a later stage.
 NOT_IN_TABLE = (
-    *("title", "licence", "citation", "homepage", "note"),
+    *("title", "licence", "citation", "homepage", "note", "openml"),
     *("n", "d", "n_test", "classes", "fingerprint", "clip"),
 )
 
@@ -33,7 +33,8 @@ def table(plan, dataset):
         del entry[key]
     files = [*entry["files"], *filter(None, (entry["splits"], entry["tuning_split"]))]
     for file in files:
-        del file["urls"], file["url_tried"], file["sha256"]
+        for key in ("urls", "url_tried", "sha256", "md5"):
+            del file[key]
     return {"entry": entry, "code": code_version(*_makers_of(plan.entry(dataset)))}
 
 
@@ -47,7 +48,7 @@ def _makers_of(entry):
     parsers = {PARSERS[format_of(entry, file)] for file in entry.files}
     return (
         "adakern_bench.data.assemble.table_from_frames",
-        "adakern.datasets.unpack.unpack",
+        "adakern.tables.unpack.unpack",
         *reading_splits,
         *sorted(f"{parser.__module__}.{parser.__name__}" for parser in parsers),
     )

@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 
+from adakern_bench.base.download import is_fetched
 from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetError, check_content
-from adakern_bench.data.fetch import Obtained, check_hashes, is_fetched, load_table
+from adakern_bench.data.fetch import Obtained, check_hashes, load_table
 from adakern_bench.data.table import opened
 
 
