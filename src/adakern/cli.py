@@ -146,6 +146,7 @@ def _note(message, *_, **__):
 
 
 def _fit(arguments):
+    import numpy as np
     import skops.io  # noqa: F401  (if it is missing, say so before the work)
 
     from adakern.datasets import read_table
@@ -175,12 +176,10 @@ def _fit(arguments):
         # With --time a first model is fitted to be judged.
         pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
-    groups = (
-        {"model__groups": table.groups}
-        if is_flagship and table.groups is not None
-        else {}
-    )
-    pipeline.fit(table.X, table.y, **groups)
+    rows = np.arange(len(table.y))
+    if table.times is not None:
+        rows = np.argsort(table.times.to_numpy(), kind="stable")
+    _fit_rows(pipeline, table, rows)
     score = _score_found(pipeline, table)
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
     save_model(pipeline, output, make_card(table, score=score, **facts))
@@ -190,6 +189,25 @@ def _fit(arguments):
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0
+
+
+def _fit_rows(pipeline, table, rows):
+    """Fit to some rows; the flagship weighs its members by new groups, or on the latest
+    of rows in order of time.
+    """
+    X, y = table.X.iloc[rows], table.y.iloc[rows]
+    given = {}
+    if hasattr(pipeline[-1], "members") and table.times is not None:
+        n_early = len(rows) - max(1, round(LATEST * len(rows)))
+        columns = pipeline[:-1].fit(X)  # learns nothing
+        given = {
+            "X_val": columns.transform(X.iloc[n_early:]),
+            "y_val": y.iloc[n_early:],
+        }
+        X, y = X.iloc[:n_early], y.iloc[:n_early]
+    elif hasattr(pipeline[-1], "members") and table.groups is not None:
+        given = {"groups": table.groups.iloc[rows]}
+    pipeline.fit(X, y, **{f"model__{name}": value for name, value in given.items()})
 
 
 def _score_found(pipeline, table):
@@ -271,7 +289,7 @@ def _held_out(pipeline, table):
         first = clone(pipeline)
         if hasattr(model, "members_"):
             first[-1].set_params(verbose=0)
-        first.fit(table.X.iloc[early], table.y.iloc[early])
+        _fit_rows(first, table, early)
         return late, first.predict(table.X.iloc[late])
     if not hasattr(model, "oof_prediction_"):
         groups = rows if table.groups is None else table.groups
