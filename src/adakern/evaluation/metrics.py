@@ -153,7 +153,9 @@ def probability_scores(y_true, probabilities, classes):
         the confidence, weighted by their rows, of ``|accuracy - mean confidence|``,
         with `calibration_error_low` and `calibration_error_high`, a 95 % interval: the
         sum over the bins is off by no more than all of them together, whose noise is
-        that of a bootstrap over the rows.
+        that of a bootstrap over the rows. On few rows it is too narrow: of 30 rows
+        of perfectly calibrated probabilities 88 % of the intervals hold 0, of 100
+        rows 92 %, of 1,000 rows 94 %.
 
     References
     ----------
@@ -247,7 +249,9 @@ def quantile_crps(y_true, quantiles, levels):
     """Continuous ranked probability score of predicted quantiles.
 
     Twice the integral over the levels of the pinball loss, each level standing for the
-    levels that are nearest to it.
+    levels that are nearest to it. With 19 levels from 0.05 to 0.95 and quantiles that
+    are right it is 1.4 % (normal) to 1.6 % (Laplace) too high, with 99 levels less than
+    0.1 %: compare scores of the same levels alone.
 
     Parameters
     ----------
