@@ -17,7 +17,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test coverage test-all test-cluster test-oldest check audit sbom torture kills pictures lint format docs bench develop publish clean clean-results
+.PHONY: help run env ui test coverage test-all test-blas test-cluster test-oldest check dist audit sbom torture kills pictures lint format docs bench develop publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -49,6 +49,9 @@ coverage: .venv/test.done  ## the quick tests, and which lines they run
 test-all: .venv/test.done  ## every test but those of a cluster
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not cluster"
 
+test-blas: .venv/test.done  ## the numeric tests under other kernels of OpenBLAS
+	$(BIN)/python tools/blas.py -n $(CORES) --dist worksteal
+
 test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this machine
 	$(BIN)/python -m pytest -m cluster -n 2 --dist worksteal -rs tests/workflow/test_slurm.py
 
@@ -56,7 +59,10 @@ test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this m
 test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it declares
 	OPENBLAS_CORETYPE=Haswell .venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal -m "not cluster" tests
 
-check: lint test-all test-cluster test-oldest  ## all that has to pass, half an hour
+check: lint test-all test-blas test-cluster test-oldest  ## all that has to pass, half an hour
+
+dist: .venv/workflow.done  ## build the wheel and the source distribution in dist
+	$(BIN)/python tools/dist.py
 
 audit: .venv-audit/done  ## known vulnerabilities of the pinned packages; needs a network
 	@PATH="$(CURDIR)/.venv-audit/bin:$$PATH" requirements/audit.sh
@@ -69,14 +75,14 @@ sbom: .venv-audit/done  ## a software bill of materials (CycloneDX) in build/sbo
 
 torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python \
-		tests/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
-	PYTHONPATH=tests $(BIN)/python tests/campaign.py --doors --table docs/torture.md
+		tools/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
+	PYTHONPATH=tests $(BIN)/python tools/campaign.py --doors --table docs/torture.md
 
 kills: .venv/test.done  ## 30 kills at random times, each mended and compared
-	PYTHONPATH=tests $(BIN)/python tests/kills.py --kills 30 --table docs/torture.md
+	PYTHONPATH=tests $(BIN)/python tools/kills.py --kills 30 --table docs/torture.md
 
 pictures: .venv/test.done  ## of the report, MLflow and the pages, after `make run docs`
-	PYTHONPATH=tests $(BIN)/python tests/pictures.py
+	PYTHONPATH=tests $(BIN)/python tools/pictures.py
 
 lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy
 	$(BIN)/ruff check .
@@ -94,7 +100,7 @@ docs: .venv/test.done  ## build the documentation in docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
 bench: .venv/test.done  ## measure speed and memory, as ratios; make bench QUICK=--quick
-	for name in adaptive_time busy gpu slurm; do $(BIN)/python benchmarks/$$name.py $(QUICK) || exit 1; done
+	for name in adaptive_time busy dank gpu lab nystrom search slurm; do $(BIN)/python benchmarks/$$name.py $(QUICK) || exit 1; done
 
 develop: .venv/test.done  ## score the flagship by inner validation: make develop ARGS="--against before.json"
 	$(BIN)/python benchmarks/develop.py $(ARGS)

@@ -129,6 +129,16 @@ def main():
                 table.to_csv(arguments.save, index=False, float_format="%.4g")
                 draw(table, arguments.save.with_suffix(".svg"))
     print(table.to_string(index=False))
+    print_ratios(table)
+
+
+def print_ratios(table):
+    """Processor seconds and error over those of LightGBM on the same rows."""
+    by_rows = table.pivot(index="rows", columns="method")
+    for column in ("processor_seconds", "error"):
+        if "lightgbm" in by_rows[column]:
+            ratios = by_rows[column].div(by_rows[column]["lightgbm"], axis=0)
+            print(f"{column} / lightgbm\n{ratios.to_string(float_format='%.2f')}")
 
 
 if __name__ == "__main__":

@@ -12,14 +12,14 @@ import pytest
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-tools = ["kills.py", "pictures.py", "script.py", "slurm.py"]
+helpers = ["script.py", "slurm.py"]
 data_sets = [
     f"datasets/test_{name}.py"
     for name in ("entries", "fetch", "infer", "parsers", "suites", "table")
 ]
 tables = ["datasets/test_read_table.py", "test_model_file.py"]
 collect_ignore_glob = (
-    [] if find_spec("adakern_bench") else ["workflow/*", *tools, *data_sets]
+    [] if find_spec("adakern_bench") else ["workflow/*", *helpers, *data_sets]
 )
 collect_ignore_glob += [] if find_spec("pandas") else tables
 

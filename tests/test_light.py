@@ -1,7 +1,6 @@
-"""The wheel is the library: it needs what pyproject.toml declares, and nothing else."""
+"""Distributions hold the library: they need what pyproject.toml declares, no more."""
 
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -10,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import adakern
+
 ROOT = Path(__file__).parents[1]
 
-#: Run by a Python that has the wheel and its dependencies alone.
+#: Run by a Python that has the library and its dependencies alone.
 PROGRAM = """
 import importlib, importlib.util, pkgutil
 import adakern
@@ -30,37 +31,46 @@ print(adakern.__file__, len(modules))
 """
 
 
+def call(*command, **options):
+    """What a command prints; it is to end without an error."""
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder with what ``make dist`` makes."""
+    folder = tmp_path_factory.mktemp("dist")
+    call(sys.executable, ROOT / "tools" / "dist.py", "--output", folder)
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_the_wheel_in_an_empty_environment(tmp_path):
-    def call(*command):
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    for name in (
-        "src",
-        "pyproject.toml",
-        "README.md",
-        "LICENSE",
-    ):  # a build leaves files
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tmp_path / name)
-    built = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tmp_path)
-    call(sys.executable, "-m", "pip", *built, tmp_path)
-    (wheel,) = tmp_path.glob("adakern-*.whl")
+@pytest.mark.parametrize("file", ["adakern-*.whl", "adakern-*.tar.gz"])
+def test_a_distribution_in_an_empty_environment(file, built, tmp_path):
+    (distribution,) = built.glob(file)
     venv.create(tmp_path / "empty", with_pip=True)
     python = tmp_path / "empty" / "bin" / "python"
-    call(python, "-m", "pip", "install", "--quiet", wheel)
+    call(python, "-m", "pip", "install", "--quiet", distribution)
     assert declared() <= names(call(python, "-m", "pip", "freeze").splitlines())
     adakern_there = tmp_path / "empty" / "bin" / "adakern"
-    assert "fit" in call(adakern_there, "--help")
-    file, modules = call(python, "-c", PROGRAM).split()
-    assert str(tmp_path) in file and int(modules) > 50
+    assert "fit" in call(adakern_there, "--help", cwd=tmp_path)
+    imported, modules = call(python, "-c", PROGRAM, cwd=tmp_path).split()
+    assert str(tmp_path) in imported and int(modules) > 50
     (tmp_path / "my.csv").write_text("a,b\n1,2\n3,4\n")
     command = [adakern_there, "fit", "my.csv", "--target", "b"]
     said = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert said.returncode == 1 and 'pip install "adakern[table]"' in said.stderr
+
+
+def test_every_file_names_the_same_version():
+    assert project("workflow")["version"] == adakern.__version__
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {adakern.__version__}\n" in cited
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    assert changes.partition("\n## ")[2].startswith(f"{adakern.__version__}, ")
 
 
 def names(requirements):

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -21,6 +22,8 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.tree import export_graphviz
 
 from adakern import cli, model_file
+from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive.plan import MEMBERS
 from adakern.baselines import EasyMKL
 from adakern.baselines.optional import require
 from adakern.model_file import (
@@ -81,6 +84,12 @@ def ridge(run):
 def rows(folder):
     """New rows, as they are read from their file."""
     return pd.read_csv(folder / "new.csv", sep=";", decimal=",")
+
+
+def a_card(**facts):
+    """The least that a model's card holds."""
+    card = {"target": "y", "kinds": {"a": "numeric"}, "date_formats": {}}
+    return card | {"categories": {}, "versions": versions()} | facts
 
 
 def predictions(printed):
@@ -236,6 +245,62 @@ def test_a_reader_who_has_seen_enough_is_no_error(ridge):  # as in `| head -1`
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_each_member_alone_is_loaded_again(name, tmp_path, rng):
+    """Boosting, for one, keeps a function of scikit-learn where it has categories."""
+    X = pd.DataFrame({"dose": rng.normal(size=60), "ward": list("xyz") * 20})
+    y = X["dose"] + (X["ward"] == "x")
+    X["ward"] = X["ward"].astype("category")
+    kind = AdaptiveKernelRegressor
+    if name == "svm":  # which only classifies
+        kind, y = AdaptiveKernelClassifier, y > y.median()
+    model = kind(members=[name], preset="fast", random_state=0)
+    pipeline = make_pipeline(model).fit(X, y)
+    save_model(pipeline, tmp_path / "m.skops", a_card())
+    loaded, _ = load_model(tmp_path / "m.skops")
+    np.testing.assert_allclose(loaded.predict(X), pipeline.predict(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("field", ["left", "right", "feature_idx"])
+def test_a_tree_that_leads_out_of_its_nodes_is_refused(field, tmp_path):
+    """scikit-learn would follow it, and the process end."""
+    X = np.arange(60.0)[:, None]
+    model = HistGradientBoostingRegressor(max_iter=1).fit(X, X[:, 0])
+    model._predictors[0][0].nodes[field] = 2**31
+    save_model(make_pipeline(model), tmp_path / "m.skops", a_card())
+    with pytest.raises(ModelFileError, match="decision tree that is damaged"):
+        load_model(tmp_path / "m.skops")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"kinds": None},
+        {"kinds": {}},
+        {"versions": "1"},
+        {"categories": None},
+        {"date": "x" * 2**26},
+    ],
+    ids=["no kinds", "no columns", "versions", "no categories", "large"],
+)
+def test_a_damaged_card_is_refused(facts, tmp_path):
+    save_model(make_pipeline(Ridge()), tmp_path / "m.skops", a_card(**facts))
+    with pytest.raises(ModelFileError, match="no model that"):
+        load_model(tmp_path / "m.skops")
+
+
+def test_a_file_that_cannot_be_loaded_is_not_called_written(run, monkeypatch):
+    def refuse(*_, **__):
+        raise ModelFileError("it is refused")
+
+    monkeypatch.setattr(model_file, "load_model", refuse)
+    method = "--method sklearn.linear_model.Ridge --output unread.skops"
+    with pytest.raises(
+        SystemExit, match=r"unread\.skops cannot be used: it is refused"
+    ):
+        run(f"fit my.csv --target cost --drop outcome {method}")
 
 
 def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from discovery import all_estimators
-from torture import cases, judge
+from torture import ESTIMATORS, cases, judge
 
 #: One of each kind of trouble that was ever found.
 CHOSEN = {
@@ -24,9 +23,6 @@ FEWER = {
     "parameters": ["learning_rate=1e+70"],
 }
 SLOW = {"ResNetRegressor", "SimpleBlendClassifier", "SimpleBlendRegressor"}
-#: Made of many fits each; their members are here themselves.
-MADE_OF_OTHERS = {"AdaptiveKernelClassifier", "AdaptiveKernelRegressor"}
-ESTIMATORS = [e for e in all_estimators() if e.__name__ not in MADE_OF_OTHERS]
 
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS, ids=lambda e: e.__name__)

@@ -56,8 +56,8 @@ PartialDependenceDisplay.from_estimator(
 #    import shap
 #
 #    def predict(rows):
-#        table = pd.DataFrame(rows, columns=flats.columns)
-#        return model.predict(table.astype(flats.dtypes))
+#        frame = pd.DataFrame(rows, columns=flats.columns)
+#        return model.predict(frame.astype(flats.dtypes))
 #
 #    shap.KernelExplainer(predict, flats[:50]).shap_values(flats[:5]).round()
 #    # [[  61.   -0.  -90.]

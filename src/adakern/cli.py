@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from adakern._utils.hints import did_you_mean
+from adakern._utils.printable import printable
 from adakern._version import __version__
 
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
@@ -40,17 +41,14 @@ def main(argv=None):
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
         extra = (
-            'pandas and skops come with pip install "adakern[table]", adakern_bench '
+            'pandas and skops come with pip install "adakern[table]", the packages of '
+            "baselines with `.venv/bin/pip install -e .[rivals]` in the repository"
         )
-        extra += (
-            "(--method of one word) with `make env` in the repository, and the "
-            "packages "
-        )
-        extra += "of its baselines with `.venv/bin/pip install -e .[rivals]` there"
         sys.exit(f"adakern {argv[0]}: there is no package {error.name}; {extra}")
     except (ValueError, OSError) as error:
         file = getattr(error, "filename", None)
-        sys.exit(f"adakern {argv[0]}: {f'{file}: {error.strerror}' if file else error}")
+        said = f"{file}: {error.strerror}" if file else error
+        sys.exit(printable(f"adakern {argv[0]}: {said}"))
 
 
 def parsed(parser, commands, argv):
@@ -128,7 +126,7 @@ def below(high, said):
 
 
 def _note(message, *_, **__):
-    print(f"note: {message}", file=sys.stderr)
+    print(printable(f"note: {message}"), file=sys.stderr)
 
 
 def _fit(arguments):
@@ -151,7 +149,8 @@ def _fit(arguments):
         group=False if arguments.group == "none" else arguments.group,
         time=arguments.time,
     )
-    print("\n  ".join([f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]))
+    notes = [f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]
+    print("\n  ".join(map(printable, notes)))
     estimator, is_flagship = _estimator(arguments, table.task), not arguments.method
     pipeline = table_pipeline(estimator, table)
     if arguments.minutes and is_flagship:
@@ -168,11 +167,28 @@ def _fit(arguments):
     score = _score(table, *_held_out(pipeline, table))
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
     save_model(pipeline, output, make_card(table, score=score, **facts))
+    _check_written(output, table.X.head(1), is_flagship)
     _print_result(pipeline[-1], table.kinds, score)
     size, took = output.stat().st_size / 1e6, time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0
+
+
+def _check_written(output, row, is_flagship):
+    """That the file can be loaded, and predicts, before it is said to be written."""
+    import skops.io
+
+    from adakern.model_file import load_model
+
+    # Who names a method trusts its types, which `adakern predict` asks about.
+    trust = () if is_flagship else skops.io.get_untrusted_types(file=output)
+    try:
+        load_model(output, trust=trust)[0].predict(row)
+    except Exception as error:
+        raise ValueError(
+            f"the model was fitted, but its file {output} cannot be used: {error}"
+        ) from error
 
 
 def _estimator(arguments, task):
@@ -188,10 +204,8 @@ def _estimator(arguments, task):
         return flagship(preset=arguments.preset, random_state=0, verbose=1)
     if arguments.minutes:
         _note("--minutes bounds the time of the default method alone")
-    if re.fullmatch(r"[\w-]+", arguments.method):  # a method of the workflow
-        from adakern_bench.report.use import method_named
-
-        estimator = method_named(arguments.method, task)
+    if re.fullmatch(r"[\w-]+", arguments.method):
+        estimator = _method_named(arguments.method, task)
     else:
         estimator = estimator_of(arguments.method)
     if is_classifier(estimator) != classifies:
@@ -201,6 +215,19 @@ def _estimator(arguments, task):
         name for name, v in params if name.endswith("random_state") and v is None
     ]
     return estimator.set_params(**dict.fromkeys(unseeded, 0))
+
+
+def _method_named(name, task):
+    """The estimator of a method that the workflow, where it is installed, has a name
+    for.
+    """
+    for named in entry_points(group="adakern.methods"):
+        return named.load()(name, task)
+    raise ValueError(
+        f"--method {name}: methods of one word are those of the workflow: clone the "
+        "repository and run `make env` there. Or name a class with its module, such as "
+        "sklearn.svm.SVC"
+    )
 
 
 def _held_out(pipeline, table):
@@ -248,14 +275,14 @@ def _print_result(model, kinds, score):
         found += ", balanced accuracy {balanced_accuracy:.1%}"
     else:
         found = "R² {r2:.4g} (always the mean: 0), root mean squared error {rmse:.4g}"
-    print(f"\nOn {score['of']}:", found.format(**score))
+    print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
     if hasattr(model, "members_"):
         if not model.verbose:  # else it has printed them itself
             print(f"\n{model.members_}")
         print("\nShare of each column in what the model knows:")
         shares = zip(model.feature_importances_, kinds, strict=True)
         for share, name in sorted(shares, reverse=True)[:20]:
-            print(f"  {share:6.1%}  {name}")
+            print(printable(f"  {share:6.1%}  {name}"))
 
 
 def _predict(arguments):

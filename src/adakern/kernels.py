@@ -16,15 +16,15 @@ from adakern._utils.blocks import (
 from adakern._utils.constraints import GAMMA
 from adakern._utils.memory import require_memory
 
-#: Kernels computed from features; estimators accept "precomputed" beside them.
+#: Kernels computed from features; estimators also accept "precomputed".
 KERNELS = ("rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear")
 
 
 def centre_of(X):
-    """The mean row, or the medians of the columns where a far row pulls the mean away.
+    """Mean row, or the column medians if outliers dominate the mean.
 
-    Products lose all digits of rows far from the centre; some 100 rows are enough for a
-    median.
+    Matrix products lose all digits of rows far from the centre. The median of about 100
+    rows is accurate enough.
     """
     xp, rows = array_namespace(X), X[:: 1 + X.shape[0] // 100, :]
     if not X.shape[0]:
@@ -35,11 +35,10 @@ def centre_of(X):
 
 
 def squared_distances(X, Y=None):
-    """Squared Euclidean distances between the rows of X and of Y, by one matrix
-    product.
+    """Squared Euclidean distances between the rows of X and Y, by one matrix product.
 
-    Centred first, since ``|x|^2 - 2 x'y + |y|^2`` loses all digits of float32 far from
-    the origin.
+    The rows are centred first, since ``|x|^2 - 2 x'y + |y|^2`` loses all digits of
+    float32 far from the origin.
     """
     xp = array_namespace(X) if Y is None else array_namespace(X, Y)
     centre = centre_of(X if Y is None else Y)
@@ -58,8 +57,8 @@ def squared_distances(X, Y=None):
 
 
 def clamp_at_zero(D, xp):
-    """D with zero for what is negative, in the memory of D where the array
-    library can."""
+    """Replace negative values of D by zero, in place if the array library allows
+    it."""
     return (
         np.maximum(D, 0, out=D)
         if is_numpy_array(D)
@@ -74,7 +73,7 @@ def _euclidean_distances(X, Y):
 
 
 def manhattan_distances(X, Y=None):
-    """Sums of absolute differences between the rows of X and of Y, shape (n, m)."""
+    """Manhattan distances between the rows of X and Y, shape (n, m)."""
     Y = X if Y is None else Y
     if is_numpy_array(X) and is_numpy_array(Y):
         return cdist(X, Y, "cityblock").astype(X.dtype, copy=False)
@@ -86,7 +85,7 @@ def manhattan_distances(X, Y=None):
     return xp.concat(blocks, axis=0)
 
 
-#: Kernels ``exp(-gamma D)`` and the distances D that they decay with.
+#: Kernels ``exp(-gamma D)`` and their distances D.
 DECAYING_KERNELS = {
     "rbf": squared_distances,
     "laplacian": manhattan_distances,
@@ -95,14 +94,14 @@ DECAYING_KERNELS = {
 
 
 def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
-    """Kernel values between the rows of X, of shape (n, d), and of Y; X itself if None.
+    """Kernel matrix between the rows of X and of Y (by default X).
 
     The kernels are ``exp(-gamma |x-y|_2^2)`` ("rbf", gamma = 1/(2 sigma^2) in the
     papers' terms), ``exp(-gamma |x-y|_1)`` ("laplacian", scikit-learn's), ``exp(-gamma
     |x-y|_2)`` ("l2-laplacian"), ``max(1 - gamma |x-y|_1, 0)`` ("tl1", the truncated L1
     kernel with rho = 1/gamma, scaled to 1 at zero distance; not positive semidefinite
     in general), ``(gamma x'y + coef0)^degree`` ("poly") and ``x'y`` ("linear"). The
-    result is of the floating type, array library and device of X.
+    result has the dtype, array library and device of X.
     """
     require_gram_memory(X.shape[0], (X if Y is None else Y).shape[0])
     if kernel in ("rbf", "l2-laplacian") and is_numpy_array(X):
@@ -119,9 +118,7 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
 
 
 def _gram_by_products(X, Y, kernel, gamma):
-    """Gram matrices of D = |x - y|^2 or |x - y| in NumPy, by products, in a third of
-    the time.
-    """
+    """Gram matrices of D = |x - y|^2 or |x - y| for NumPy arrays, faster."""
     centre = centre_of(X if Y is None else Y)
     scale = gamma**0.5 if kernel == "rbf" else gamma
     A = (X - centre) * scale
@@ -142,7 +139,7 @@ def _gram_by_products(X, Y, kernel, gamma):
 
 
 def require_gram_memory(n, m):
-    """Raise MemoryError where there is no room for a kernel matrix of n x m."""
+    """Raise MemoryError if an n x m kernel matrix does not fit into memory."""
     if n * m * 8 > BLOCK_BYTES:
         require_memory(
             2 * 8 * n * m,
@@ -153,23 +150,23 @@ def require_gram_memory(n, m):
 
 
 def kernel_distances(X, Y=None, *, kernel="rbf"):
-    """The distances D of which a kernel is ``exp(-gamma D)``, for every gamma."""
+    """Distances D of a kernel ``exp(-gamma D)``, for any gamma."""
     return DECAYING_KERNELS[kernel](X, Y)
 
 
 def exponential_decay(D, gamma):
-    """``exp(-gamma D)``, in the memory of D where the array library can."""
+    """``exp(-gamma D)``, in place if the array library allows it."""
     D *= -gamma
     return np.exp(D, out=D) if is_numpy_array(D) else array_namespace(D).exp(D)
 
 
 def kernel_product(X, Y, V, **kernel):
-    """``K(X, Y) V`` without ever storing K."""
+    """``K(X, Y) V`` without storing K."""
     return _by_tiles(X, Y, lambda tile: (tile @ V,), (V,), kernel)[0]
 
 
 def kernel_products(X, Y, V, U, **kernel):
-    """``K(X, Y) V`` and ``(K∘K)(X, Y) U`` without ever storing K."""
+    """``K(X, Y) V`` and ``(K∘K)(X, Y) U`` without storing K."""
 
     def products(tile):
         KV = tile @ V
@@ -180,9 +177,7 @@ def kernel_products(X, Y, V, U, **kernel):
 
 
 def _by_tiles(X, Y, products, factors, kernel):
-    """The products of the Gram matrix, from top to bottom, by tiles that stay in the
-    cache.
-    """
+    """Products with the Gram matrix, computed by tiles that fit into the cache."""
     xp = array_namespace(X)
     if 0 in (X.shape[0], Y.shape[0]):
         like = {"dtype": X.dtype, "device": getattr(X, "device", None)}
@@ -195,7 +190,7 @@ def _by_tiles(X, Y, products, factors, kernel):
 
 
 def kernel_diagonal(X, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
-    """The values k(x, x) of the rows of X, shape (n,), without the Gram matrix."""
+    """Kernel values k(x, x) of the rows of X, shape (n,)."""
     xp = array_namespace(X)
     if kernel in ("poly", "linear"):
         squares = xp.sum(X * X, axis=1)
@@ -204,14 +199,14 @@ def kernel_diagonal(X, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
 
 
 def nearest_rows(X, Y):
-    """For each row of X the index of the (first) nearest row of Y, block by block."""
+    """Index of the first nearest row of Y for each row of X, by blocks."""
     xp = array_namespace(X, Y)
     centre = centre_of(Y)  # as in squared_distances
     B = Y - centre
     half_squares = xp.sum(B * B, axis=1) / 2
 
     def nearest(rows):
-        # |x - y|^2 / 2 is |x|^2 / 2, the same for all y, less this.
+        # |x - y|^2 / 2 = |x|^2 / 2 - this, and the first term does not depend on y.
         closeness = (rows - centre) @ B.T
         closeness -= half_squares
         return xp.argmax(closeness, axis=1)
@@ -220,7 +215,7 @@ def nearest_rows(X, Y):
 
 
 def resolve_gamma(gamma, X):
-    """The number that ``gamma`` stands for, with scikit-learn's two rules."""
+    """Value of ``gamma``, by scikit-learn's rules for "scale" and "auto"."""
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "auto":
@@ -239,22 +234,22 @@ class TrainingRows:
         self._diagonal = K.diagonal().copy() if precomputed else None
 
     def kernel(self, X, columns):
-        """Kernel values of new rows and some training rows."""
+        """Kernel values between new rows and some training rows."""
         if self._X is None:
             return X[:, columns]
         return gram_matrix(X, self._X[columns], **self._params)
 
     def nearest(self, X):
-        """The training row that is nearest to each new row."""
+        """Index of the training row nearest to each new row."""
         if self._X is None:
             return np.argmin(self.distances(X), axis=1)
         return nearest_rows(X, self._X)
 
     def distances(self, X, columns=slice(None)):
-        """Squared distances; of a given kernel in feature space, up to k(x, x).
+        """Squared distances; for a precomputed kernel in feature space, up to k(x, x).
 
-        That value is unknown for new rows: it is taken as constant, as in kernels of
-        the distance.
+        This value is unknown for new rows. It is assumed constant, as for kernels that
+        depend on a distance.
         """
         if self._X is None:
             return self._diagonal[columns] - 2 * X[:, columns]
@@ -262,9 +257,7 @@ class TrainingRows:
 
 
 class KernelMixin:
-    """Parameters ``kernel, gamma`` and, if any, ``degree, coef0``, and what follows
-    from them.
-    """
+    """Mixin for the parameters ``kernel``, ``gamma`` and, if any, ``degree, coef0``."""
 
     _kernel_constraints = {
         "kernel": [StrOptions({*KERNELS, "precomputed"})],
@@ -277,7 +270,7 @@ class KernelMixin:
         return tags
 
     def _resolve_kernel(self, X):
-        """Fix gamma from the training data, as ``gamma_``."""
+        """Set ``gamma_`` from the training data."""
         self.gamma_ = (
             1.0 if self.kernel == "precomputed" else resolve_gamma(self.gamma, X)
         )
@@ -292,7 +285,7 @@ class KernelMixin:
         }
 
     def _gram(self, X, Y=None):
-        """Gram matrix of X against Y; X itself when the kernel is precomputed."""
+        """Kernel matrix between X and Y; X itself if the kernel is precomputed."""
         return (
             X
             if self.kernel == "precomputed"

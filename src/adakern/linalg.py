@@ -1,4 +1,4 @@
-"""Numerics that more than one estimator family needs."""
+"""Linear algebra shared by several estimator families."""
 
 from bisect import bisect_left
 
@@ -10,19 +10,19 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotri, 
 
 from adakern._utils.blocks import CACHE_BYTES, row_blocks
 
-#: Columns up to which, and rows from which on, a symmetric matrix is multiplied with
-#: single vectors: that reads half the matrix, which no longer lies in the cache.
+#: Maximum number of columns and minimum number of rows for which a symmetric matrix is
+#: multiplied with single vectors: that reads only half of a matrix beyond the cache.
 FEW_COLUMNS, MANY_ROWS = 5, 2000
 
-#: LAPACK's factorisation, solution and inverse for a type of numbers.
+#: LAPACK's factorisation, solution and inverse for a dtype.
 CHOLESKY = {"d": (dpotrf, dpotrs, dpotri), "f": (spotrf, spotrs, spotri)}
 
-#: Rows up to which the dense eigendecomposition is as fast as the iteration.
+#: Number of rows up to which a dense eigendecomposition is as fast as Lanczos.
 DENSE_ROWS = 200
 
 
 def ranked_eigh(D, rank=None):
-    """Eigenpairs of a positive semidefinite matrix, and how many are not noise."""
+    """Eigenpairs of a positive semidefinite matrix, and its numerical rank."""
     values, vectors = np.linalg.eigh(D)
     floor = len(D) * np.finfo(values.dtype).eps * max(values[-1], 0)
     r = int(np.sum(values > floor))
@@ -30,15 +30,13 @@ def ranked_eigh(D, rank=None):
 
 
 def inverse_square_root(D, rank=None):
-    """A matrix B with ``B B' = D_k^+``, so that ``C B`` factors the Nyström ``C D_k^+
-    C'``.
-    """
+    """Return B with ``B B' = D_k^+``, so that ``C B`` is a factor of ``C D_k^+ C'``."""
     values, vectors, start = ranked_eigh(D, rank)
     return vectors[:, start:] / np.sqrt(values[start:])
 
 
 def project_onto_feasible(v, y, C, total=0.0):
-    """Euclidean projection onto ``{0 <= a <= C, y'a = total}``, exactly.
+    """Exact Euclidean projection onto ``{0 <= a <= C, y'a = total}``.
 
     It is ``clip(v - t y, 0, C)`` for the scalar t at which the equality holds, found on
     the sorted breakpoints of the piecewise linear ``y'clip(v - t y, 0, C)`` in O(n log
@@ -51,7 +49,7 @@ def project_onto_feasible(v, y, C, total=0.0):
     u = y * v
     inside = (lower <= u).all() and (u <= upper).all()
     if inside and abs(u.sum() - total) <= np.finfo(v.dtype).eps * np.abs(v).sum():
-        return v.copy()  # rounding would move variables off their bounds
+        return v.copy()  # rounding could move variables off their bounds
     breakpoints = np.sort(np.concatenate([u - upper, u - lower]))
 
     def excess(t):
@@ -84,7 +82,7 @@ def is_positive_semidefinite(K, tol=1e-10):
 
 
 def require_positive_semidefinite(K, kernel, method):
-    """Refuse an indefinite Gram matrix of the named kernel, with its eigenvalues."""
+    """Raise ValueError if the Gram matrix of the named kernel is indefinite."""
     if not is_positive_semidefinite(K, tol=1e-8):
         values = np.linalg.eigvalsh(K)
         raise ValueError(
@@ -96,17 +94,17 @@ def require_positive_semidefinite(K, kernel, method):
 
 
 def symmetric_product(K, X):
-    """``K X``, for few columns in half the time where K is large."""
+    """``K X`` for symmetric K: twice as fast for few columns and large K."""
     columns = X.reshape(len(X), -1)
     if len(K) < MANY_ROWS or columns.shape[1] > FEW_COLUMNS:
         return K @ X
-    # The transpose is the same matrix in the order of memory that BLAS wants.
+    # The transpose is the same matrix in the memory order of BLAS.
     products = [dsymv(1.0, K.T, column, lower=1) for column in columns.T]
     return np.column_stack(products).reshape(X.shape)
 
 
 def numerical_rank(A, n_rows):
-    """Rank of a positive semidefinite matrix, by pivots above ``n_rows eps
+    """Rank of a positive semidefinite matrix: number of pivots above ``n_rows eps
     trace(A)``."""
     threshold = n_rows * np.finfo(float).eps * np.trace(A)
     _, _, rank, _ = dpstrf(A, tol=threshold, lower=True)
@@ -114,15 +112,13 @@ def numerical_rank(A, n_rows):
 
 
 def principal_submatrix(A, rows):
-    """The rows and columns ``rows`` of a square matrix, as an array of its own."""
+    """Copy of the rows and columns ``rows`` of a square matrix."""
     take = array_namespace(A).take
     return take(take(A, rows, axis=0), rows, axis=1)
 
 
 def add_to_diagonal(A, values):
-    """The square matrix A with values (n,) added to its diagonal, in place where
-    possible.
-    """
+    """Add values (n,) to the diagonal of a square matrix, in place if possible."""
     xp = array_namespace(A)
     flat = xp.reshape(A, (-1,))
     flat[:: A.shape[0] + 1] += values
@@ -130,10 +126,10 @@ def add_to_diagonal(A, values):
 
 
 def factorised(A):
-    """A function ``b -> A^-1 b`` for a symmetric positive definite A, factorised once.
+    """Factorise a symmetric positive definite A; returns ``b -> A^-1 b``.
 
-    Where rounding made A indefinite it gets the smallest ridge that serves, in powers
-    of 100.
+    If A is indefinite by rounding, the smallest sufficient ridge, in powers of 100, is
+    added.
     """
     xp = array_namespace(A)
     if not (is_numpy_array(A) or is_torch_array(A)):
@@ -152,12 +148,12 @@ def factorised(A):
 
 
 def _cholesky_solver(A):
-    """A function ``b -> A^-1 b``, or None where A is not positive definite."""
+    """Return ``b -> A^-1 b``, or None if A is not positive definite."""
     xp = array_namespace(A)
     if is_numpy_array(A):
-        # SciPy's checks around LAPACK's routines take longer than those on small A.
+        # For small A, SciPy's checks take longer than LAPACK's routines.
         potrf, potrs, _ = CHOLESKY[A.dtype.char]
-        # The transpose of a symmetric matrix is the order that LAPACK wants.
+        # The transpose of a symmetric matrix is in the memory order of LAPACK.
         factor, failed = potrf(A.T, lower=True, clean=False)
 
         def solve(b):
@@ -178,8 +174,8 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     """Eigenpairs of a symmetric matrix whose eigenvalue exceeds ``threshold``.
 
     Block Lanczos with restarts: the Ritz vectors and two products of A with their
-    residuals span the next basis. Where many eigenvalues lie above the threshold the
-    dense decomposition takes over.
+    residuals span the next basis. If many eigenvalues are above the threshold, a dense
+    eigendecomposition is used.
     """
     n, rng = A.shape[0], np.random.default_rng(0)
     if start is None:  # 1 is the leading eigenvector of 11' + Gamma, nearly
@@ -208,7 +204,7 @@ def _block_lanczos(A, X, threshold, tol, max_rounds=20):
         ritz, rotation = ritz[: -width - 1 : -1], rotation[:, : -width - 1 : -1]
         basis, image = basis @ rotation, image @ rotation
         residual = image - basis * ritz
-        # An eigenvalue lies within the length of the residual of each Ritz value.
+        # There is an eigenvalue within the residual norm of each Ritz value.
         undecided = ritz + np.linalg.norm(residual, axis=0) > threshold
         wanted = ritz > threshold
         if wanted.all():
@@ -231,18 +227,18 @@ def _orthonormal(X, against=None):
     """Orthonormal basis of the columns of X, orthogonal to ``against``."""
     scale = np.abs(X).max(initial=0.0)
     if against is not None:
-        for _ in range(2):  # the second pass removes what rounding left of the first
+        for _ in range(2):  # the second pass removes rounding errors of the first
             X = X - against @ (against.T @ X)
     Q, R = np.linalg.qr(X)
     return Q[:, np.abs(np.diag(R)) > 1e-12 * scale]
 
 
 def left_out_residuals(dual, inverse_diagonal):
-    """Residuals of ridge regression at rows left out of it, ``(R Y)_i / R_ii``.
+    """Leave-one-out residuals of ridge regression, ``(R Y)_i / R_ii``.
 
     Here ``R = (K + ridge I)^-1`` (Allen, Technometrics 16, 1974; Rifkin and Lippert,
-    MIT-CSAIL-TR-2007-025). `inverse_diagonal` is that of R, or one for each column of
-    Y.
+    MIT-CSAIL-TR-2007-025). ``inverse_diagonal`` is the diagonal of R, or one per column
+    of Y.
     """
     return dual / (
         inverse_diagonal[:, None] if inverse_diagonal.ndim == 1 else inverse_diagonal
@@ -250,11 +246,11 @@ def left_out_residuals(dual, inverse_diagonal):
 
 
 def leave_one_out(K, Y, ridge, weights=None):
-    """What kernel ridge regression predicts for each row without that row.
+    """Leave-one-out predictions of kernel ridge regression.
 
-    Y has one regression a column; ``weights`` are of the rows. One ridge costs a
-    Cholesky factorisation; r of them cost one eigendecomposition and give (r, n, k). K
-    may be indefinite by rounding, as in :func:`ridge_solution`.
+    Each column of Y is a regression; ``weights`` are sample weights. One ridge takes a
+    Cholesky factorisation; r ridges take one eigendecomposition and give an array (r,
+    n, k). K may be indefinite by rounding, as in :func:`ridge_solution`.
     """
     root = np.ones((len(K), 1)) if weights is None else np.sqrt(weights)[:, None]
     K, target = root * K * root.T, root * Y
@@ -272,10 +268,10 @@ def leave_one_out(K, Y, ridge, weights=None):
 
 
 def leave_one_out_low_rank(V, Y, ridges, weights=None):
-    """:func:`leave_one_out` for ``K = V V'`` and each ridge in turn, with coefficients.
+    """:func:`leave_one_out` for ``K = V V'`` and each ridge, with coefficients.
 
-    In O(n m^2) for V of shape (n, m). Yields the predictions, (n, k), and the
-    coefficients of V's columns of the fit to all rows, (m, k).
+    Takes O(n m^2) for V of shape (n, m). Yields the predictions, (n, k), and the
+    coefficients of the columns of V in the fit to all rows, (m, k).
     """
     root = np.ones((len(V), 1)) if weights is None else np.sqrt(weights)[:, None]
     U, s, Wt = np.linalg.svd(root * V, full_matrices=False)
@@ -283,7 +279,7 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
     rotated = U.T @ target
     for ridge in ridges:
         shrink = s**2 / (s**2 + ridge)
-        # ridge R = I - U diag(shrink) U', so that the ridge cancels in the quotient.
+        # ridge R = I - U diag(shrink) U', and the ridge cancels in the quotient.
         dual, diagonal = (
             target - U @ (shrink[:, None] * rotated),
             1 - leverages @ shrink,
@@ -293,9 +289,7 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
 
 
 def invert_definite(A):
-    """The inverse of A in its memory; LinAlgError, and A as it was, if it is not
-    definite.
-    """
+    """Invert A in place; LinAlgError, with A restored, if it is not definite."""
     if not is_numpy_array(A):
         xp = array_namespace(A)
         try:
@@ -303,7 +297,7 @@ def invert_definite(A):
         except RuntimeError as error:  # PyTorch's
             raise np.linalg.LinAlgError(str(error)) from None
     diagonal = A.diagonal().copy()
-    # The transpose of a symmetric matrix is in the order of memory that LAPACK wants.
+    # The transpose of a symmetric matrix is in the memory order of LAPACK.
     factorise, _, invert = CHOLESKY[A.dtype.char]
     _, failed = factorise(A.T, lower=1, clean=0, overwrite_a=1)
     if not failed:
@@ -317,7 +311,7 @@ def invert_definite(A):
 
 
 def _copy_upper_triangle(A):
-    """Make A symmetric by what is above its diagonal, block by block."""
+    """Copy the upper triangle of A to the lower one, by blocks."""
     for rows in row_blocks(len(A), A.itemsize * len(A), CACHE_BYTES):
         A[rows, : rows.start] = A[: rows.start, rows].T
         square = A[rows, rows]
@@ -325,15 +319,13 @@ def _copy_upper_triangle(A):
 
 
 def definite_shift(A):
-    """Twice the most negative eigenvalue, which makes A definite if added to its
-    diagonal.
-    """
+    """Shift of the diagonal that makes A definite, twice the lowest eigenvalue."""
     rounding, xp = _rounding(A), array_namespace(A)
     return 2 * max(-float(xp.min(xp.linalg.eigvalsh(A))), rounding)
 
 
 def _rounding(A):
-    """What rounding may do to the eigenvalues of a finite matrix."""
+    """Bound on the rounding error of the eigenvalues of a finite matrix."""
     xp = array_namespace(A)
     largest = float(xp.max(xp.abs(A)))
     if not np.isfinite(largest):
@@ -342,7 +334,7 @@ def _rounding(A):
 
 
 def ridge_inverse(K, ridge):
-    """``(K + ridge I)^-1`` in K's memory, the ridge as in :func:`ridge_solution`."""
+    """``(K + ridge I)^-1`` in place, with the ridge of :func:`ridge_solution`."""
     A = add_to_diagonal(K, np.full(len(K), float(ridge)))
     try:
         return invert_definite(A)
@@ -351,11 +343,10 @@ def ridge_inverse(K, ridge):
 
 
 def ridge_solution(K, Y, ridge=0.0):
-    """``(K + ridge I)^-1 Y`` and the ridge, raised by :func:`definite_shift` if K is
-    indefinite.
+    """Return ``(K + ridge I)^-1 Y`` and the ridge used.
 
-    Rounding makes it so for rows that differ in features of next to no scale. K is
-    overwritten.
+    The ridge is increased by :func:`definite_shift` if K is indefinite, as rounding can
+    make it for nearly equal rows. K is overwritten.
     """
     xp = array_namespace(K)
     before, ones = float(K[0, 0]), xp.ones_like(K[0, :])

@@ -12,14 +12,18 @@ import re
 import warnings
 import zipfile
 import zlib
+from functools import partial
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree._tree import Tree
 from sklearn.utils.metaestimators import available_if
 
 from adakern._utils.dotted import resolve
@@ -40,6 +44,8 @@ PLAIN |= {f"adakern.model_file.{name}" for name in ("as_columns", "TableModel")}
 PLAIN |= {
     "adakern.baselines.deep_mkl.deep_gram_matrix",
     "adakern.baselines.kernel_bank.KernelBank.combine",
+    # Boosting with categories keeps it; it checks and converts an array.
+    "sklearn.utils.validation.check_array",
 }
 KNOWN = re.compile(
     r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
@@ -49,6 +55,9 @@ KNOWN = re.compile(
 
 #: Categories of a column that the card lists at most, to find new ones.
 MOST_CATEGORIES = 1000
+
+#: Bytes of a card at most, unpacked: a small file can hold one of gigabytes.
+MOST_OF_CARD = 2**26
 
 
 class ModelFileError(ValueError):
@@ -211,6 +220,68 @@ def _unsafe(name):
     )
 
 
+def _is_card(card):
+    """Whether it has what predictions need."""
+    needed = ("versions", "kinds", "date_formats", "categories")
+    return (
+        isinstance(card, dict)
+        and all(isinstance(card.get(name), dict) for name in needed)
+        and len(card["kinds"]) > 0
+        and "target" in card
+    )
+
+
+def _parts(root):
+    """All objects that a loaded model is made of."""
+    seen, left = {}, [root]
+    while left:
+        part = left.pop()
+        if id(part) in seen:
+            continue
+        seen[id(part)] = part
+        if isinstance(part, dict):
+            left += part.values()
+        elif isinstance(part, list | tuple | set):
+            left += part
+        elif isinstance(part, np.ndarray) and part.dtype == object:
+            left += part.ravel().tolist()
+        elif isinstance(part, partial):
+            left += [part.args, part.keywords]
+        left += getattr(part, "__dict__", {}).values()
+    return list(seen.values())
+
+
+def _has_sound_trees(part):
+    """Whether the nodes of an estimator's trees lead to nodes and features it has.
+
+    scikit-learn follows them unchecked, out of the arrays.
+    """
+    width = getattr(part, "n_features_in_", 0)
+    if isinstance(tree := getattr(part, "tree_", None), Tree):
+        inner = tree.children_left != -1
+        children = np.stack([tree.children_left, tree.children_right])[:, inner]
+        features = tree.feature[inner]
+        return tree.n_features == width and _leads_on(inner, children, features, width)
+    for predictor in chain.from_iterable(getattr(part, "_predictors", ())):
+        inner = predictor.nodes["is_leaf"] == 0
+        nodes = predictor.nodes[inner]
+        children = np.stack([nodes["left"], nodes["right"]]).astype(np.int64)
+        if not _leads_on(inner, children, nodes["feature_idx"], width):
+            return False
+        bitsets = nodes["bitset_idx"][nodes["is_categorical"] != 0]
+        for kept in (predictor.raw_left_cat_bitsets, predictor.binned_left_cat_bitsets):
+            if kept.shape[1:] != (8,) or (bitsets >= len(kept)).any():
+                return False
+    return True
+
+
+def _leads_on(inner, children, features, width):
+    """Whether children come after their parents, and features are in range."""
+    after = (children > np.flatnonzero(inner)) & (children < len(inner))
+    in_range = (features >= 0) & (features < width)
+    return len(inner) > 0 and after.all() and in_range.all()
+
+
 def versions():
     """Of the packages that a model's file depends on."""
     return {name: version(name) for name in ("adakern", "scikit-learn", "numpy")}
@@ -264,6 +335,8 @@ def load_model(path, trust=()):
         raise ModelFileError(f"there is no file {path}")
     try:
         with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(CARD).file_size > MOST_OF_CARD:
+                raise ValueError("its card is too large")
             card = json.loads(archive.read(CARD))
             broken = archive.testzip()
         types = skops.io.get_untrusted_types(file=path)
@@ -274,9 +347,10 @@ def load_model(path, trust=()):
         ValueError,
         TypeError,
         EOFError,
+        RecursionError,
     ) as error:
         broken, card = error, {}
-    if broken or "versions" not in card:
+    if broken or not _is_card(card):
         raise ModelFileError(
             f"{path} is no model that `adakern fit` wrote, or not all of it"
         )
@@ -296,4 +370,7 @@ def load_model(path, trust=()):
         warn_user(f"{path.name} was written with {was}; here they are {here}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InconsistentVersionWarning)  # said above
-        return skops.io.load(path, trusted=types), card
+        pipeline = skops.io.load(path, trusted=types)
+    if not all(map(_has_sound_trees, _parts(pipeline))):
+        raise ModelFileError(f"{path} holds a decision tree that is damaged")
+    return pipeline, card

@@ -1,4 +1,4 @@
-"""Hyper-parameter search for kernel machines that computes nothing twice."""
+"""Hyper-parameter search for kernel methods with shared Gram matrices."""
 
 import itertools
 import time
@@ -34,19 +34,19 @@ from adakern.kernels import (
 from adakern.linalg import principal_submatrix
 from adakern.svm.libsvm import predict_from_gram
 
-#: Estimators of scikit-learn that are fitted on the shared Gram matrices, with the
-#: kernels that they know. Those of this library, which know all that decay, say it
-#: themselves, by the class attribute ``_takes_shared_gram_matrix``: the search then
-#: depends on no estimator's code, and a change in one repeats no other's.
+#: scikit-learn's estimators that are fitted on shared Gram matrices, with the kernels
+#: they support. Estimators of this library, which support all kernels that decay, set
+#: the class attribute ``_takes_shared_gram_matrix``: so the search does not depend on
+#: their code, and a change of one does not repeat the searches of others.
 SHARING = {SVC: ("rbf",), SVR: ("rbf",), KernelRidge: ("rbf", "laplacian")}
 
 
 class KernelSearchCV(GridSearchCV):
-    """Grid search with shared Gram matrices, for kernel machines.
+    """Grid search with shared Gram matrices, for kernel methods.
 
     A drop-in for scikit-learn's :class:`~sklearn.model_selection.GridSearchCV`, with
-    the same scores up to the solver's tolerance. Where the estimator is a support
-    vector machine (``SVC``, ``SVR``, :class:`~adakern.baselines.KernelSVC`,
+    the same scores up to the solver's tolerance. If the estimator is a support vector
+    machine (``SVC``, ``SVR``, :class:`~adakern.baselines.KernelSVC`,
     :class:`~adakern.baselines.KernelSVR`) or ``KernelRidge`` with a kernel ``exp(-gamma
     D)``, it computes
 
@@ -54,15 +54,15 @@ class KernelSearchCV(GridSearchCV):
     - one Gram matrix for each fold and gamma, for all values of everything else,
     - predictions by products of matrices.
 
-    Everywhere else (another estimator or kernel, several metrics, parameters of
-    ``fit``, more rows than the memory takes) it is ``GridSearchCV``.
+    In all other cases (another estimator or kernel, several metrics, parameters of
+    ``fit``, too many rows for the memory) it is ``GridSearchCV``.
 
     Parameters
     ----------
-    estimator : estimator
+    estimator : estimator object
     param_grid : dict or list of dict
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
-        As of ``GridSearchCV``; ``n_jobs`` counts threads. Where Gram matrices are
+        As in ``GridSearchCV``; ``n_jobs`` is a number of threads. If Gram matrices are
         shared, ``verbose`` and ``pre_dispatch`` are ignored.
 
     Attributes
@@ -70,8 +70,8 @@ class KernelSearchCV(GridSearchCV):
     shared_ : bool
         Whether Gram matrices were shared.
     cv_results_, best_index_, best_params_, best_score_, best_estimator_, ... :
-        As of ``GridSearchCV``. The time of a Gram matrix counts for the first point
-        that needs it.
+        As in ``GridSearchCV``. The time of a Gram matrix is attributed to the first
+        candidate that needs it.
 
     Examples
     --------
@@ -86,19 +86,19 @@ class KernelSearchCV(GridSearchCV):
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, **params: Any) -> Self:
-        """Score every point of the grid and fit the best one on all rows.
+        """Evaluate all candidates and refit the best one to all rows.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
         **params
-            As of ``GridSearchCV.fit``; with any of them no Gram matrix is shared.
+            As in ``GridSearchCV.fit``; with any of them, Gram matrices are not shared.
         """
         candidates = list(ParameterGrid(self.param_grid))
         self.shared_ = not params and self._can_share(X, candidates)
         if not self.shared_:
-            if issparse(X):  # kernels of sparse rows take 32-bit indices alone
+            if issparse(X):  # kernels of sparse rows support only 32-bit indices
                 check_array(X, accept_sparse=True, accept_large_sparse=False)
             return super().fit(X, y, **params)
         scorer = check_scoring(self.estimator, self.scoring)
@@ -169,15 +169,16 @@ class KernelSearchCV(GridSearchCV):
         return True
 
     def _score_group(self, X, y, distances, gamma, points, split, scorer):
-        """The results of all points of one kernel and gamma on one fold, as
-        GridSearchCV's.
+        """Results of all candidates of one kernel and gamma on one fold.
+
+        In the format of GridSearchCV.
         """
         start, results = time.perf_counter(), []
-        # Row numbers, where the splitter gives masks too.
+        # Row indices: splitters may return masks.
         train, test = (np.arange(len(y))[part] for part in split)
         if not isinstance(
             gamma, Real
-        ):  # SVC has two rules, KernelRidge takes 1 / d for None
+        ):  # SVC has two rules; None is 1 / d in KernelRidge
             gamma = resolve_gamma(gamma or "auto", X[train])
         K = exponential_decay(principal_submatrix(distances, train), gamma)
         K_test = exponential_decay(distances[np.ix_(test, train)], gamma)
@@ -207,7 +208,7 @@ class KernelSearchCV(GridSearchCV):
 
 
 def _is_understood(point, kind):
-    """Whether its kernel decays and its numbers are of a known kind."""
+    """Whether the kernel decays and the parameters are supported."""
     gamma = point["gamma"]
     if isinstance(gamma, Real):
         known = 0 < gamma < np.inf
@@ -220,7 +221,7 @@ def _is_understood(point, kind):
 
 
 def _by_gram_matrix(estimator, candidates):
-    """The remaining parameters of candidates, by index, under their (kernel, gamma)."""
+    """Group candidates by (kernel, gamma): index and remaining parameters."""
     defaults, groups = estimator.get_params(), defaultdict(dict)
     for index, point in enumerate(candidates):
         values = defaults | point
@@ -230,8 +231,8 @@ def _by_gram_matrix(estimator, candidates):
 
 
 def _predict_by_products(model):
-    """Scorers of classes and values ask ``predict``, which LIBSVM answers slowly."""
+    """Replace ``predict``, which is slow in LIBSVM, by a matrix product."""
     if isinstance(model, SVC | SVR) and not getattr(model, "break_ties", False):
         predict = partial(predict_from_gram, model)
-        # Scorers ask a bound method for its name.
+        # Scorers need the name of the bound method.
         model.predict = update_wrapper(predict, model.predict)

@@ -207,6 +207,17 @@ def test_bounds_of_prices_are_not_negative():
     assert regressor().fit(X, -prices).predict_quantiles(X).max() <= 0
 
 
+def test_the_sign_of_bounds_is_that_of_all_targets():
+    """Not that of rows of validation alone, which may be later and all positive."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, (120, 1))
+    later = rng.uniform(0.5, 3, (40, 1))
+    given = {"X_val": later, "y_val": later[:, 0]}
+    model = AdaptiveKernelRegressor(members=["linear"], random_state=0)
+    low, high = model.fit(X, X[:, 0], **given).predict_interval([[-2.0]])[0]
+    assert low <= -2 + 1e-6 and high < 0
+
+
 def test_sets_of_classes_hold_what_they_say():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((900, 2))

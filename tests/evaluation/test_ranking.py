@@ -80,6 +80,11 @@ def test_scores_that_differ_by_rounding_are_tied():
     assert win_matrix([[first, second]])[0, 1] == 0.5
     assert normalised_errors([[second, first, 1.0]]).tolist() == [[0, 0, 1]]
     assert ranks_by_dataset([[1e-17, -1e-17, 0.0, -0.1]]).tolist() == [[2, 2, 2, 4]]
+    errors = np.array([[1.0, 2.0, 3.0], [1.0, 1.0 + 1e-15, 3.0]])
+    for unit in (1e-18, 1e18):  # of the target
+        ranks = ranks_by_dataset(errors * unit, greater_is_better=False)
+        assert ranks.tolist() == [[1, 2, 3], [1.5, 1.5, 3]]
+        assert wins(errors[:1] * unit, greater_is_better=False).tolist() == [1, 0, 0]
     tiny = np.array([[1e-12, 2e-12, 2e-12 * (1 + 1e-15)]])
     assert ranks_by_dataset(tiny, greater_is_better=False).tolist() == [[1, 2.5, 2.5]]
 

@@ -4,7 +4,6 @@ import shutil
 
 import pytest
 
-from adakern.evaluation.quantities import rank_by
 from project import Project
 
 
@@ -19,13 +18,6 @@ def pytest_collection_modifyitems(items):
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & starts and "own" not in fixtures:
             item.add_marker(pytest.mark.slow)
-
-
-@pytest.fixture(autouse=True)
-def usual_metric():
-    """A test that ranks by another metric leaves the usual one to those after it."""
-    yield
-    rank_by()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from adakern.evaluation import METRICS
-from adakern.evaluation.quantities import rank_by
+from adakern_bench.config.plan import load_plan
 from adakern_bench.records.process import OVER
 from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.report.compare import compare, shared
@@ -18,7 +18,8 @@ from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import leaderboard
 from adakern_bench.report.show import print_table
 from adakern_bench.report.tables import comparison, read_tables
-from adakern_bench.tracking.track import _places
+from adakern_bench.report.views import make_view
+from adakern_bench.tracking.runs import places_of
 from record_factory import demo_records, failed, make_record, write_records
 
 
@@ -81,9 +82,7 @@ def test_another_metric_ranks_tests_and_leads(tmp_path):
     paths = write_records(
         tmp_path, [*records, make_record(method="knpl", metrics=metrics(0.9))]
     )
-    rank_by("auc")
-    compare(paths, tmp_path)
-    rank_by()  # what reads the tables goes by the metric that they name
+    compare(paths, tmp_path, metric="auc")
     tables = read_tables(tmp_path)
     assert list(tables["ranks"]["method"]) == ["svm-cv", "dank", "knpl"]
     assert set(tables["ttest"]["metric"]) == {"auc"}
@@ -92,6 +91,30 @@ def test_another_metric_ranks_tests_and_leads(tmp_path):
     said = headline(tables, solves)[0]
     assert "svm-cv is first, with area under the ROC curve 75.25 %" in said
     assert "which is 5.0 points higher than dank's" in said
+
+
+def test_plans_of_different_metrics_do_not_disturb_each_other(tmp_path):
+    scores = {"dank": metrics(0.9), "svm-cv": metrics(0.8)}
+    for method, f1 in (("dank", 0.1), ("svm-cv", 0.2)):
+        scores[method]["test"] |= {"f1": f1}
+    records = [make_record("heart", m, metrics=scores[m]) for m in scores]
+    paths = write_records(tmp_path, records)
+    frame = to_frame(records)
+
+    def first(plan):
+        out = tmp_path / str(plan.config.metric)
+        out.mkdir(exist_ok=True)
+        compare(paths, out, metric=plan.config.metric)
+        boards = [
+            make_view(leaderboard, frame, {}, metric=plan.config.metric),
+            read_tables(out)["ranks"],
+        ]
+        (best,) = {board["method"].iloc[0] for board in boards}
+        return best
+
+    selected = ["experiment=quickstart", "dataset=[sk-wine]", "method=[dank,svm-cv]"]
+    usual, by_f1 = load_plan(selected), load_plan([*selected, "metric=f1"])
+    assert [first(plan) for plan in (usual, by_f1, usual)] == ["dank", "svm-cv", "dank"]
 
 
 def metrics(accuracy, auc=None):
@@ -240,7 +263,7 @@ def test_what_the_end_of_the_time_cut_is_left_out_for_all_methods(tmp_path):
     assert cells["missing"].to_dict() == {"svm-cv": 0, "knpl": 0, "dank": 2}
     assert len(frame := pd.read_parquet(tmp_path / "records.parquet")) == 9
     ranks = pd.read_csv(tmp_path / "ranks.csv", index_col="method")["average_rank"]
-    assert _places(frame) == ranks.fillna(3).to_dict()
+    assert places_of(frame, "accuracy") == ranks.fillna(3).to_dict()
     assert leaderboard(shared(frame))["n_failed"].sum() == 1
 
 

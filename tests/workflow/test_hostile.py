@@ -7,20 +7,23 @@ import json
 import re
 import shutil
 import threading
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import yaml
 
+from adakern import cli
+from adakern_bench.base.paths import CONF
 from adakern_bench.cli.compare import adopt
 from adakern_bench.cli.main import main
-from adakern_bench.config.compose import ConfigError, load_config
+from adakern_bench.config import compose, recipes
+from adakern_bench.config.compose import ConfigError, available, load_config
+from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.plan import load_plan, plan_from_snakemake
 from adakern_bench.data import DatasetEntry, DatasetError, load_table
-from adakern_bench.paths import CONF
-from adakern_bench.records.estimators import make_estimator
-from adakern_bench.tracking.track import lock
+from adakern_bench.tracking.store import lock
 from record_factory import make_record
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
@@ -38,16 +41,26 @@ def drawn(function, name="bomb"):
     return {"figures": {name: {"function": function}}}
 
 
+LIGHTGBM = {"_target_": "lightgbm.LGBMClassifier"}
+
+
+def lightgbm(**params):
+    return method("lightgbm.LGBMClassifier", **params)
+
+
+HANDED_ON = "none of the parameters that a conf"
 NO_PACKAGE, NO_CLASS, NO_MODULE = "neither a package", "no estimator cl", "no module"
 LEAVES, IS_PATH, NO_FILE = "leaves the project", "is a path that leaves", "name a file"
 NO_FUNCTION = "names no function"
 WORDS = "sklearn.feature_extraction.text.CountVectorizer"
 SECRET_PROTOCOL = {"override /protocol": "${oc.env:SECRET}"}
+SVC = {"_target_": "sklearn.svm.SVC"}
 MEMORY = {"steps": [["a", "passthrough"]], "memory": "/tmp"}
 #: Case -> what the file of an experiment or its method adds, and what is said of it.
 #: Text is an override; None means that nothing is said.
 SETTINGS = {
     "declared-package": (method("lightgbm.LGBMClassifier"), None),
+    "harmless-parameter": (lightgbm(verbosity=-1, max_bin=63, metric="auc"), None),
     "folder-inside": ("results=elsewhere", None),
     "time-limit": ("jobs.time_limit=0", "out of range"),
     "command": (method("os.system", command="touch bomb"), NO_PACKAGE),
@@ -60,6 +73,17 @@ SETTINGS = {
     "memory-in-grid": ("+method.plain.classifier.grid.memory=[../x]", IS_PATH),
     "memory-in-units": (
         "++method.plain.classifier.estimator.memory={relative_to: steps, value: cache}",
+        IS_PATH,
+    ),
+    "memory-beside-units": (
+        {
+            **method("sklearn.pipeline.Pipeline", **MEMORY),
+            "method": {"relative_to": {"classifier": {"estimator": SVC}}},
+        },
+        IS_PATH,
+    ),
+    "memory-on-an-axis": (
+        {"sweep": {"plain": {"relative_to": {"a": {"memory": "cache"}}}}},
         IS_PATH,
     ),
     "memory-inside": ("++method.plain.classifier.estimator.memory=cache", IS_PATH),
@@ -94,7 +118,20 @@ SETTINGS = {
         NO_FILE,
     ),
     "name-wildcard": ({"sweep": {"plain": {"axis": {"{w.input}": {"C": 1}}}}}, NO_FILE),
-    "machines": (method("lightgbm.LGBMClassifier", machines="example.org:80"), IS_PATH),
+    "machines": (lightgbm(machines="example.org:80"), IS_PATH),
+    "machines-with-a-blank": (lightgbm(machines="10.0.0.1 80"), HANDED_ON),
+    "machines-in-grid": (
+        {"method.classifier": {"estimator": LIGHTGBM, "grid": {"machines": ["a"]}}},
+        HANDED_ON,
+    ),
+    "machines-of-a-part": (
+        nested(**LIGHTGBM, machine_list_filename="a"),
+        HANDED_ON,
+    ),
+    "machines-in-a-value": (
+        lightgbm(objective="binary machine_list_file=a"),
+        "the beginning of another",
+    ),
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
     "suite-table": ({"suite": {"name": "a", "sets": "../../x.csv"}}, "beside the suit"),
     "published": ("published=../x", "data/published"),
@@ -214,6 +251,43 @@ def results_link(conf):
         plan_of(conf, {})
 
 
+def results_link_below(conf):
+    """Or one below the results, through which a run writes and the tracker reads."""
+    link = conf.parent / "results" / "small" / "records"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(conf)
+    with pytest.raises(ConfigError, match="link that leaves the results"):
+        load_plan(["experiment=small"], conf)
+    assert load_plan(["experiment=small", "--allow-outside"], conf).cells
+    with pytest.raises(SystemExit, match="link that leaves the results"):
+        main(["track", str(link.parent)])
+
+
+def conf_link(conf):
+    """A file of the configuration that is a link to another of this computer."""
+    secret = conf.parent / "x.yaml"
+    (conf / "experiment/evil.yaml").symlink_to(secret)
+    (conf / "dataset/evil.yaml").symlink_to(secret)
+    (conf / "method/evil.yaml").symlink_to(secret)
+    tuned = {"classifier": SVM["classifier"] | {"tune_with": "evil"}}
+    write(conf / "method/tuned.yaml", "# @package method.tuned", tuned)
+    suite = {"name": "a", "sets": "evil.csv"}
+    (conf / "suite/evil.csv").symlink_to(secret)
+    write(conf / "suite/evil.yaml", "# @package suite", suite)
+    for given in (
+        ["experiment=evil"],
+        ["experiment=small", "dataset=[evil]"],
+        ["experiment=small", "method=[evil]"],
+        ["experiment=small", "method=[tuned]"],
+        ["experiment=small", "suite=evil"],
+    ):
+        with pytest.raises(ConfigError, match="by a symbolic link, outside") as refused:
+            load_plan(given, conf)
+        assert "hunter2" not in str(refused.value)
+    (conf / "experiment/small-too.yaml").symlink_to(conf / "experiment/small.yaml")
+    assert load_config(["experiment=small-too"], conf)[0].name == "small"
+
+
 def allow_typed(conf):
     """What a file may not say, the command line may."""
     steps = {"steps": [["a", {"_target_": "sklearn.svm.SVC"}]], "memory": "cache"}
@@ -259,6 +333,20 @@ def describe_secret(conf):
         load_config(["dataset=[evil]"], conf)
 
 
+def describe_elsewhere(conf):
+    """The entry of a data set brings an experiment along, which names the places."""
+    places = {"data": {"mirror": "/etc", "cache": "/tmp/x"}}
+    write(conf / "experiment/evil.yaml", "# @package _global_", places)
+    entry = {"defaults": ["/experiment/evil@_global_"], "task": "regression"}
+    files = {"files": [{"path": "hosts.csv"}]}
+    write(conf / "dataset/evil.yaml", "# @package dataset.evil", entry | files)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compose, "load_config", partial(load_config, conf=conf))
+        with pytest.raises(SystemExit, match=f"data.cache.*{LEAVES}") as refused:
+            main(["describe", "evil"])
+    assert "data.mirror" in str(refused.value)
+
+
 def secret_in_a_table(conf):
     """A stranger's table whose name, columns and values ask for the secret."""
     secret = "${oc.env:SECRET}"
@@ -294,6 +382,21 @@ def found_memory(conf):
     """A search that somebody else made finds `memory`."""
     with pytest.raises(ValueError, match="was not found by a search"):
         make_estimator(SVM["classifier"]["estimator"], {"memory": "cache"})
+
+
+def memory_in_a_fit(conf):
+    """`adakern fit --method plain` asks for no plan."""
+    recipe = method("sklearn.pipeline.Pipeline", **MEMORY)["method.classifier"]
+    write(
+        conf / "method/plain.yaml",
+        "# @package method.plain",
+        {"classifier": recipe},
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recipes, "available", partial(available, conf=conf))
+        patch.setattr(recipes, "load_config", partial(load_config, conf=conf))
+        with pytest.raises(ValueError, match=IS_PATH):
+            recipes.method_named("plain", "classification")
 
 
 def record_elsewhere(conf):
@@ -333,9 +436,16 @@ def redirect(conf):
 OTHERS = {
     attack.__name__.replace("_", "-"): attack
     for attack in (
-        *(results_link, allow_typed, address_typed, secret_url),
-        *(describe_secret, secret_in_a_table, needed_package, redirect),
-        *(found_memory, record_elsewhere),
+        *(results_link, results_link_below, conf_link),
+        *(allow_typed, address_typed, secret_url),
+        *(
+            describe_secret,
+            describe_elsewhere,
+            secret_in_a_table,
+            needed_package,
+            redirect,
+        ),
+        *(found_memory, memory_in_a_fit, record_elsewhere),
     )
 }
 
@@ -385,6 +495,25 @@ def test_control_characters_of_an_error_reach_no_terminal(project):
     for text in (run.output, shown, page):
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
     assert "red" in shown and "red" in page
+
+
+def test_control_characters_of_a_table_reach_no_terminal(tmp_path, monkeypatch, capsys):
+    """Names of columns and of categories that `fit` and `compare` tell of."""
+    categories = ("x", "\x9b31mred", "\u202ez")
+    rows = [f"{k * 1.3},{categories[k % 3]},{k * 2.5}\n" for k in range(60)]
+    file = tmp_path / "t.csv"
+    file.write_text("a,b\x9b1m,y\n" + "".join(rows), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    fit = ["fit", "t.csv", "--target", "y", "--method", "sklearn.dummy.DummyRegressor"]
+    assert cli.main(fit) == 0
+    (tmp_path / "conf" / "dataset").mkdir(parents=True)
+    adopt(file, "y", tmp_path)
+    with pytest.raises(SystemExit) as refused:
+        cli.main([*fit, "--drop", "\x9bno"])
+    told = capsys.readouterr()
+    for text in (told.out, told.err, str(refused.value)):
+        assert not {"\x9b", "\u202e"} & set(text)
+    assert told.out.count("31mred") == 2
 
 
 def test_the_trackers_lock_is_each_users_own(tmp_path, monkeypatch):

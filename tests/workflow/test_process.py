@@ -1,5 +1,6 @@
 """Whatever a fit does, the job that started it learns how it ended."""
 
+import faulthandler
 import json
 import os
 import signal
@@ -14,6 +15,8 @@ from adakern_bench.records.process import OVER, Outcome, isolated, run_each
 
 
 def kill(number):
+    # pytest's handler, which the child inherits, would print a fatal error.
+    faulthandler.disable()
     os.kill(os.getpid(), number)
 
 

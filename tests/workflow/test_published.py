@@ -8,9 +8,9 @@ from adakern_bench.report.compare import compare
 from adakern_bench.report.published import (
     COLUMNS,
     beside_measured,
-    condensed,
     load_published,
 )
+from adakern_bench.report.views import make_view
 from record_factory import make_record, write_records
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"
@@ -134,6 +134,6 @@ def test_a_table_function_gets_the_numbers_if_it_asks_for_them():
 
     records = pd.DataFrame({"dataset": ["step-1d"], "method": "dank", "rank": 2.0})
     files = [PUBLISHED / "dank_synthetic_regression.csv"]
-    made = condensed(beside, records, files, {"dataset": "step-1d"})
+    made = make_view(beside, records, {"dataset": "step-1d"}, published=files)
     pd.testing.assert_frame_equal(made, records.assign(published=0.004))
-    assert condensed(pd.DataFrame.copy, records, files, {}).equals(records)
+    assert make_view(pd.DataFrame.copy, records, {}, published=files).equals(records)

@@ -1,4 +1,4 @@
-"""What README says about adding a data set, a method and a sweep is what works."""
+"""What README and the documentation show of data sets, methods and sweeps works."""
 
 import re
 from pathlib import Path
@@ -7,31 +7,40 @@ import numpy as np
 import pandas as pd
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs/guide.md").read_text(encoding="utf-8")
+WORKFLOW = (ROOT / "docs/workflow.md").read_text(encoding="utf-8")
 
 
 def yaml_blocks():
     """The YAML examples, by the name in their package line."""
-    blocks = re.findall(
-        r"```yaml\n(# @package (\w+)\.(\w+)\n.*?)```", README.read_text(), re.S
-    )
+    blocks = re.findall(r"```yaml\n(# @package (\w+)\.(\w+)\n.*?)```", WORKFLOW, re.S)
     experiments = re.findall(
         r"```yaml\n(# @package _global_\n.*?^name: (\w+)\n.*?)```",
-        README.read_text(),
+        WORKFLOW,
         re.S | re.M,
     )
     found = {(group, name): text for text, group, name in blocks}
     return found | {("experiment", name): text for text, name in experiments}
 
 
-def test_the_python_examples_print_what_readme_says(capsys):
-    flagship, bandwidths, *_ = re.findall(
-        r"```python\n(.*?)```", README.read_text(), re.S
-    )
+def test_readme_has_at_most_600_words_and_both_commands():
+    assert len(README.split()) <= 600
+    assert "make run " in README and "make test " in README
+
+
+def test_the_example_of_readme_prints_what_it_says(capsys):
+    (flagship,) = re.findall(r"```python\n(.*?)```", README, re.S)
     exec(compile(flagship, "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].split() == ["member", "weight", "score", "seconds"]
-    exec(compile(bandwidths, "README.md", "exec"), {})
+
+
+def test_the_example_of_local_bandwidths_prints_what_the_guide_says(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
+    (bandwidths,) = (block for block in blocks if "make_sin_2x3" in block)
+    exec(compile(bandwidths, "guide.md", "exec"), {})
     said = comments(bandwidths)
     assert capsys.readouterr().out.splitlines() == said
     scikit_learn, adakern = (float(line.split()[-1]) for line in said)
@@ -43,8 +52,10 @@ def comments(code):
 
 
 def test_what_readme_shows_is_there():
-    for path in re.findall(r"\]\(((?:docs|src|data)/[^)]+)\)", README.read_text()):
-        assert (README.parent / path).exists(), path
+    linked = re.findall(r"\]\((?!https?:)([^)#]+)", README)
+    assert len(linked) > 10
+    for path in linked:
+        assert (ROOT / path).exists(), path
 
 
 @pytest.fixture

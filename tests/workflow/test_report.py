@@ -301,7 +301,7 @@ def test_figures_are_reproducible_and_show_their_data(reported):
     styles = method_styles(methods)
 
     def drawn():
-        yield to_svg(plot_repeats(solves, "regression", styles, methods))
+        yield to_svg(plot_repeats(solves, "rmse", styles, methods))
         yield to_svg(fronts(solves))
 
     for first, again in zip(drawn(), drawn(), strict=True):
@@ -321,14 +321,14 @@ def errors_of(values, repeats=1):
 
 def test_every_repeat_is_a_point():
     frame, styles = errors_of({"svr": 0.5}, 10)
-    (axis,) = plot_repeats(frame, "regression", styles, ["svr"]).axes
+    (axis,) = plot_repeats(frame, "rmse", styles, ["svr"]).axes
     assert sorted(axis.lines[-1].get_xdata()) == list(frame["test_rmse"])
 
 
 @pytest.mark.parametrize(("largest", "scale"), [(1.0, "linear"), (30.0, "log")])
 def test_errors_that_span_decades_have_a_logarithmic_axis(largest, scale):
     frame, styles = errors_of({"a": 0.1, "b": largest})
-    (axis,) = plot_repeats(frame, "regression", styles, ["a", "b"]).axes
+    (axis,) = plot_repeats(frame, "rmse", styles, ["a", "b"]).axes
     assert axis.get_xscale() == scale
     (axis,) = fronts(frame).axes
     assert axis.get_yscale() == scale
@@ -348,7 +348,8 @@ def test_labels_of_time_do_not_overlap(slowest):
 
 def test_a_constant_is_left_out_of_figures():
     frame, styles = errors_of({"svr": 0.5, "dummy": 9.0})
-    for figure in _task_figures("regression", frame.assign(seconds=1.0), frame, styles):
+    runs, ranks = frame.assign(seconds=1.0), frame.assign(metric="rmse")
+    for figure in _task_figures("regression", runs, ranks, styles):
         assert ">svr<" in figure["svg"] and ">dummy<" not in figure["svg"]
         assert "dummy" in figure["caption"]
 

@@ -66,6 +66,18 @@ def job(tmp_path):
     return job
 
 
+@pytest.mark.parametrize("damaged", ["table", "split"])
+def test_a_damaged_input_is_no_failure_of_the_method(job, damaged):
+    records, path = job(), job.inputs[damaged]
+    whole = path.read_bytes()
+    for content in (whole[:-60], whole[:200] + b"????" + whole[204:]):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=f"{path.name} is not whole"):
+            job()
+    path.write_bytes(whole)
+    assert [r["status"] for r in job()] == [r["status"] for r in records]
+
+
 def test_record_equals_a_computation_by_hand(job):
     table, records = job.table, job()
     assert [r["repeat"] for r in records] == [3, 4] and [

@@ -13,7 +13,7 @@ from mlflow import MlflowClient
 from mlflow.entities import ViewType
 
 from adakern_bench.cli.main import main
-from adakern_bench.tracking import track as tracker
+from adakern_bench.tracking import store
 from adakern_bench.tracking.track import log_records, track
 from mlflow_server import free_port, start_logging
 from record_factory import failed, make_record, write_records
@@ -30,7 +30,7 @@ def log(uri):
 @pytest.mark.slow
 def test_a_kill_while_the_tables_are_made(tmp_path):
     database = tmp_path / "mlflow.db"
-    code = "from adakern_bench.tracking.track import opened; import sys\n"
+    code = "from adakern_bench.tracking.store import opened; import sys\n"
     code += "with opened('demo', sys.argv[1]): pass"
     command = [sys.executable, "-c", code, f"sqlite:///{database}"]
     process = subprocess.Popen(command, cwd=tmp_path)
@@ -202,7 +202,7 @@ def test_a_run_cut_short_is_written_again(uri, log, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(tracker, "_log_data", killed)
+        patch.setattr(store, "_log_data", killed)
         with pytest.raises(KeyboardInterrupt):
             log(RECORDS[:1])
     cut = runs_of(uri, kinds=["method", "solve"])
@@ -242,6 +242,13 @@ def test_a_swept_method_has_a_name_that_mlflow_takes(uri, tmp_path):
     records = [make_record(method=f"dank@eta={e}") for e in (0.1, 10.0)]
     write_records(results, [r | {"best_params": {"a=b": 1}} for r in records])
     assert track(results, tracking_uri=uri).written == 4
+
+
+def test_a_copied_folder_is_an_experiment_of_its_own(uri, tmp_path):
+    for name in ("demo", "demo-backup"):
+        write_records(tmp_path / name, RECORDS)
+        assert track(tmp_path / name, tracking_uri=uri) == (6, 0, 0)
+    assert track(tmp_path / "demo", tracking_uri=uri) == (0, 6, 0)
 
 
 def test_rebuild_makes_mlflow_say_what_the_files_say(

@@ -7,7 +7,8 @@ import urllib.request
 import pytest
 
 from adakern_bench.report.show import runs_page
-from adakern_bench.tracking.track import experiment_id, log_records
+from adakern_bench.tracking.store import experiment_id
+from adakern_bench.tracking.track import log_records
 from mlflow_server import serve, start_logging
 from record_factory import demo_records, make_record
 

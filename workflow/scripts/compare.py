@@ -8,4 +8,5 @@ from adakern_bench.report.compare import compare
 with job(snakemake):
     results = Path(snakemake.output.records).parent
     records = [Path(path) for path in snakemake.input.records]
-    compare(records, results, *snakemake.input.published)
+    published, *_ = [*snakemake.input.published, None]
+    compare(records, results, published, snakemake.params.settings["metric"])

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from adakern._utils.files import plain, write_json
-from adakern_bench.paths import repeats_of
+from adakern._utils.files import check_whole, plain, write_json
+from adakern_bench.base.paths import repeats_of
 from adakern_bench.records.job import job
 from adakern_bench.records.process import run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat, search_repeat
@@ -11,6 +11,7 @@ from adakern_bench.records.search import NOT_SEARCHED, by_repeat, search_repeat
 files, settings = snakemake.input, snakemake.params.settings
 
 with job(snakemake):
+    check_whole(files.table, files.split)  # or each search would fail, of any method
     repeats = repeats_of(snakemake.output.search)
     handed_over = by_repeat(files.handed_over)
     before = {repeat: handed_over.get(repeat, NOT_SEARCHED) for repeat in repeats}

@@ -4,9 +4,9 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from adakern._utils.files import write_json
-from adakern_bench.paths import repeats_of
-from adakern_bench.records.dotted import estimator_class
+from adakern._utils.files import check_whole, write_json
+from adakern_bench.base.dotted import estimator_class
+from adakern_bench.base.paths import repeats_of
 from adakern_bench.records.job import job
 from adakern_bench.records.process import Outcome, run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat
@@ -16,6 +16,7 @@ files, settings = snakemake.input, snakemake.params.settings
 models = snakemake.output.get("models")
 
 with job(snakemake):
+    check_whole(files.table, files.split)  # or each fit would fail, of any method
     if models:
         Path(models).mkdir(parents=True, exist_ok=True)
         import adakern_bench.records.models  # noqa: F401 - before the children need it

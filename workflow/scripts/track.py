@@ -4,7 +4,8 @@ from pathlib import Path
 
 from adakern._utils.files import write_json
 from adakern_bench.records.job import job
-from adakern_bench.tracking.track import experiment_id, register, track
+from adakern_bench.tracking.store import experiment_id, register
+from adakern_bench.tracking.track import track
 
 uri = snakemake.params.settings["tracking_uri"]
 

@@ -19,11 +19,15 @@ files, output, settings = snakemake.input, snakemake.output, snakemake.params.se
 with job(snakemake):
     method = read_csv(files.ranks)["method"][0]
     paths = [path for path in map(Path, files.records) if path.parent.name == method]
-    record = next(r for r in read_records(paths) if r["status"] == "ok")
+    record = next(
+        r for r in read_records(paths, settings["metric"]) if r["status"] == "ok"
+    )
     repeat, cell = record["repeat"], settings["methods"][method]
     found = record["best_params"] or {}
     given = files.table, files.split, output.figure, output.table
-    task = partial(explain_files, method, *given, cell, found, repeat)
+    task = partial(
+        explain_files, method, *given, cell, found, repeat, settings["metric"]
+    )
     outcome = run_each({repeat: task}, **snakemake.params.limits)[repeat]
     if outcome.status != "ok":  # the comparison stands without it
         figure = Figure(figsize=(10.5, 1))

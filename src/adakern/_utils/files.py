@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -65,3 +66,17 @@ def read_json(path):
         raise ValueError(
             f"{path} is not valid JSON ({error}); delete it and run again"
         ) from None
+
+
+def check_whole(*paths):
+    """ValueError where a file of arrays (``.npz``) is cut off or damaged."""
+    for path in paths:
+        try:
+            with zipfile.ZipFile(path) as file:
+                damaged = file.testzip()
+        except zipfile.BadZipFile as error:
+            damaged = error
+        if damaged is not None:
+            raise ValueError(
+                f"{path} is not whole ({damaged}); delete it and run again"
+            )

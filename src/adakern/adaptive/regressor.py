@@ -224,8 +224,13 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         self._errors = fit_error_model(
             self._error_view.transform(table.X), of_folds, y - of_folds, table.weights
         )
-        # Of targets of one sign no bound has the other.
-        self._limits = 0.0 if y.min() >= 0 else -np.inf, 0.0 if y.max() <= 0 else np.inf
+        # Of targets of one sign no bound has the other. Those that are never left out
+        # count as well: with y_val, all of y.
+        seen = learned.table.Y
+        self._limits = (
+            0.0 if seen.min() >= 0 else -np.inf,
+            0.0 if seen.max() <= 0 else np.inf,
+        )
 
     @in_blocks
     def predict(self, X):

@@ -1,4 +1,4 @@
-"""The methods that the papers compare with."""
+"""Baselines: the methods that the papers compare with."""
 
 from adakern.baselines.alignment import RandomFeatureAlignment as RandomFeatureAlignment
 from adakern.baselines.bayesian_mkl import (

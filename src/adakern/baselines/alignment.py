@@ -1,4 +1,4 @@
-"""Random features re-weighted for their alignment with the labels."""
+"""Random features weighted by their alignment with the labels."""
 
 import numpy as np
 from scipy.optimize import brentq
@@ -16,24 +16,24 @@ from adakern.linalg import project_onto_simplex
 class RandomFeatureAlignment(BaselineClassifier):
     """Linear SVM on random Fourier features whose distribution is learned.
 
-    Of many features of the Gaussian kernel those are kept, scaled by the roots of their
-    weights, whose distribution q maximises the alignment ``sum_ij y_i y_j sum_m q_m
-    phi_m(x_i) phi_m(x_j)`` with the labels within a chi-squared ball around the uniform
-    distribution; q is sparse.
+    Candidate features of the Gaussian kernel are weighted by the distribution q that
+    maximises the alignment with the labels, ``sum_ij y_i y_j sum_m q_m phi_m(x_i)
+    phi_m(x_j)``, within a chi-squared ball around the uniform distribution. As q is
+    sparse, few features remain; they are scaled by the square roots of their weights.
 
     Parameters
     ----------
     C : float, default=1.0
-        Trade-off of the linear SVM, positive.
+        Regularization parameter of the linear SVM, positive.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of the Gaussian kernel that candidate features are drawn for.
+        Coefficient of the Gaussian kernel whose features are drawn.
     n_candidates : int, default=2000
-        Features drawn.
+        Number of candidate features drawn.
     rho : float, default=10.0
-        Radius of the ball, ``n_candidates sum_m q_m^2 - 1 <= rho``, not negative: 0
-        keeps the Gaussian kernel, and about n_candidates / (1 + rho) features share the
-        weight.
-    random_state : int, RandomState or None, default=None
+        Non-negative radius of the ball, ``n_candidates sum_m q_m^2 - 1 <= rho``. With 0
+        the kernel stays Gaussian; about n_candidates / (1 + rho) features are kept.
+    random_state : int, RandomState instance or None, default=None
+        Determines the candidate features.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class RandomFeatureAlignment(BaselineClassifier):
     feature_weights_ : ndarray of shape (n_candidates,)
     frequencies_ : ndarray of shape (d, n_kept)
     phases_, scales_ : ndarray of shape (n_kept,)
-        The kept features are ``scale cos(x'frequency + phase)``.
+        Parameters of the features kept, ``scale cos(x'frequency + phase)``.
     rank_ : int
-        Features kept.
+        Number of features kept.
     objective_ : float
         Alignment under q, relative to that of the uniform distribution.
     gamma_ : float
@@ -99,8 +99,9 @@ class RandomFeatureAlignment(BaselineClassifier):
 
 
 def feature_alignments(X, codes, frequencies, phases):
-    """``sum_k (sum_i Y_ik phi_m(x_i))^2`` for every feature m; Y are centred class
-    indicators.
+    """``sum_k (sum_i Y_ik phi_m(x_i))^2`` for every feature m.
+
+    Y are centred class indicators.
     """
     n_classes = codes.max() + 1
     Y = np.eye(n_classes)[codes] - 1 / n_classes
@@ -123,6 +124,6 @@ def most_aligned(alignments, rho):
     low, high = -20.0, 20.0
     if excess(low) >= 0:
         return np.full(N, 1 / N)
-    # Even the most concentrated distribution may lie within the ball.
+    # Even the most concentrated distribution can be within the ball.
     log_s = high if excess(high) <= 0 else brentq(excess, low, high, xtol=1e-10)
     return project_onto_simplex(np.exp(log_s) * scaled)

@@ -13,21 +13,21 @@ from adakern._utils.blocks import by_row_blocks
 from adakern._utils.validation import encode_classes, require_finite, validate_data
 from adakern.kernels import KernelMixin
 
-#: Matrices of a block of rows by the support that are in memory at a time, in bytes.
+#: Bytes per entry of a block of rows by support that are held at the same time.
 BYTES_PER_VALUE = 5 * 8
 
 
 class Baseline(BaseEstimator):
-    """An estimator that defines ``_fit(X, y)``, which sets what is fitted."""
+    """Base class; subclasses define ``_fit(X, y)``, which sets fitted attributes."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or (n, n) where the kernel is precomputed
+        X : array-like of shape (n, d), or (n, n) if the kernel is precomputed
         y : array-like of shape (n,)
-            Targets, or labels of two classes or more.
+            Targets, or labels of two or more classes.
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
@@ -35,31 +35,36 @@ class Baseline(BaseEstimator):
         return self
 
     def _rows(self, X):
-        """The rows of X to predict for, checked."""
+        """Validate X for prediction."""
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float64, reset=False)
 
 
 class BaselineRegressor(RegressorMixin, Baseline):
-    """A regressor that defines ``_values(X)``, the predictions for checked rows."""
+    """Base class of regressors: subclasses define ``_values(X)``, the predictions."""
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Predicted targets, shape (m,).
+        """Predict targets.
 
         Parameters
         ----------
-        X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
+        X : array-like of shape (m, d), or (m, n) if the kernel is precomputed
+
+        Returns
+        -------
+        ndarray of shape (m,)
         """
         return require_finite(self, self._values(self._rows(X)))
 
     def _targets(self, y):
-        """For regressions: the targets as a single column."""
+        """Targets as a single column, for regressions."""
         return y[:, None].astype(float)
 
 
 class StandardisedRegressor(BaselineRegressor):
-    """A regressor that defines ``_outputs(X)`` (m, 1), for a target of mean 0 and scale
-    1.
+    """Base class of regressors that are fitted to standardised targets.
+
+    Subclasses define ``_outputs(X)`` of shape (m, 1).
     """
 
     def _targets(self, y):
@@ -75,23 +80,28 @@ class BaselineClassifier(ScoreClassifierMixin, Baseline):
     checked rows."""
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Scores: (m,) for two classes, positive for the second; else (m, n_classes).
+        """Scores of the classes.
 
         Parameters
         ----------
-        X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
+        X : array-like of shape (m, d), or (m, n) if the kernel is precomputed
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_classes)
+            For two classes, positive for the second.
         """
         values = require_finite(self, self._values(self._rows(X)))
         return values[:, 1] - values[:, 0] if values.shape[1:] == (2,) else values
 
     def _targets(self, y):
-        """For regressions: 1 in the column of each row's class, 0 in the others."""
+        """Class indicators, one column per class, for regressions."""
         self.classes_, codes = encode_classes(self, y)
         return np.eye(len(self.classes_))[codes]
 
 
 def expand(X, kernel, vectors, coef, intercept):
-    """``kernel(X, vectors) coef + intercept``, block by block."""
+    """``kernel(X, vectors) coef + intercept``, by blocks."""
     size = BYTES_PER_VALUE * len(vectors)
     return by_row_blocks(lambda rows: kernel(rows, vectors) @ coef, X, size) + intercept
 
@@ -106,9 +116,7 @@ class KernelExpansionMixin(KernelMixin):
 
 
 class KernelExpansion:
-    """``f(x) = sum_i dual_coef_i kernel(x, x_i) + intercept``; the kernel can be
-    pickled.
-    """
+    """``f(x) = sum_i dual_coef_i kernel(x, x_i) + intercept``, picklable."""
 
     def __init__(self, kernel, X, d, intercept, **outcome):
         self.kernel, self.intercept, self.support = kernel, intercept, np.flatnonzero(d)
@@ -116,17 +124,17 @@ class KernelExpansion:
         vars(self).update({"n_iter": 1} | outcome)
 
     def decision_function(self, X):
-        """Values of f at new rows, shape (m,)."""
+        """Values of f at new rows."""
         return expand(
             X, self.kernel, self.support_vectors, self.dual_coef, self.intercept
         )
 
 
 class ModelsMixin:
-    """Fitted attributes of estimators whose ``models_`` are kernel expansions."""
+    """Mixin for the attributes of estimators whose ``models_`` are expansions."""
 
     def _collect(self):
-        """Objectives, gaps and iterations are sums over the models."""
+        """Sum objectives, gaps and iterations over the models."""
         models, self.support_ = self.models_, self._support_rows()
         for name in ("n_iter", "objective", "duality_gap"):
             if hasattr(models[0], name):

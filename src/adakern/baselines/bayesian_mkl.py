@@ -5,10 +5,10 @@ The model, for kernels m = 1..P and rows i = 1..n with Gram columns k_mi:
     a_i ~ N(0, 1/lambda_i)              sample weights, shared by the kernels
     g_mi ~ N(a'k_mi, 1/upsilon)         one intermediate output for each kernel
     b ~ N(0, 1/gamma), e_m ~ N(0, 1/omega_m)
-    f_i ~ N(e'g_i + b, 1/noise)         and a target that f_i answers to
+    f_i ~ N(e'g_i + b, 1/noise)         latent value of the target
 
 with Gamma priors on the precisions. Every factor has a closed form given the others,
-and each update raises the lower bound of the evidence.
+and each update increases the lower bound of the evidence.
 """
 
 import numpy as np
@@ -24,8 +24,8 @@ from adakern.svm.one_vs_one import OneVsOneMixin
 
 LOG_2PI = np.log(2 * np.pi)
 
-#: The paper's: standard deviation of the classifier's intermediate outputs, and margin
-#: of the region of low density around its boundary.
+#: As in the paper: standard deviation of the classifier's intermediate outputs, and
+#: margin of the low-density region around its boundary.
 OUTPUT_SCALE, MARGIN = 0.1, 1.0
 
 
@@ -39,7 +39,7 @@ class _BayesianMKL(BankMixin):
         self.tol = tol
 
     def _infer(self, X, target, upsilon):
-        """Go through the factors until the lower bound settles; the posterior mean."""
+        """Update the factors until the lower bound converges; the posterior mean."""
         field, bounds = MeanField(self.bank_.stack(X), target, upsilon), []
         for _ in range(self.max_iter):
             with one_blas_thread(len(X)):
@@ -61,33 +61,33 @@ class _BayesianMKL(BankMixin):
 
 
 class BayesianMKLClassifier(_BayesianMKL, OneVsOneMixin, BaseEstimator):
-    """Bayesian multiple kernel learning with a probit-like classifier.
+    """Bayesian multiple kernel learning for classification, with a probit-like model.
 
-    Every kernel gives an intermediate output with sample weights that all kernels
-    share; their linear combination has to clear a margin on the side of the label.
-    Weights have Gaussian priors with Gamma(1, 1)-distributed precisions; the steps of
-    the mean-field posterior are in closed form and raise the lower bound of the
-    evidence. Nothing is random.
+    Every kernel has an intermediate output, with sample weights shared by all kernels;
+    the linear combination of the outputs has to exceed a margin on the side of the
+    label. Weights have Gaussian priors with Gamma(1, 1)-distributed precisions. The
+    mean-field updates of the posterior are in closed form and increase the lower bound
+    of the evidence. The method is deterministic.
 
     Parameters
     ----------
     gammas, degrees
-        As of :class:`UniformMKLClassifier`.
+        As in :class:`UniformMKLClassifier`.
     max_iter : int, default=200
-        Most rounds through all factors; a ConvergenceWarning says where they do not
-        suffice.
+        Maximum number of passes over all factors; a ConvergenceWarning is issued if it
+        is reached.
     tol : float, default=1e-3
-        Relative change of the lower bound at which the rounds end.
+        Relative change of the lower bound below which the updates stop.
 
     Attributes
     ----------
     classes_, bank_, kernel_weights_, models_, support_
-        As of :class:`UniformMKLClassifier`; the weights are posterior means and may be
-        negative, each model has its ``history["lower_bound"]``.
+        As in :class:`UniformMKLClassifier`; the weights are posterior means and can be
+        negative, and each model has a ``history["lower_bound"]``.
     objective_ : float
         Lower bound reached, summed over the pairs of classes.
     n_iter_ : int
-        Rounds, over all pairs.
+        Number of passes, over all pairs.
 
     References
     ----------
@@ -103,18 +103,18 @@ class BayesianMKLClassifier(_BayesianMKL, OneVsOneMixin, BaseEstimator):
 class BayesianMKLRegressor(_BayesianMKL, BankRegressor):
     """Bayesian multiple kernel regression.
 
-    :class:`BayesianMKLClassifier` with Gaussian noise on the standardised target; the
-    precisions of the noise and of the intermediate outputs are learned too.
+    :class:`BayesianMKLClassifier` with Gaussian noise on the standardised target. The
+    precisions of the noise and of the intermediate outputs are also learned.
 
     Parameters
     ----------
     gammas, degrees, max_iter, tol
-        As of :class:`BayesianMKLClassifier`.
+        As in :class:`BayesianMKLClassifier`.
 
     Attributes
     ----------
     bank_, kernel_weights_, objective_, models_, support_, n_iter_
-        As of :class:`BayesianMKLClassifier`, with a single model.
+        As in :class:`BayesianMKLClassifier`, with a single model.
     """
 
     def _fit_model(self, X, y):
@@ -127,13 +127,11 @@ class BayesianMKLRegressor(_BayesianMKL, BankRegressor):
 
 
 class GammaFactor:
-    """Factor of ``size`` precisions of ``count`` variables each, with prior Gamma(1,
-    1).
-    """
+    """Factor of ``size`` precisions, each of ``count`` variables, prior Gamma(1, 1)."""
 
     def __init__(self, *, count=1, size=1):
         self.shape = 1 + count / 2
-        # Start with the prior's mean.
+        # Start at the prior mean.
         self.rate = np.full(size, self.shape)
 
     @property
@@ -145,7 +143,7 @@ class GammaFactor:
         return digamma(self.shape) - np.log(self.rate)
 
     def update(self, squares):
-        """``squares``: expected sum of squares of the variables of each precision."""
+        """Update from the expected sum of squares of the variables."""
         self.rate = 1 + np.atleast_1d(squares) / 2
 
     def divergence(self):
@@ -156,21 +154,21 @@ class GammaFactor:
 
 
 class FixedPrecision:
-    """A precision that is known: the classifier's."""
+    """Known precision, as in the classifier."""
 
     def __init__(self, value):
         self.mean = np.array([value])
         self.mean_log = np.log(self.mean)
 
     def update(self, squares):
-        """A known precision stays as it is."""
+        """Do nothing: the precision is known."""
 
     def divergence(self):
         return 0.0
 
 
 class GaussianTarget:
-    """Regression: f is y itself, with a noise of unknown precision."""
+    """Regression: f is y, with noise of unknown precision."""
 
     def __init__(self, y):
         self.mean = y
@@ -178,7 +176,7 @@ class GaussianTarget:
         self.noise = GammaFactor(count=len(y))
 
     def update(self, score, residual):
-        """``residual``: expected sum of squares of y - e'g - b."""
+        """Update from the expected sum of squares of y - e'g - b."""
         self.noise.update(residual)
 
     def bound(self, residual):
@@ -189,7 +187,7 @@ class GaussianTarget:
 
 
 class TruncatedTarget:
-    """Classification: f has unit noise and lies beyond a margin on the side of y."""
+    """Classification: f has unit noise and exceeds a margin on the side of y."""
 
     def __init__(self, y, margin):
         self.y, self.margin = y, margin
@@ -197,7 +195,7 @@ class TruncatedTarget:
         self.update(np.zeros(len(y)), 0.0)
 
     def update(self, score, residual):
-        """q(f_i) is N(score_i, 1) cut off at y_i f_i > margin."""
+        """q(f_i) is N(score_i, 1) truncated to y_i f_i > margin."""
         self.score = score
         signed = self.y * score
         self.log_mass = log_ndtr(signed - self.margin)
@@ -220,7 +218,7 @@ class MeanField:
     def __init__(self, grams, target, upsilon):
         P, n, _ = grams.shape
         self.target, self.upsilon = target, upsilon
-        # One matrix [K_1 ... K_P] serves every product with all kernels.
+        # One matrix [K_1 ... K_P] for the products with all kernels.
         self.K = np.ascontiguousarray(grams.transpose(1, 0, 2)).reshape(n, P * n)
         self.KK = self.K @ self.K.T
         self.sample = GammaFactor(size=n)
@@ -311,7 +309,7 @@ class MeanField:
         return fit + n * np.trace(self.G_covariance) + self.a_trace
 
     def lower_bound(self):
-        """The evidence's lower bound at the present factors."""
+        """Lower bound of the evidence at the present factors."""
         P, n = self.G.shape
         bound, upsilon = self.target.bound(self._residual()), self.upsilon
         outputs = n * P * (upsilon.mean_log - LOG_2PI)

@@ -1,4 +1,4 @@
-"""A classifier for every cluster of the data: the papers' way to large sets."""
+"""A classifier for every cluster of the data: the papers' approach to large sets."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,25 +15,26 @@ from adakern.baselines.base import Baseline
 
 
 class ClusterwiseClassifier(ClassifierMixin, Baseline):
-    """Fits a copy of a classifier on each k-means cluster; a row's own cluster answers.
+    """Classifier fitted separately to each k-means cluster of the rows.
 
-    Cuts the cost of a method that is quadratic or cubic in the rows.
+    A row is predicted by the classifier of its cluster. This reduces the cost of
+    methods that are quadratic or cubic in the number of rows.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        Cloned for every cluster; ``SVC()`` when None.
+        Cloned for every cluster; ``SVC()`` if None.
     n_clusters : int, default=5
-        At most the number of distinct rows is used.
-    random_state : int, RandomState or None, default=None
-        Of k-means, and of the copies wherever they have a ``random_state``.
+        Number of clusters, at most the number of distinct rows.
+    random_state : int, RandomState instance or None, default=None
+        Random state of k-means and of the clones that have a ``random_state``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     kmeans_ : KMeans
     estimators_ : list
-        One a cluster; a ``DummyClassifier`` for a cluster that holds one class only.
+        One per cluster; a ``DummyClassifier`` for clusters with a single class.
     """
 
     _parameter_constraints = constraints(
@@ -58,14 +59,14 @@ class ClusterwiseClassifier(ClassifierMixin, Baseline):
             raise ValueError(f"estimator={base!r} is not a classifier")
         self.estimators_ = []
         for cluster in range(n_clusters):
-            # Rows that differ by rounding alone leave a cluster empty: then all rows.
+            # Rows that differ only by rounding can leave a cluster empty: use all rows.
             rows = clusters == cluster if cluster in clusters else slice(None)
             several = len(np.unique(y[rows])) > 1
             model = _seeded_copy(base, rng) if several else DummyClassifier()
             self.estimators_.append(model.fit(X[rows], y[rows]))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """The class that the row's own cluster gives it, shape (n,).
+        """Predict the class of each row by the classifier of its cluster.
 
         Parameters
         ----------

@@ -16,49 +16,50 @@ from adakern.linalg import add_to_diagonal, project_onto_simplex
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
 
-#: The paper's.
+#: As in the paper.
 N_LAYERS = 3
 
-#: Steepness of the sigmoid that stands for the step at 0.
+#: Steepness of the sigmoid that approximates the step at 0.
 SLOPE = 5.0
 
-#: Weight of the term eta / alpha that makes the span a smooth function.
+#: Weight of the term eta / alpha that smooths the span.
 ETA = 0.1
 
 
 class DeepMKL(BankMixin, OneVsOneMixin, BaseEstimator):
-    """SVM on three layers of combined kernels, the weights tuned on leave-one-out
-    error.
+    """SVM on three layers of combined kernels, with weights tuned by a span bound.
 
     The first layer combines the kernels of the bank on the data, every further layer
-    the same kernels in the feature space of the layer before. The weights of all layers
-    descend along the gradient of the span bound, in turn with L2 SVMs. They lie on the
-    simplex, so that every layer is 1 on the diagonal. (The paper's sigmoid kernel is
-    indefinite and left out here.)
+    the same kernels in the feature space of the previous layer. The weights of all
+    layers are updated along the gradient of the span bound on the leave-one-out error,
+    alternating with L2 SVMs. They are on the simplex, so that every layer is 1 on the
+    diagonal. (The paper's sigmoid kernel is indefinite and is omitted.)
 
     Parameters
     ----------
     C : float, default=1.0
-        Trade-off of the L2 SVM, positive.
+        Regularization parameter of the L2 SVM, positive.
     gammas : array-like of float, default=(1.0,)
-        Gaussian kernels of every layer; None are those of the widths 2^-5, ..., 2^5.
+        Gaussian kernels of every layer. If None, those of the widths 2^-5, ..., 2^5.
     degrees : array-like of int, default=(1, 2)
-        Normalised polynomial kernels of every layer; degree 1 is the linear one.
+        Degrees of the normalised polynomial kernels of every layer.
     max_iter : int, default=30
-        Most gradient steps; a ConvergenceWarning says where they do not suffice.
+        Maximum number of gradient steps; a ConvergenceWarning is issued if it is
+        reached.
     tol : float, default=1e-3
-        Relative decrease of the bound at which the steps end.
+        Relative decrease of the bound below which the steps stop.
 
     Attributes
     ----------
     classes_, bank_, models_, support_
-        As of :class:`UniformMKLClassifier`.
+        As in :class:`UniformMKLClassifier`.
     kernel_weights_ : ndarray of shape (3, n_kernels)
-        With a first axis for the pairs of classes where there are more than two.
+        Preceded by an axis of the pairs of classes if there are more than two
+        classes.
     objective_ : float
         Span bound on the number of leave-one-out errors, summed over the pairs.
     n_iter_ : int
-        Gradient steps, over all pairs.
+        Number of gradient steps, over all pairs.
 
     References
     ----------
@@ -119,7 +120,7 @@ def layer_kernels(bank, T):
 
 
 def deepen(bank, weights, T):
-    """Send the combined first layer T through the others; the values of all."""
+    """Propagate the combined first layer T; returns the values of all layers."""
     layers = [T]
     for layer_weights in weights[1:]:
         kernels = zip(layer_weights, layer_kernels(bank, layers[-1]), strict=True)
@@ -140,7 +141,7 @@ def weight_gradient(bank, weights, grams, layers, gradient):
 
 
 class SpanObjective:
-    """The L2 SVM for one set of weights, with its span bound."""
+    """L2 SVM and span bound for given weights."""
 
     def __init__(self, weights, bank, grams, y, C):
         self.weights, self.bank, self.grams = weights, bank, grams
@@ -152,7 +153,7 @@ class SpanObjective:
         self.value, self._slope = span_bound(self._layers[-1], y[support], C)
 
     def gradient(self):
-        """With respect to the weights, shape (L, P)."""
+        """Gradient with respect to the weights, shape (L, P)."""
         grams = self.grams[:, *self._block]
         return weight_gradient(
             self.bank, self.weights, grams, self._layers, self._slope
@@ -160,7 +161,7 @@ class SpanObjective:
 
 
 def _descend(current, step, evaluate):
-    """The first of ever shorter projected gradient steps that lowers the bound."""
+    """Backtrack to the first projected gradient step that lowers the bound."""
     gradient = current.gradient()
     gradient /= max(np.abs(gradient).max(), np.finfo(float).tiny)
     while step > 1e-3:
@@ -175,7 +176,7 @@ def _descend(current, step, evaluate):
 def l2_svm_dual(K, y, C, tol=1e-4):
     """Solve the SVM with squared hinge loss: ``max 1'a - 1/2 a'Y(K + I/C)Ya, a >= 0``.
 
-    No variable exceeds ``2 C n_+ n_- / n``: a box twice as large is never active.
+    No variable exceeds ``2 C n_+ n_- / n``, so that a box twice as large is inactive.
     """
     n_positive = (y > 0).sum()
     bound = 4 * C / (1 / n_positive + 1 / (len(y) - n_positive))
@@ -183,12 +184,12 @@ def l2_svm_dual(K, y, C, tol=1e-4):
 
 
 def span_bound(K, y, C):
-    """The bound summed over the rows, and its gradient with respect to K.
+    """Span bound summed over the rows, and its gradient with respect to K.
 
     With ``K~ = [[K + I/C, 1], [1', 0]]``, dual variables from ``K~ (y a, b) = (y, 0)``
     and ``D = diag(eta / a, 0)``, the squared span of row p is
-    ``S_p^2 = 1/A_pp - D_pp`` for ``A = (K~ + D)^-1``, and row p is lost when left out
-    if ``a_p S_p^2 > 1``: the bound is ``sum_p sigmoid(5 (a_p S_p^2 - 1))``.
+    ``S_p^2 = 1/A_pp - D_pp`` for ``A = (K~ + D)^-1``. Row p is misclassified when left
+    out if ``a_p S_p^2 > 1``: the bound is ``sum_p sigmoid(5 (a_p S_p^2 - 1))``.
     """
     inverse = _bordered_inverse(K, 1 / C)
     signed = inverse @ y
@@ -209,9 +210,7 @@ def span_bound(K, y, C):
 
 
 def _bordered_inverse(K, ridge):
-    """Leading block of the inverse of ``[[K + ridge, 1], [1', 0]]``, by block
-    elimination.
-    """
+    """Leading block of the inverse of ``[[K + ridge, 1], [1', 0]]``."""
     M = add_to_diagonal(K.copy(), ridge)
     inverse, _ = dpotri(cholesky(M, lower=True, overwrite_a=True), lower=1)
     inverse += np.tril(inverse, -1).T

@@ -10,19 +10,20 @@ from adakern._utils.constraints import AT_LEAST_ONE, constraints
 from adakern.baselines.base import BaselineRegressor, KernelExpansionMixin
 from adakern.kernels import kernel_diagonal
 
-#: Rows that the eigenvectors are computed on.
+#: Number of rows on which the eigenvectors are computed.
 N_SUBSAMPLE = 2000
-#: Eigenvectors in the preconditioner, at most half of these rows.
+#: Number of eigenvectors of the preconditioner, at most half of these rows.
 N_COMPONENTS = 100
 
 
 class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
-    """Kernel regression on all data, trained by EigenPro iterations.
+    """Kernel regression on all rows, trained by EigenPro iterations.
 
-    Gradient descent in the reproducing kernel Hilbert space, whose slow directions are
-    sped up: the top eigenvectors of a subsample flatten the spectrum, and batch and
-    step follow from what is left of it. The number of epochs regularises. (With all
-    training data as centres EigenPro 2 is EigenPro 3.)
+    Stochastic gradient descent in the reproducing kernel Hilbert space with a
+    preconditioner that flattens the leading eigenvalues, estimated on a subsample. The
+    batch size and the step follow from the remaining spectrum. The number of epochs
+    acts as regularization. (With all training rows as centres, EigenPro 2 is
+    EigenPro 3.)
 
     Parameters
     ----------
@@ -30,9 +31,9 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     gamma : {"scale", "auto"} or float, default="scale"
         See :func:`adakern.kernels.gram_matrix`.
     n_epochs : int, default=20
-        Passes over the data.
+        Number of passes over the data.
     random_state : int, RandomState instance or None, default=None
-        Draws the subsample and the batches.
+        Determines the subsample and the batches.
 
     Attributes
     ----------
@@ -43,7 +44,7 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
         Mean of y.
     batch_size_ : int
     n_iter_ : int
-        Number of batches seen.
+        Number of batches processed.
     gamma_ : float
 
     References
@@ -71,7 +72,7 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
         n, rng = len(X), check_random_state(self.random_state)
         subsample = np.sort(rng.permutation(n)[:N_SUBSAMPLE])
         V, top, rest, beta = self._preconditioner(X[subsample])
-        # beta / rest is the batch beyond which a larger one saves no more steps.
+        # Batches larger than beta / rest save no further steps.
         self.batch_size_ = int(np.clip(beta / max(rest, 1e-12), 1, min(n, 2000)))
         step = 1 / (beta + (self.batch_size_ - 1) * rest)
 
@@ -85,14 +86,14 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
                 K = self._gram(X[rows], X)
                 residual = K @ coef + self.intercept_ - y[rows]
                 coef[rows] -= step * residual
-                # The part along the top eigenfunctions, damped to the rest of them.
+                # The part along the leading eigenfunctions is damped.
                 projections = V.T @ (K[:, subsample].T @ residual)
                 coef[subsample] += step * (V @ (top * projections))
                 self.n_iter_ += 1
         self.dual_coef_ = coef
 
     def _preconditioner(self, X):
-        """Eigenvectors V of K(X, X), their weights, what is left, the largest norm.
+        """Eigenvectors V of K(X, X), their weights, ``rest`` and ``beta``.
 
         The weight of eigenvector i is (1 - s_q / s_i) / s_i, ``rest`` is s_q / s and
         ``beta`` the largest k_P(x, x).
@@ -100,7 +101,7 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
         s = len(X)
         q = min(N_COMPONENTS, max(1, s // 2))
         eigenvalues, V = eigh(self._gram(X), subset_by_index=[s - q, s - 1])
-        # Components lost to rounding (equal rows) are left alone.
+        # Components lost to rounding (equal rows) are left out.
         kept = eigenvalues > 1e-10 * eigenvalues[-1]
         eigenvalues, V = eigenvalues[kept], V[:, kept]
         damping = 1 - eigenvalues[0] / eigenvalues

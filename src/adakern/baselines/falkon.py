@@ -19,11 +19,11 @@ from adakern.kernels import KERNELS
 
 
 class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
-    """Kernel ridge regression on a random subset of the data as centres.
+    """Kernel ridge regression with a random subset of the rows as centres.
 
     Minimises ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m
-    centres by conjugate gradients, preconditioned by the same problem on the centres
-    alone; K_nm is never stored.
+    centres by conjugate gradients, preconditioned by the same problem on the centres.
+    K_nm is never stored.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
     n_centers : int, default=100
         Number of centres m, drawn uniformly; all rows if there are fewer.
     max_iter : int, default=100
-        Conjugate gradient steps; a ConvergenceWarning says where they do not reach
-        ``tol``.
+        Maximum number of conjugate gradient steps; a ConvergenceWarning is issued if
+        ``tol`` is not reached.
     tol : float, default=1e-5
-        Norm of the preconditioned residual, relative to its start, to stop at.
+        Norm of the preconditioned residual, relative to the initial one, to stop at.
     random_state : int, RandomState instance or None, default=None
-        Draws the centres.
+        Determines the centres.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         self.intercept_ = y.mean()
         K_mm = self._gram(self.support_vectors_)
         # With K_mm = T'T and A'A = TT'/m + alpha I, the matrix B = T^-1 A^-1 makes
-        # B'(K_mn K_nm / n + alpha K_mm) B close to the identity. Jitter: K_mm may be
+        # B'(K_mn K_nm / n + alpha K_mm) B close to the identity. Jitter: K_mm can be
         # singular, and "tl1" indefinite.
         T = _upper_cholesky(K_mm)
         A = cholesky(T @ T.T / m + self.alpha * np.eye(m))
@@ -126,7 +126,7 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         self.dual_coef_ = precondition(v)
 
     def _normal_product(self, X, weights):
-        """K_mn w with w = weights(rows, K[rows]), block by block."""
+        """K_mn w with w = weights(rows, K[rows]), by blocks."""
         total = np.zeros(len(self.support_))
         for rows in row_blocks(len(X), BYTES_PER_VALUE * len(self.support_)):
             K = self._gram(X[rows], self.support_vectors_)
@@ -135,7 +135,7 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
 
 
 def _upper_cholesky(K):
-    """Upper T with T'T = K + jitter, for the smallest jitter that lets it exist."""
+    """Upper triangular T with T'T = K + jitter, for the smallest sufficient jitter."""
     jitter = np.finfo(K.dtype).eps * (np.trace(K) or 1.0)
     while True:
         try:

@@ -1,6 +1,4 @@
-"""A bank of kernels, each 1 on the diagonal, so that the weights of different kernels
-compare.
-"""
+"""A bank of kernels, all 1 on the diagonal so that their weights are comparable."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -14,7 +12,7 @@ from adakern.kernels import require_gram_memory, squared_distances
 
 Rows = np.ndarray | None
 
-#: gamma = 1/(2 sigma^2) for sigma = 2^-5, ..., 2^5: the papers' eleven Gaussian widths.
+#: gamma = 1/(2 sigma^2) of the papers' eleven widths sigma = 2^-5, ..., 2^5.
 PAPER_GAMMAS = tuple(1 / (2 * 4.0**power) for power in range(-5, 6))
 
 
@@ -24,10 +22,11 @@ class KernelBank:
     Parameters
     ----------
     gammas : tuple of float
-        Of ``exp(-gamma |x - y|^2)``, positive.
+        Positive coefficients of ``exp(-gamma |x - y|^2)``.
     degrees : tuple of int, default=()
-        Of ``cos(x, y)^degree`` with ``cos = (x'y + 1) / sqrt((x'x + 1)(y'y + 1))``, the
-        inhomogeneous polynomial kernel scaled to 1 on the diagonal; at least 1.
+        Degrees, at least 1, of ``cos(x, y)^degree`` with ``cos = (x'y + 1) /
+        sqrt((x'x + 1)(y'y + 1))``: the inhomogeneous polynomial kernel scaled to 1 on
+        the diagonal.
     """
 
     def __init__(self, gammas: tuple, degrees: tuple = ()) -> None:
@@ -35,15 +34,15 @@ class KernelBank:
         self.degrees = tuple(int(degree) for degree in degrees)
         if not len(self):
             raise ValueError(
-                "gammas and degrees are both empty; a kernel bank needs one kernel or "
-                "more"
+                "gammas and degrees are both empty; a kernel bank needs at least one "
+                "kernel"
             )
         if not all(0 < gamma < np.inf for gamma in self.gammas):
             raise ValueError(
-                f"gammas={gammas!r} must hold positive finite numbers only"
+                f"gammas={gammas!r} must contain only positive finite numbers"
             )
         if self.degrees != tuple(degrees) or min(self.degrees, default=1) < 1:
-            raise ValueError(f"degrees={degrees!r} must hold integers from 1 only")
+            raise ValueError(f"degrees={degrees!r} must contain only integers >= 1")
 
     def __len__(self):
         return len(self.gammas) + len(self.degrees)
@@ -55,7 +54,7 @@ class KernelBank:
         ----------
         X : array-like of shape (n, d)
         Y : array of shape (m, d), default=None
-            The other rows; X itself when None.
+            Other rows; X if None.
         """
         if self.gammas:
             D = squared_distances(X, Y)
@@ -68,7 +67,7 @@ class KernelBank:
                 yield cosines**degree
 
     def stack(self, X: np.ndarray, Y: Rows = None) -> np.ndarray:
-        """All Gram matrices at once, shape (n_kernels, n, m).
+        """All Gram matrices as one array of shape (n_kernels, n, m).
 
         Parameters
         ----------
@@ -89,7 +88,7 @@ class KernelBank:
     def combine(
         self, X: np.ndarray, Y: Rows = None, *, weights: np.ndarray
     ) -> np.ndarray:
-        """The Gram matrix of the kernel ``sum_m weights_m k_m``, without the stack.
+        """Gram matrix of the kernel ``sum_m weights_m k_m``, without storing the stack.
 
         Parameters
         ----------
@@ -112,8 +111,9 @@ def _cosines(X, Y=None):
 
 
 class BankMixin(ModelsMixin):
-    """Estimators on a bank: ``_fit_model(X, y)`` gives the ``KernelExpansion`` that
-    fits y.
+    """Mixin for estimators on a bank.
+
+    Subclasses define ``_fit_model(X, y)``, which returns a ``KernelExpansion``.
     """
 
     def _prepare(self, X):
@@ -122,20 +122,20 @@ class BankMixin(ModelsMixin):
         )
 
     def _expand(self, weights, X, d, intercept, **outcome):
-        """The model with these weights of the kernels and coefficients of the rows."""
+        """Model with given weights of the kernels and coefficients of the rows."""
         kernel = partial(self.bank_.combine, weights=weights)
         return KernelExpansion(kernel, X, d, intercept, weights=weights, **outcome)
 
 
 def bank_constraints(*shared, **own):
-    """As :func:`constraints`, with those of the bank."""
+    """Parameter constraints including those of the bank."""
     return constraints(
         *shared, gammas=["array-like", None], degrees=["array-like"], **own
     )
 
 
 class BankRegressor(BaselineRegressor):
-    """The regressors on a bank: a single model."""
+    """Base class of regressors on a bank, with a single model."""
 
     def _fit(self, X, y):
         self._prepare(X)

@@ -11,7 +11,7 @@ from adakern.svm.libsvm import fit_libsvm, predict_from_gram
 
 
 class _KernelModel(KernelMixin):
-    """LIBSVM on the Gram matrix."""
+    """LIBSVM on a Gram matrix."""
 
     #: Read by :class:`adakern.model_selection.KernelSearchCV`.
     _takes_shared_gram_matrix = True
@@ -38,13 +38,13 @@ class _KernelModel(KernelMixin):
 class KernelSVC(_KernelModel, BaselineClassifier):
     """Support vector classifier with every kernel of this library.
 
-    scikit-learn's ``SVC`` on the Gram matrix; it knows neither of the Laplacian kernels
-    itself.
+    scikit-learn's ``SVC`` on the Gram matrix, since it has neither of the Laplacian
+    kernels.
 
     Parameters
     ----------
     C : float, default=1.0
-        Positive.
+        Regularization parameter, positive.
     kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
             "precomputed"}, default="rbf"
         See :func:`adakern.kernels.gram_matrix`.
@@ -55,20 +55,24 @@ class KernelSVC(_KernelModel, BaselineClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     support_ : ndarray of shape (n_SV,)
-        Rows that are support vectors.
+        Indices of the support vectors.
     dual_coef_, intercept_, n_iter_ :
-        As of ``SVC``.
+        As in ``SVC``.
     """
 
     def _model(self):
         return SVC(kernel="precomputed", C=self.C)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """The class of each row of X, as ``SVC.predict`` gives it, shape (m,).
+        """Predict classes, as ``SVC.predict``.
 
         Parameters
         ----------
-        X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
+        X : array-like of shape (m, d), or (m, n) if the kernel is precomputed
+
+        Returns
+        -------
+        ndarray of shape (m,)
         """
         return self._predicted(self._rows(X))
 
@@ -82,16 +86,16 @@ class KernelSVR(_KernelModel, BaselineRegressor):
     Parameters
     ----------
     C : float, default=1.0
-        Positive.
+        Regularization parameter, positive.
     epsilon : float, default=0.1
         Half the width of the tube, in units of y.
     kernel, gamma
-        As of :class:`KernelSVC`.
+        As in :class:`KernelSVC`.
 
     Attributes
     ----------
     support_, dual_coef_, intercept_, n_iter_ :
-        As of ``SVR``.
+        As in ``SVR``.
     """
 
     _parameter_constraints = _KernelModel._parameter_constraints | constraints(

@@ -1,4 +1,4 @@
-"""LogDet kernel learning: the nearest kernel that meets constraints on distances."""
+"""LogDet kernel learning: the nearest kernel that satisfies distance constraints."""
 
 from functools import partial
 
@@ -13,53 +13,54 @@ from adakern.kernels import gram_matrix, resolve_gamma
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
 
-#: Constrained pairs of rows: the papers' 20 times the number of classes squared.
+#: Number of constrained pairs as in the papers: 20 times n_classes squared.
 N_PAIRS = 80
 
-#: Pairs of one class shall be at most the first percentile of the squared distances
-#: between rows apart, pairs of two classes at least the second.
+#: Percentiles of the squared distances: the upper bound for pairs of one class and the
+#: lower bound for pairs of two classes.
 PERCENTILES = (5, 95)
 
-#: Distances that the percentiles are taken of.
+#: Number of distances from which the percentiles are estimated.
 N_DISTANCES = 10_000
 
 
 class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
     """SVM on a kernel ``phi(x)'W phi(y)`` learned with the LogDet divergence.
 
-    Takes the kernel matrix nearest to the Gaussian one in the LogDet divergence for
-    which 40 pairs of rows of one class are nearer than 95 % of all and 40 of two
-    classes are farther, with slack. For new rows it is ``k(x, y) - k(x, .) S k(., y)``
-    for a matrix S on the constrained pairs.
+    The learned kernel matrix is the nearest to the Gaussian one, in the LogDet
+    divergence, for which 40 pairs of rows of one class are closer than 95 % of all
+    pairs and 40 pairs of two classes are farther apart, with slack. For new rows it is
+    ``k(x, y) - k(x, .) S k(., y)`` with a matrix S on the constrained pairs.
 
     Parameters
     ----------
     C : float, default=1.0
-        Trade-off of the SVM, positive.
+        Regularization parameter of the SVM, positive.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of the Gaussian kernel to start from; see :func:`adakern.kernels.gram_matrix`.
+        Coefficient of the given Gaussian kernel, see
+        :func:`adakern.kernels.gram_matrix`.
     slack : float, default=1.0
-        Weight of the constraints against the given kernel (the paper's gamma),
-        positive.
+        Positive weight of the constraints relative to the divergence (the paper's
+        gamma).
     max_iter : int, default=1000
-        Most rounds through all constraints; a ConvergenceWarning says where they do not
-        suffice.
+        Maximum number of passes over all constraints; a ConvergenceWarning is issued if
+        it is reached.
     tol : float, default=1e-3
-        Relative change of the multipliers in a round at which the rounds end.
-    random_state : int, RandomState or None, default=None
-        Draws the pairs.
+        Relative change of the multipliers in a pass below which the passes stop.
+    random_state : int, RandomState instance or None, default=None
+        Determines the pairs.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     models_ : list
-        One for each pair of classes: the inverse of its learned kernel matrix is that
-        of the given one plus ``sum_c multipliers_c (e_i - e_j)(e_i - e_j)'`` over its
+        One per pair of classes. The inverse of its learned kernel matrix is the inverse
+        of the given one plus ``sum_c multipliers_c (e_i - e_j)(e_i - e_j)'`` over the
         constrained ``pairs``.
     support_ : ndarray
-        Training rows that the decision functions need.
+        Indices of the training rows used by the decision functions.
     n_iter_ : int
-        Rounds, over all pairs of classes.
+        Number of passes, over all pairs of classes.
     gamma_ : float
 
     References
@@ -123,7 +124,7 @@ class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
         return KernelExpansion(kernel, X, coef, b, **found)
 
     def _targets(self, K, similar, rng):
-        """What the constrained squared distances shall be, from random rows' own."""
+        """Bounds of the squared distances, from the distances of random pairs."""
         i, j = rng.randint(len(K), size=(2, N_DISTANCES))
         diagonal = K.diagonal()
         distances = (diagonal[i] + diagonal[j] - 2 * K[i, j])[i != j]
@@ -133,7 +134,7 @@ class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
 
 
 def draw_pairs(y, n_pairs, rng):
-    """Pairs of different rows, every other one within a class."""
+    """Draw pairs of different rows, every other one within a class."""
     pairs = []
     sides = [np.flatnonzero(y < 0), np.flatnonzero(y > 0)]
     large = [side for side in sides if len(side) > 1]
@@ -148,18 +149,18 @@ def draw_pairs(y, n_pairs, rng):
 
 
 def project_cyclically(EKE, targets, similar, slack, max_iter, tol):
-    """Bregman projections onto one constraint after the other, with slack.
+    """Cyclic Bregman projections onto the constraints, with slack.
 
     Solves ``min D(K, K_0) + slack D(diag xi, diag targets)`` for the LogDet divergence
     D, subject to ``(e_i - e_j)'K(e_i - e_j) <= xi_c`` for the similar pairs and ``>=``
     for the others. The step is the root of both stationarity conditions, ``slack /
     (slack + 1) (1/p - 1/xi)``; the papers print ``(1/p - slack/xi) / 2``, which is the
-    same at slack = 1 only.
+    same only for slack = 1.
     """
     M, xi = EKE.copy(), targets.astype(float)
     signs = np.where(similar, 1.0, -1.0)
     dual = np.zeros(len(targets))
-    # Pairs of equal rows have no distance to change.
+    # The distance of equal rows cannot change.
     active = np.flatnonzero(M.diagonal() > 1e-12 * max(M.diagonal().max(), 0.0))
     n_iter, change = 0, np.inf
     while change > tol and n_iter < max_iter:

@@ -1,4 +1,4 @@
-"""Kernel ridge regression that chooses scale and ridge by the leave-one-out error."""
+"""Kernel ridge regression with scale and ridge chosen by leave-one-out error."""
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -19,18 +19,18 @@ from adakern.kernels import (
 )
 from adakern.linalg import leave_one_out, left_out_residuals, ridge_inverse
 
-#: Ridges that are tried; the kernels are 1 on the diagonal.
+#: Candidate ridges; the kernels are 1 on the diagonal.
 ALPHAS = np.geomspace(1e-7, 10.0, 17)
 
-#: Of more training rows so many, drawn at random, choose.
+#: Maximum number of random training rows for the choice of scale and ridge.
 SEARCH_ROWS = 1500
 
-#: Powers of two, over the median distance, that gamma is looked for among.
+#: Candidate powers of two for gamma times the median distance.
 POWERS = range(-8, 7)
 
 
 class _LOOKernelRidge(KernelExpansionMixin):
-    """What the regressor and the classifier share."""
+    """Base class of the regressor and the classifier."""
 
     _parameter_constraints = constraints(
         "random_state", kernel=[StrOptions(set(DECAYING_KERNELS))]
@@ -43,7 +43,7 @@ class _LOOKernelRidge(KernelExpansionMixin):
     def _fit(self, X, y):
         """Choose gamma and alpha and fit."""
         T, n, rng = self._targets(y), len(X), check_random_state(self.random_state)
-        require_gram_memory(n, n)  # before the search, which needs less
+        require_gram_memory(n, n)  # before the search, which needs less memory
         centre = T.mean(axis=0)
         T = T - centre
         rows = np.arange(n)
@@ -67,8 +67,9 @@ class _LOOKernelRidge(KernelExpansionMixin):
 
 
 def _choose(D, T):
-    """(gamma, alpha) of the least leave-one-out error, gamma by a local search of its
-    powers.
+    """Return the (gamma, alpha) with the lowest leave-one-out error.
+
+    The powers of gamma are searched locally.
     """
     off_diagonal = D[np.triu_indices_from(D, 1)]
     positive = off_diagonal[off_diagonal > 0]
@@ -91,7 +92,7 @@ def _choose(D, T):
 
 
 class LOOKernelRidgeRegressor(_LOOKernelRidge, BaselineRegressor):
-    """Kernel ridge regression, scale and ridge by the closed-form leave-one-out error.
+    """Kernel ridge regression with scale and ridge chosen by leave-one-out error.
 
     Parameters
     ----------
@@ -99,29 +100,28 @@ class LOOKernelRidgeRegressor(_LOOKernelRidge, BaselineRegressor):
         ``exp(-gamma |x-y|_2^2)``, ``exp(-gamma |x-y|_1)``, ``exp(-gamma |x-y|_2)``;
         features should be standardised.
     random_state : int, RandomState instance or None, default=None
-        Of more than 1,500 training rows so many are drawn to choose gamma and alpha.
+        Determines the rows, at most 1,500, on which gamma and alpha are chosen.
 
     Attributes
     ----------
     gamma_, alpha_ : float
-        Chosen; the ridge is added to the Gram matrix.
+        Selected values; the ridge is added to the Gram matrix.
     dual_coef_ : ndarray of shape (n,)
     loo_prediction_ : ndarray of shape (n,)
-        What the model without a row predicts for it; the intercept is the mean of all
-        rows.
+        Leave-one-out predictions, with the mean of all rows as the intercept.
     """
 
 
 class LOOKernelRidgeClassifier(_LOOKernelRidge, BaselineClassifier):
-    """Kernel ridge regression on codes of the classes, chosen by leave-one-out.
+    """Kernel ridge classification with scale and ridge chosen by leave-one-out error.
 
-    Each class has a target that is 1 on its rows, else 0; the greatest prediction
-    decides.
+    Each class has a target that is 1 for its rows and 0 for others; the class with the
+    largest prediction is predicted.
 
     Parameters
     ----------
     kernel, random_state
-        As of :class:`LOOKernelRidgeRegressor`.
+        As in :class:`LOOKernelRidgeRegressor`.
 
     Attributes
     ----------
@@ -129,6 +129,5 @@ class LOOKernelRidgeClassifier(_LOOKernelRidge, BaselineClassifier):
     gamma_, alpha_ : float
     dual_coef_ : ndarray of shape (n, n_classes)
     loo_prediction_ : ndarray of shape (n, n_classes)
-        Scores of each row by the model without it; the intercept is the mean of all
-        rows.
+        Leave-one-out scores, with the mean of all rows as the intercept.
     """

@@ -17,18 +17,18 @@ from adakern.svm.one_vs_one import OneVsOneMixin
 class UniformMKLClassifier(BankMixin, OneVsOneMixin, BaseEstimator):
     """SVM on the mean of several kernels: multiple kernel learning with equal weights.
 
-    The baseline that learned kernel weights have to beat (Gonen and Alpaydin, Multiple
-    kernel learning algorithms, JMLR 12, 2011).
+    The baseline for learned kernel weights (Gonen and Alpaydin, Multiple kernel
+    learning algorithms, JMLR 12, 2011).
 
     Parameters
     ----------
     C : float, default=1.0
-        Trade-off of the SVM, positive.
+        Regularization parameter of the SVM, positive.
     gammas : array-like of float, default=None
-        Gaussian kernels of the bank; None for the widths 2^-5, ..., 2^5, for features
-        in [0, 1].
+        Gaussian kernels of the bank. If None, those of the widths 2^-5, ..., 2^5,
+        suitable for features in [0, 1].
     degrees : array-like of int, default=()
-        Normalised polynomial kernels of the bank.
+        Degrees of the normalised polynomial kernels of the bank.
 
     Attributes
     ----------
@@ -36,11 +36,11 @@ class UniformMKLClassifier(BankMixin, OneVsOneMixin, BaseEstimator):
     bank_ : KernelBank
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_pairs, n_kernels)
     models_ : list
-        One for each pair of classes.
+        One per pair of classes.
     support_ : ndarray
-        Training rows that are support vectors of some pair.
+        Indices of the support vectors, of any pair of classes.
     n_iter_ : int
-        SVMs solved.
+        Number of SVMs solved.
     """
 
     _parameter_constraints = bank_constraints("C")
@@ -66,23 +66,23 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
     Parameters
     ----------
     C, gammas, degrees
-        As of :class:`UniformMKLClassifier`.
+        As in :class:`UniformMKLClassifier`.
     epsilon : float, default=0.1
-        Half the width of the tube, in units of y; not negative.
+        Half the width of the insensitive tube, in units of y; non-negative.
     max_iter : int, default=100
-        Most gradient steps; a ConvergenceWarning says where they leave a larger gap.
+        Maximum number of gradient steps; a ConvergenceWarning reports a larger gap.
     tol : float, default=1e-2
-        Duality gap, relative to the objective, at which the steps end.
+        Relative duality gap at which the steps stop.
 
     Attributes
     ----------
     bank_, kernel_weights_, models_, support_
-        As of :class:`UniformMKLClassifier`, with a single model; the weights are not
-        negative and sum to 1.
+        As in :class:`UniformMKLClassifier`, with a single model; the weights are
+        non-negative and sum to 1.
     objective_, duality_gap_ : float
-        J and the gap reached.
+        J and its duality gap.
     n_iter_ : int
-        Gradient steps.
+        Number of gradient steps.
 
     References
     ----------
@@ -147,18 +147,18 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
 
 
 class WeightedModel:
-    """The model trained for one weight vector w, and J(w) with its gradient."""
+    """Model for given weights w, and J(w) with its gradient."""
 
     def __init__(self, weights, grams, d, intercept, linear):
         self.weights, self.d, self.intercept = weights, d, intercept
         self.gradient = -0.5 * (grams @ d) @ d
         self.objective = linear + weights @ self.gradient
-        # For fixed a the inner maximum bounds J from below at the best single kernel.
+        # For fixed a, the best single kernel gives a lower bound on J.
         self.gap = max(weights @ self.gradient - self.gradient.min(), 0.0)
 
 
 def _descend(current, step, evaluate):
-    """The first of ever shorter steps that lowers J enough (Armijo), None if none."""
+    """Backtrack to a sufficient decrease of J (Armijo); None if there is none."""
     direction = project_onto_simplex(current.weights - step * current.gradient)
     direction -= current.weights
     slope, length = current.gradient @ direction, 1.0
@@ -173,24 +173,24 @@ def _descend(current, step, evaluate):
 class EasyMKL(BankMixin, OneVsOneMixin, BaseEstimator):
     """Multiple kernel learning by maximising the margin between convex hulls.
 
-    EasyMKL takes the pair of points of the classes' hulls that minimises ``(1 - reg)
-    g'Y (sum_m K_m) Y g + reg |g|^2``, weights every kernel by the squared distance
-    ``g'Y K_m Y g`` that it sees between them, and solves the problem again for the
-    combined kernel. The plane lies half-way.
+    EasyMKL finds the pair of points in the convex hulls of the classes that minimises
+    ``(1 - reg) g'Y (sum_m K_m) Y g + reg |g|^2``, weights every kernel by their squared
+    distance ``g'Y K_m Y g`` in it, and solves the problem again for the combined
+    kernel. The separating plane is half-way between the points.
 
     Parameters
     ----------
     reg : float, default=0.1
-        Between 0 (excluded: the margin alone) and 1 (the class means).
+        In (0, 1]: small values maximise the margin, 1 compares the class means.
     gammas, degrees
-        As of :class:`UniformMKLClassifier`.
+        As in :class:`UniformMKLClassifier`.
     tol : float, default=1e-4
         Tolerance of the solver on the optimality conditions.
 
     Attributes
     ----------
     classes_, bank_, kernel_weights_, models_, support_, n_iter_
-        As of :class:`UniformMKLClassifier`.
+        As in :class:`UniformMKLClassifier`.
     objective_ : float
         Value of the second problem, summed over the pairs of classes.
 
@@ -216,7 +216,7 @@ class EasyMKL(BankMixin, OneVsOneMixin, BaseEstimator):
         weights = [difference @ K @ difference for K in self.bank_.grams(X)]
         weights = np.maximum(
             weights, 1e-150
-        )  # all equal where no kernel tells the classes apart
+        )  # equal weights if no kernel separates the classes
         weights /= np.linalg.norm(weights)
 
         K = self.bank_.combine(X, weights=weights)
@@ -224,19 +224,18 @@ class EasyMKL(BankMixin, OneVsOneMixin, BaseEstimator):
         d = y * points
         f = K @ d
         objective = (1 - self.reg) * d @ f + self.reg * points @ points
-        # The mean of f over both points is f at the middle between them.
+        # The mean of f at both points is f at their midpoint.
         return self._expand(
             weights, X, d, -0.5 * points @ f, n_iter=2, objective=objective
         )
 
 
 def nearest_hull_points(K, y, reg, tol):
-    """Distributions g on the two classes that minimise ``g'YQYg``, ``Q = (1 - reg) K +
-    reg I``.
+    """Distributions g on the two classes that minimise ``g'YQYg``.
 
-    Up to scale they are the dual variables of the hard-margin SVM on Q: ``a = s g`` is
-    best at ``s = 2 / g'YQYg``, and as ``g'YQYg >= reg (1/n_+ + 1/n_-)`` a finite bound
-    is never active.
+    With ``Q = (1 - reg) K + reg I`` they are, up to scale, the dual variables of the
+    hard-margin SVM on Q: ``a = s g`` is optimal at ``s = 2 / g'YQYg``, and since
+    ``g'YQYg >= reg (1/n_+ + 1/n_-)`` a finite bound is never active.
     """
     positive = y > 0
     n_positive, n_negative = positive.sum(), (~positive).sum()

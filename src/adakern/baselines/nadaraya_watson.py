@@ -1,4 +1,4 @@
-"""Nadaraya-Watson regression with a local metric from a Gaussian model of the data."""
+"""Nadaraya-Watson regression with local metrics from a Gaussian model of the data."""
 
 import numpy as np
 from sklearn.covariance import ledoit_wolf
@@ -9,23 +9,22 @@ from adakern._utils.constraints import POSITIVE
 from adakern.baselines.base import BaselineRegressor
 from adakern.kernels import squared_distances
 
-#: Squared bandwidths tried: the median squared distance times 2^4, ..., 2^-14.
+#: Candidate squared bandwidths: the median squared distance times 2^4, ..., 2^-14.
 LARGEST_POWER, N_BANDWIDTHS = 4, 19
 
 
 class MetricNadarayaWatson(BaselineRegressor):
-    """Kernel-weighted mean of the targets, in a metric that cancels the leading bias.
+    """Kernel-weighted mean of the targets in a metric that cancels the leading bias.
 
     To leading order in the bandwidth the bias at x is ``h^2 (grad p' A^-1 grad y / p +
     tr(A^-1 hess y) / 2)`` for the metric A. For jointly Gaussian x and y the Hessian
     vanishes, ``grad y`` is the linear regression vector b and ``grad p / p`` is ``a =
-    -S^-1 (x - mean)``; the rest is zero for the metric that stretches along the
+    -S^-1 (x - mean)``. The remaining term is zero for a metric that stretches along the
     gradients, up to a factor ::
 
         A(x) = a a' / |a|^2 + b b' / |b|^2,
 
-    made regular by ``reg I`` and scaled to determinant 1. The mean is taken over the
-    data.
+    which is regularised by ``reg I`` and scaled to determinant 1.
 
     Parameters
     ----------
@@ -36,9 +35,9 @@ class MetricNadarayaWatson(BaselineRegressor):
     Attributes
     ----------
     bandwidth_ : float
-        h of ``exp(-D^2 / (2 h^2))``, of least leave-one-out error on a geometric grid.
+        h of ``exp(-D^2 / (2 h^2))`` with the lowest leave-one-out error on a grid.
     loo_errors_ : dict
-        Mean squared leave-one-out error of every bandwidth tried.
+        Mean squared leave-one-out error of every candidate bandwidth.
     mean_, slope_ : ndarray of shape (d,)
         Mean of x and the regression vector b of the Gaussian model.
     precision_ : ndarray of shape (d, d)
@@ -59,7 +58,7 @@ class MetricNadarayaWatson(BaselineRegressor):
         self.X_, self.y_ = X, y.astype(np.float64)
         self.mean_ = X.mean(axis=0)
         covariance = ledoit_wolf(X)[0]
-        # A constant feature has no variance to invert; it pulls nowhere either.
+        # A constant feature has no variance to invert, and no gradient.
         floor = 1e-12 * (covariance.diagonal().max() or 1.0)
         self.precision_ = np.linalg.pinv(covariance + floor * np.eye(X.shape[1]))
         self.slope_ = self.precision_ @ ((X - self.mean_).T @ (y - y.mean())) / len(y)
@@ -70,13 +69,13 @@ class MetricNadarayaWatson(BaselineRegressor):
 
     def _weighted_means(self, X):
         D = self._distances(X)
-        # The nearest row keeps weight 1 however small the bandwidth is.
+        # The nearest row has weight 1 for every bandwidth.
         D -= D.min(axis=1, keepdims=True)
         weights = np.exp(-D / (2 * self.bandwidth_**2))
         return weights @ self.y_ / weights.sum(axis=1)
 
     def _distances(self, X):
-        """Squared distances to the training rows, in each row's own metric."""
+        """Squared distances to the training rows, in the metric of each row."""
         D = self.reg * squared_distances(X, self.X_)
         # Unit vectors along grad p and grad y at every row, zero where they vanish.
         density = normalize(-(X - self.mean_) @ self.precision_)
@@ -95,7 +94,7 @@ class MetricNadarayaWatson(BaselineRegressor):
         return np.exp((np.log(planar) + (d - 2) * np.log(self.reg)) / d)
 
     def _choose_bandwidth(self):
-        """Least leave-one-out error; halving h^2 squares all kernel values."""
+        """Choose by leave-one-out error; halving h^2 squares all kernel values."""
         n, y = len(self.X_), self.y_
         if n < 2:
             raise ValueError(f"n_samples={n} rows leave none for the others")

@@ -1,6 +1,4 @@
-"""The residual network of the LAB RBF tables, trained by PyTorch and predicting without
-it.
-"""
+"""Residual network of the LAB RBF tables; PyTorch is needed only for training."""
 
 from numbers import Real
 
@@ -19,28 +17,29 @@ LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
 class ResNetRegressor(StandardisedRegressor):
-    """Residual network for regression: blocks of three dense layers with a shortcut.
+    """Residual network for regression with blocks of three dense layers.
 
-    Adam minimises the squared error; the weights best on a validation part are kept.
-    Needs the extra ``torch``. Features and target are standardised inside.
+    Adam minimises the squared error; the weights that are best on a validation set are
+    kept. Features and target are standardised. Requires the extra ``torch``.
 
     Parameters
     ----------
     width : int, default=64
-        Units of a layer.
+        Number of units per layer.
     n_blocks : int, default=3
-        Residual blocks.
+        Number of residual blocks.
     learning_rate : float, default=1e-3
     max_epochs : int, default=200
-        Twenty without improvement on the validation part, a tenth of the rows, end it.
+        Maximum number of epochs. Training stops after twenty epochs without improvement
+        on the validation set, a tenth of the rows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
     coefs_, intercepts_ : lists of ndarrays
-        Weights and offsets of the layers.
+        Weights and biases of the layers.
     n_iter_ : int
-        Epochs.
+        Number of epochs.
 
     References
     ----------
@@ -131,7 +130,7 @@ def _forward(layers, X):
 
 
 def _initial_layer(n_in, n_out, rng):
-    """Weights and offsets before training, of the size that PyTorch starts with."""
+    """Initial weights and biases, with PyTorch's default scale."""
     bound = n_in**-0.5
     return rng.uniform(-bound, bound, (n_in, n_out)), rng.uniform(-bound, bound, n_out)
 

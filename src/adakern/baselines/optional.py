@@ -1,14 +1,14 @@
-"""Packages that only some methods need."""
+"""Packages required by some methods only."""
 
 import importlib
 
 
 def require(package, who):
-    """Import a package of the extra ``torch``, or say how to get it."""
+    """Import a package of the extra ``torch``; ImportError says how to install it."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
         raise ImportError(
             f"{who} needs the package {package}, which is not installed; "
-            "install the extra: pip install '.[torch]' in its repository"
+            "install it with the extra: pip install '.[torch]' in the repository"
         ) from error

@@ -14,7 +14,7 @@ from adakern.baselines.base import BaselineClassifier, StandardisedRegressor
 from adakern.baselines.optional import require
 from adakern.kernels import require_gram_memory
 
-#: Share of the rows that chooses the iterate.
+#: Fraction of the rows on which the iterate is chosen.
 VALIDATION_FRACTION = 0.2
 
 
@@ -54,7 +54,7 @@ class _FeatureMachine:
         self._scaler = StandardScaler().fit(X)
         order, n = rng.permutation(len(X)), len(X)
         size = max(1, int(VALIDATION_FRACTION * n))
-        # With a single row it has to serve twice.
+        # A single row is used for both.
         train, validation = order[size:] if n > 1 else order, order[:size]
         require_gram_memory(len(train), len(train))
         kernel = {
@@ -80,33 +80,33 @@ class _FeatureMachine:
         self.n_iter_ = self.max_iter
 
     def _outputs(self, X):
-        """Predictions of the regressions, shape (n, k)."""
+        """Predictions of the k regressions."""
         torch = require("torch", type(self).__name__)
         outputs = self.model_.predict(torch.tensor(self._scaler.transform(X)))
         return as_numpy(outputs).astype(np.float64)
 
 
 class RFMRegressor(_FeatureMachine, StandardisedRegressor):
-    """Kernel regression with a learned Mahalanobis metric, on all data.
+    """Kernel regression with a learned Mahalanobis metric.
 
     Alternates kernel ridge regression with ``exp(-(|x - z|_M / bandwidth))`` and
-    M = the average gradient outer product of its predictor; the best iterate on a
-    fifth of the rows is kept. Needs the extra ``torch`` (PyTorch and xrfm).
+    M = the average gradient outer product of its predictor. The iterate that is best on
+    a fifth of the rows is kept. Requires the extra ``torch`` (PyTorch and xrfm).
 
     Parameters
     ----------
     kernel : {"l2", "l1_kermac", "lpq_kermac"}, default="l2"
-        The package's names; "l2" is the Laplacian kernel ``exp(-|x - z|_M /
+        Kernel, by its name in xrfm; "l2" is the Laplacian kernel ``exp(-|x - z|_M /
         bandwidth)``.
     bandwidth : float, default=10.0
-        In the unit of the standardised features.
+        Bandwidth, for standardised features.
     alpha : float, default=1e-3
         Ridge, positive.
     diagonal : bool, default=False
-        Learn feature weights only, not the full matrix, whose updates take minutes
-        where there are thousands of features.
+        Whether to learn feature weights instead of the full matrix, whose updates take
+        minutes with thousands of features.
     max_iter : int, default=5
-        Updates of the metric.
+        Number of updates of the metric.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -124,14 +124,14 @@ class RFMRegressor(_FeatureMachine, StandardisedRegressor):
 class RFMClassifier(_FeatureMachine, BaselineClassifier):
     """Classification by kernel regression with a learned Mahalanobis metric.
 
-    One regression for each class on the indicator of that class, all with the metric
-    that :class:`RFMRegressor` describes; the class of the largest answer is predicted.
-    Needs the extra ``torch`` (PyTorch and xrfm).
+    One regression per class on the indicator of that class, all with the metric of
+    :class:`RFMRegressor`; the class with the largest output is predicted. Requires the
+    extra ``torch`` (PyTorch and xrfm).
 
     Parameters
     ----------
     kernel, bandwidth, alpha, diagonal, max_iter, random_state
-        As of :class:`RFMRegressor`.
+        As in :class:`RFMRegressor`.
 
     Attributes
     ----------

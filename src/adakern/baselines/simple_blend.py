@@ -1,6 +1,4 @@
-"""The simple blend, a baseline: kernel ridge regressions and forests, weighted out of
-sample.
-"""
+"""The simple blend, a baseline: kernel ridge regressions and forests, stacked."""
 
 from numbers import Integral
 
@@ -26,18 +24,18 @@ KERNELS = ("laplacian", "l2-laplacian", "rbf")
 FORESTS = {"min_samples_leaf": 2, "bootstrap": True, "oob_score": True}
 STEPS = 25
 
-#: Of more training rows the kernel members see so many, drawn at random.
+#: Maximum number of random training rows for the kernel members.
 MAX_KERNEL_ROWS = 10_000
 
-#: Probabilities below it count as it, so that one row does not decide the weights.
+#: Lower bound of probabilities, so that a single row does not decide the weights.
 SMALLEST_PROBABILITY = 1e-6
 
 
 def greedy_weights(predictions, loss, steps=STEPS):
-    """Weights, multiples of 1 / ``steps``, by adding the member that helps most again
-    and again.
+    """Weights of members by greedy ensemble selection, multiples of 1 / ``steps``.
 
-    Ensemble selection (Caruana et al., ICML 2004) on predictions out of sample.
+    Each step adds the member that lowers the loss of the out-of-sample predictions most
+    (Caruana et al., ICML 2004).
 
     >>> import numpy as np
     >>> from adakern.baselines.simple_blend import greedy_weights
@@ -60,7 +58,7 @@ def _log_loss(probabilities, codes):
 
 
 class _SimpleBlend:
-    """What the regressor and the classifier share."""
+    """Base class of the regressor and the classifier."""
 
     _parameter_constraints = constraints(
         "random_state", n_estimators=AT_LEAST_ONE, n_jobs=[Integral, None]
@@ -96,7 +94,7 @@ class _SimpleBlend:
         self.weights_ = dict(zip(self.members_, weights.tolist(), strict=True))
 
     def _blend(self, method, X):
-        """The weighted mean of what the members' method of this name gives for X."""
+        """Weighted mean of the output of a method of the members."""
         Z = self._scaler.transform(X)
         return sum(
             weight
@@ -109,18 +107,18 @@ class _SimpleBlend:
 
 
 class SimpleBlendRegressor(_SimpleBlend, BaselineRegressor):
-    """Three kernel ridge regressions, a random forest and extra trees, blended.
+    """Blend of three kernel ridge regressions, a random forest and extra trees.
 
-    The kernel members (L1 and L2 Laplacian, Gaussian) choose scale and ridge by
-    leave-one-out; the weights are found greedily on the leave-one-out and out-of-bag
-    predictions.
+    The scale and ridge of the kernel members (L1 and L2 Laplacian, Gaussian) are chosen
+    by leave-one-out error; the weights are chosen greedily on the leave-one-out and
+    out-of-bag predictions.
 
     Parameters
     ----------
     n_estimators : int, default=300
-        Trees of each forest.
+        Number of trees of each forest.
     n_jobs : int or None, default=None
-        Threads of the forests.
+        Number of threads of the forests.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -155,7 +153,7 @@ class SimpleBlendRegressor(_SimpleBlend, BaselineRegressor):
 
 
 class _RidgeOnCodes(LOOKernelRidgeClassifier):
-    """Scores turned into probabilities by a temperature, found out of sample."""
+    """Probabilities from scores, by a temperature fitted to leave-one-out scores."""
 
     def _fit(self, X, y):
         super()._fit(X, y)
@@ -176,15 +174,15 @@ class _RidgeOnCodes(LOOKernelRidgeClassifier):
 
 
 class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
-    """Three kernel ridge regressions on class codes and two forests, blended.
+    """Blend of three kernel ridge classifiers and two forests.
 
-    As :class:`SimpleBlendRegressor`, by the log loss; the scores of a kernel member
-    become probabilities by a softmax, whose temperature is chosen likewise.
+    As :class:`SimpleBlendRegressor`, with the log loss. The scores of kernel members
+    are converted into probabilities by a softmax whose temperature is chosen likewise.
 
     Parameters
     ----------
     n_estimators, n_jobs, random_state
-        As of :class:`SimpleBlendRegressor`.
+        As in :class:`SimpleBlendRegressor`.
 
     Attributes
     ----------
@@ -204,13 +202,13 @@ class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
         return codes
 
     def _complete(self, member, probabilities):
-        """Probabilities with a column for every class, also those a member lacks."""
+        """Probabilities with a column for every class, including unseen ones."""
         complete = np.zeros((len(probabilities), len(self.classes_)))
         complete[:, member.classes_] = np.nan_to_num(probabilities)
         return complete
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Probabilities of the classes, shape (m, n_classes).
+        """Predict class probabilities.
 
         Parameters
         ----------
@@ -219,7 +217,7 @@ class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
         return self._blend("predict_proba", self._rows(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """The most probable classes, shape (m,).
+        """Predict the most probable classes.
 
         Parameters
         ----------

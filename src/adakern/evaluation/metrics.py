@@ -13,15 +13,15 @@ __all__ = [
     "score",
 ]
 
-#: Probabilities below it count as it in the log loss.
+#: Lower bound of probabilities in the log loss.
 SMALLEST_PROBABILITY = 1e-15
 
-#: Bins of equal width for the calibration error, and draws for its band.
+#: Number of bins of the calibration error, and of bootstrap samples.
 N_BINS, N_DRAWS = 15, 200
 
 
 def score(task, y_true, y_pred, labels=None):
-    """All metrics of one task.
+    """Compute all metrics of one task.
 
     Parameters
     ----------
@@ -29,17 +29,17 @@ def score(task, y_true, y_pred, labels=None):
     y_true, y_pred : array-like of shape (n,)
         Targets and predictions, n >= 1.
     labels : array-like, default=None
-        Every class of the data set, where a part may lack one: they decide which F1 is
-        meant.
+        All classes of the data set, some of which may be missing in `y_true`. They
+        determine which F1 is computed.
 
     Returns
     -------
     dict of str to float
         Classification: `accuracy`, `balanced_accuracy` (mean recall of the classes in
         `y_true`) and `f1` (binary: of the positive class, the greater label; else the
-        macro average), all in [0, 1]. Regression: `rmse` (the root of the mean squared
-        error) and `mae`, in the units of y; `relative_mse` = sum (f - y)^2 / sum (y -
-        mean y)^2, which the DANK paper calls RMSE; `r2` = 1 - `relative_mse`. For a
+        macro average), all in [0, 1]. Regression: `rmse` (root mean squared error) and
+        `mae`, in the units of y; `relative_mse` = sum (f - y)^2 / sum (y - mean y)^2,
+        which the DANK paper calls RMSE; `r2` = 1 - `relative_mse`. For a
         constant `y_true`, `relative_mse` is 0 if every prediction is exact, otherwise 1
         (scikit-learn's convention for R2).
 
@@ -88,7 +88,7 @@ def _regression_scores(y_true, y_pred):
         if not np.isfinite(values).all():
             raise ValueError(f"{name} holds NaN or infinity; regression needs numbers.")
     squared_error = np.sum((y_pred - y_true) ** 2)
-    # A constant is tested by its values: rounding of the mean leaves a tiny spread.
+    # Compare the values: the spread of a constant is not exactly zero.
     if np.all(y_true == y_true[0]):
         relative_mse = float(squared_error > 0)
     else:
@@ -108,15 +108,15 @@ def area_under_curve(y_true, values, classes):
     ----------
     y_true : array-like of shape (n,)
     values : array-like of shape (n, n_classes), or (n,) for two classes
-        Greater where a class (of one column: the second class) is more likely.
+        Scores that increase with the probability of a class (with one column, of the
+        second class).
     classes : array-like of shape (n_classes,)
         Labels of the columns, sorted.
 
     Returns
     -------
     float or None
-        One class against the rest, the mean over the classes; None for fewer than two
-        classes.
+        One-vs-rest, averaged over the classes; None for fewer than two classes.
 
     Examples
     --------
@@ -128,17 +128,17 @@ def area_under_curve(y_true, values, classes):
     if values.ndim == 1:
         values = np.column_stack([-values, values])
     truth = np.asarray(y_true)[:, None] == np.asarray(classes)
-    both = truth.any(axis=0) & ~truth.all(axis=0)  # a class and its rest
+    both = truth.any(axis=0) & ~truth.all(axis=0)  # a class against the rest
     return float(roc_auc_score(truth[:, both], values[:, both])) if both.any() else None
 
 
 def probability_scores(y_true, probabilities, classes):
-    """What probabilities are worth.
+    """Compute metrics of predicted probabilities.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Labels; one that is none of `classes` had the probability 0.
+        Labels; the probability of one that is not in `classes` is 0.
     probabilities : array-like of shape (n, n_classes)
         Rows sum to 1.
     classes : array-like of shape (n_classes,)
@@ -147,15 +147,14 @@ def probability_scores(y_true, probabilities, classes):
     Returns
     -------
     dict of str to float or None
-        `log_loss`, the mean of -log p(true class) with p no less than 1e-15; `auc`, see
-        :func:`area_under_curve`; `brier`, Brier's original form, between 0 and 2 (of
-        two classes twice scikit-learn's); `calibration_error`, the mean over 15 bins of
-        the confidence, weighted by their rows, of ``|accuracy - mean confidence|``,
-        with `calibration_error_low` and `calibration_error_high`, a 95 % interval: the
-        sum over the bins is off by no more than all of them together, whose noise is
-        that of a bootstrap over the rows. On few rows it is too narrow: of 30 rows
-        of perfectly calibrated probabilities 88 % of the intervals hold 0, of 100
-        rows 92 %, of 1,000 rows 94 %.
+        `log_loss`, the mean of -log p(true class) with p clipped at 1e-15; `auc`, see
+        :func:`area_under_curve`; `brier`, Brier's original score, between 0 and 2
+        (twice scikit-learn's for two classes); `calibration_error`, the mean of
+        ``|accuracy - mean confidence|`` over 15 bins of the confidence, weighted by
+        their numbers of rows, with `calibration_error_low` and
+        `calibration_error_high`, a 95 % interval from a bootstrap over the rows. It is
+        too narrow on few rows: of perfectly calibrated probabilities, 88 % of the
+        intervals contain 0 with 30 rows, 92 % with 100 and 94 % with 1,000.
 
     References
     ----------
@@ -182,8 +181,8 @@ def probability_scores(y_true, probabilities, classes):
     def gaps(rows):
         return np.bincount(bins[rows], excess[rows], minlength=N_BINS) / len(p)
 
-    # How far all bins together may be off. The errors of drawn rows would not tell:
-    # noise only adds to an error, so that they lie above it.
+    # The error of all bins together. The calibration errors of bootstrap samples
+    # would be biased upwards, since noise only adds to them.
     rng, found = np.random.default_rng(0), gaps(slice(None))
     drawn = [gaps(rng.integers(len(p), size=len(p))) - found for _ in range(N_DRAWS)]
     error, reach = np.abs(found).sum(), np.percentile(np.abs(drawn).sum(axis=1), 95)
@@ -198,22 +197,22 @@ def probability_scores(y_true, probabilities, classes):
 
 
 def interval_scores(y_true, low, high, coverage=0.9):
-    """How often intervals hold the target, how wide they are, and what both are worth.
+    """Compute coverage, width and interval score of prediction intervals.
 
     Parameters
     ----------
     y_true, low, high : array-like of shape (n,)
     coverage : float, default=0.9
-        What the intervals are meant to cover, less than 1.
+        Nominal coverage of the intervals, in [0, 1).
 
     Returns
     -------
     dict of str to float or None
         `interval_coverage` in [0, 1]; `interval_width` and `interval_score` in units of
-        the target, the latter Winkler's: the width and, outside, ``2 / (1 - coverage)``
-        times the distance; `coverage_easy`, `coverage_middle` and `coverage_hard`, the
-        coverage of the third of the rows with the narrowest, the middle and the widest
-        intervals (None where all are equal).
+        the target, the latter Winkler's: the width plus, for targets outside, ``2 / (1
+        - coverage)`` times the distance; `coverage_easy`, `coverage_middle` and
+        `coverage_hard`, the coverage in the thirds of the rows with the narrowest,
+        middle and widest intervals (None if all widths are equal).
 
     References
     ----------
@@ -248,17 +247,17 @@ def interval_scores(y_true, low, high, coverage=0.9):
 def quantile_crps(y_true, quantiles, levels):
     """Continuous ranked probability score of predicted quantiles.
 
-    Twice the integral over the levels of the pinball loss, each level standing for the
-    levels that are nearest to it. With 19 levels from 0.05 to 0.95 and quantiles that
-    are right it is 1.4 % (normal) to 1.6 % (Laplace) too high, with 99 levels less than
-    0.1 %: compare scores of the same levels alone.
+    Twice the integral of the pinball loss over the levels, approximated by the nearest
+    of the given levels. With 19 levels from 0.05 to 0.95 and the true quantiles it is
+    1.4 % (normal) to 1.6 % (Laplace) too high, with 99 levels less than 0.1 %: compare
+    scores of the same levels alone.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
     quantiles : array-like of shape (n, n_levels)
     levels : array-like of shape (n_levels,)
-        Rising, in (0, 1).
+        Increasing, in (0, 1).
 
     Returns
     -------

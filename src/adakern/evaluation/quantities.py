@@ -1,4 +1,4 @@
-"""What a run is described by: each quantity once, with label, unit and direction."""
+"""Quantities of a run, each with its label, unit and direction."""
 
 from typing import NamedTuple
 
@@ -13,16 +13,16 @@ __all__ += ["RECORDED", "Quantity"]
 
 
 class Quantity(NamedTuple):
-    """One number of a record, and how people read it."""
+    """A number of a record, and how it is displayed."""
 
     label: str
     unit: str = ""
     greater_is_better: bool | None = None
-    scale: float = 1  # from the record's unit to the one shown
-    digits: int | None = 4  # after the point; None: three significant ones
-    task: str = ""  # of the predictions of one task; "": of the run itself
-    optional: bool = False  # of methods with probabilities or intervals alone
-    shown: bool = True  # in tables of all metrics
+    scale: float = 1  # factor from the unit of the record to the one displayed
+    digits: int | None = 4  # decimals; None: three significant digits
+    task: str = ""  # task of the predictions; "": a quantity of the run itself
+    optional: bool = False  # only of methods with probabilities or intervals
+    shown: bool = True  # shown in tables of all metrics
 
     @property
     def heading(self):
@@ -93,23 +93,20 @@ OPTIONAL_METRICS = {
     task: tuple(name for name in names if QUANTITIES[name].optional)
     for task, names in METRICS.items()
 }
-#: What a run costs and how large its model is; no train or test part.
+#: Costs of a run and size of its model, which have no training or test part.
 RECORDED = tuple(name for name, quantity in QUANTITIES.items() if not quantity.task)
 GREATER_IS_BETTER = {
     name: quantity.greater_is_better
     for name, quantity in QUANTITIES.items()
     if quantity.greater_is_better is not None
 }
-#: The one metric that ranks, tests and leaderboards go by. For regression it is the
-#: root mean squared error: the error that others publish, so that their methods can be
-#: ranked beside ours; on one split it orders methods as R² and the relative error do.
+#: Default metric of ranks, tests and leaderboards. For regression it is the root mean
+#: squared error, which others publish, so that their methods can be ranked with ours;
+#: on one split it orders methods as R² and the relative error do.
 MAIN_METRIC = {"classification": "accuracy", "regression": "rmse"}
-_USUAL = dict(MAIN_METRIC)
 
 
-def rank_by(*metrics):
-    """Make metrics the main ones of their tasks, in this process; else the
-    usual ones."""
-    MAIN_METRIC.update(
-        _USUAL | {QUANTITIES[name].task: name for name in metrics if name}
-    )
+def main_metric(task, metric=None):
+    """The metric to rank a task by: `metric`, unless it is None or of another task."""
+    of_task = QUANTITIES[metric].task if metric in QUANTITIES else task
+    return metric if metric and of_task == task else MAIN_METRIC[task]

@@ -16,22 +16,22 @@ __all__ += [
 ]
 __all__ += ["wins"]
 
-#: Scores that differ by less than this share of themselves are equal: means of the
-#: same numbers in another order differ in the last digits.
+#: Relative difference below which scores are tied: means of the same numbers in another
+#: order differ in the last digits.
 TIE = 1e-9
 
-#: Repeats or data sets without which there is no test: differences are given as such.
+#: Minimum number of repeats or data sets for a test.
 FEWEST = 5
 
-#: Level of significance of every statement.
+#: Significance level of all tests.
 ALPHA = 0.05
 
-#: Where Elo ratings are centred.
+#: Mean of Elo ratings.
 ELO_CENTRE = 1000.0
 
 
 class Ranking(NamedTuple):
-    """Average ranks of k methods and what follows; see :func:`rank_methods`."""
+    """Average ranks of k methods and their tests; see :func:`rank_methods`."""
 
     average_ranks: np.ndarray
     n_datasets: int
@@ -41,16 +41,18 @@ class Ranking(NamedTuple):
     note: str
 
 
-def are_tied(a, b):
-    """Whether scores are equal within rounding."""
-    # An R2 near 0 is the difference of 1 and a number near it; an error may be 1e-13.
-    return np.isclose(a, b, rtol=TIE, atol=2 * np.finfo(float).eps)
+def are_tied(a, b, unit=1.0):
+    """Whether scores are equal up to rounding.
+
+    ``unit`` is the size of the quantities they are computed from: 1 for an R2, which is
+    1 minus a number close to 1; for errors, the size of other errors in the same units,
+    which can be 1e-18.
+    """
+    return np.isclose(a, b, rtol=TIE, atol=2 * np.finfo(float).eps * unit)
 
 
 def _as_losses(scores, greater_is_better):
-    """Scores as losses, a row a data set, near ties made equal; infinite for a cell
-    that failed.
-    """
+    """Losses with a row per data set and near ties made equal; inf for failed runs."""
     scores = np.asarray(scores, float)
     if scores.ndim != 2:
         raise ValueError(
@@ -61,26 +63,30 @@ def _as_losses(scores, greater_is_better):
     )
     order = np.argsort(losses, axis=1)
     rising = np.take_along_axis(losses, order, axis=1)
+    unit = 1.0
+    if not greater_is_better:
+        unit = np.where(np.isfinite(losses), np.abs(losses), 0.0).max(axis=1, initial=0)
     for k in range(1, losses.shape[1]):
-        tied = are_tied(rising[:, k], rising[:, k - 1])
+        tied = are_tied(rising[:, k], rising[:, k - 1], unit)
         rising[tied, k] = rising[tied, k - 1]
     np.put_along_axis(losses, order, rising, axis=1)
     return losses
 
 
 def ranks_by_dataset(scores, *, greater_is_better=True):
-    """Ranks of the methods on each data set.
+    """Rank the methods on each data set.
 
     Parameters
     ----------
     scores : array-like of shape (n_datasets, n_methods)
-        NaN where a method has no result.
+        Scores; NaN if a method has no result.
     greater_is_better : bool, default=True
 
     Returns
     -------
     ndarray of shape (n_datasets, n_methods)
-        1 is the best; ties share their mean rank, those without a result the last one.
+        Ranks from 1, the best. Ties share their mean rank; methods without a result
+        share the last one.
 
     Examples
     --------
@@ -97,7 +103,7 @@ def ranks_by_dataset(scores, *, greater_is_better=True):
 
 
 def mean_ranks(scores, *, greater_is_better=True):
-    """Ranks of the methods, averaged over data sets.
+    """Average the ranks of the methods over data sets.
 
     Parameters
     ----------
@@ -121,7 +127,7 @@ def rank_methods(scores, *, greater_is_better=True):
     """Average ranks over data sets, Friedman's test and Nemenyi's critical distance.
 
     Two methods differ at the 5 % level if Friedman's test rejects and their average
-    ranks lie further apart than ``q sqrt(k (k + 1) / (6 N))``, with k methods, N data
+    ranks differ by more than ``q sqrt(k (k + 1) / (6 N))``, with k methods, N data
     sets and the 95 % quantile q of the studentised range statistic divided by sqrt(2).
 
     Parameters
@@ -132,9 +138,9 @@ def rank_methods(scores, *, greater_is_better=True):
     Returns
     -------
     Ranking
-        `average_ranks` of shape (k,), NaN without a data set. With fewer than three
-        methods or five data sets the others are NaN and `note` says why; if all methods
-        tie the p-value is 1.
+        `average_ranks` of shape (k,), NaN without data sets. With fewer than three
+        methods or five data sets the other numbers are NaN and `note` gives the reason.
+        If all methods tie, the p-value is 1.
 
     References
     ----------
@@ -169,7 +175,7 @@ def rank_methods(scores, *, greater_is_better=True):
 
 
 def wins(scores, *, greater_is_better=True):
-    """On how many data sets each method is the best; ties share a win.
+    """Count the data sets on which each method is the best; ties share a win.
 
     Parameters
     ----------
@@ -179,7 +185,7 @@ def wins(scores, *, greater_is_better=True):
     Returns
     -------
     ndarray of shape (n_methods,)
-        They sum to the number of data sets with any result.
+        Counts, which sum to the number of data sets with results.
 
     Examples
     --------
@@ -194,17 +200,17 @@ def wins(scores, *, greater_is_better=True):
 
 
 def normalised_errors(errors):
-    """Errors between 0 (the best method of a data set) and 1 (its median or worse).
+    """Scale errors to 0 (best method of a data set) to 1 (median or worse).
 
     Parameters
     ----------
     errors : array-like of shape (n_datasets, n_methods)
-        Smaller is better; NaN, a failed cell, counts as 1 and not for the median.
+        Errors; NaN, a failed run, counts as 1 and is excluded from the median.
 
     Returns
     -------
     ndarray of shape (n_datasets, n_methods)
-        All 0 where every method is as good as the best.
+        Normalised errors, all 0 if all methods are equal.
 
     Examples
     --------
@@ -224,9 +230,7 @@ def normalised_errors(errors):
 
 
 def win_matrix(scores, *, greater_is_better=True, weights=None):
-    """How often, by `weights`, the row's method beats the column's; a tie is half a win
-    each.
-    """
+    """Weighted number of wins of the row's method over the column's; ties are 1/2."""
     losses = _as_losses(scores, greater_is_better)
     first, second = losses[:, :, None], losses[:, None, :]
     outcomes = (first < second) + 0.5 * (first == second)
@@ -237,25 +241,25 @@ def win_matrix(scores, *, greater_is_better=True, weights=None):
 
 
 def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
-    """Bradley and Terry's maximum likelihood strengths, on the scale of Elo.
+    """Maximum likelihood strengths of the Bradley-Terry model, on the scale of Elo.
 
-    The chance that i beats j is ``1 / (1 + 10^((r_j - r_i) / 400))``. Solved by
+    The probability that i beats j is ``1 / (1 + 10^((r_j - r_i) / 400))``. Solved by
     Hunter's minorisation: ``p_i <- wins_i / sum_j n_ij / (p_i + p_j)``.
 
     Parameters
     ----------
     matrix : array-like of shape (n_methods, n_methods)
-        Wins of the row's method over the column's.
+        Number of wins of the row's method over the column's.
     prior : float, default=0.5
-        Wins that every pair is given each way, so that all ratings are finite.
+        Number of wins added to every pair both ways, so that all ratings are finite.
     tol : float, default=1e-9
-        Largest relative change of a strength at which to stop.
+        Maximum relative change of a strength below which to stop.
     max_iter : int, default=10000
 
     Returns
     -------
     ndarray of shape (n_methods,)
-        Ratings of mean 1000; a difference of 400 is a chance of ten to one.
+        Ratings with mean 1000. A difference of 400 corresponds to odds of ten to one.
 
     References
     ----------
@@ -292,11 +296,11 @@ def bootstrap_elo(
     scores, greater_is_better
         As for :func:`ranks_by_dataset`.
     n_samples : int, default=200
-        Draws of as many data sets, with replacement.
+        Number of bootstrap samples.
     coverage : float, default=0.95
-        Of the percentile intervals.
+        Coverage of the percentile intervals.
     random_state : int, default=0
-        Seed of the draws.
+        Seed of the bootstrap.
 
     Returns
     -------
@@ -329,12 +333,12 @@ def bootstrap_elo(
 
 
 def pareto_front(costs, losses):
-    """Which methods no other beats in both respects.
+    """Find the methods that no other method beats in both respects.
 
     Parameters
     ----------
     costs, losses : array-like of shape (n,)
-        Smaller is better; a NaN is on no front.
+        Smaller is better; NaN is never on the front.
 
     Returns
     -------

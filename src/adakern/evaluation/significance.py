@@ -1,8 +1,8 @@
-"""Is one method better than another? Paired tests over repeats, and over data sets.
+"""Paired tests of methods over repeats and over data sets.
 
-The one rule: a difference on a data set is significant where Nadeau and Bengio's
-corrected t-test rejects at 5 % after Holm's correction over all pairs of methods on it.
-With fewer than five pairs, or where all differences are equal, nothing is tested.
+A difference on a data set is called significant if Nadeau and Bengio's corrected t-test
+rejects at 5 % after Holm's correction over all pairs of methods on that data set. With
+fewer than five pairs of scores, or if all differences are equal, nothing is tested.
 """
 
 from itertools import combinations
@@ -24,7 +24,7 @@ __all__ += ["compare_over_sets", "corrected_ttest", "holm_correction", "paired_t
 
 
 class TTest(NamedTuple):
-    """A two-sided t-test: t, p-value, degrees of freedom, mean of a - b."""
+    """Two-sided t-test: t, p-value, degrees of freedom, mean of a - b."""
 
     statistic: float
     pvalue: float
@@ -33,7 +33,7 @@ class TTest(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """One pair of methods on one data set; see :func:`compare_methods`."""
+    """Comparison of two methods on a data set; see :func:`compare_methods`."""
 
     method_a: str
     method_b: str
@@ -51,7 +51,7 @@ class Comparison(NamedTuple):
 
 
 class SetComparison(NamedTuple):
-    """Two methods over many data sets; see :func:`compare_over_sets`."""
+    """Comparison of two methods over data sets; see :func:`compare_over_sets`."""
 
     n_datasets: int
     better: int
@@ -67,8 +67,8 @@ class SetComparison(NamedTuple):
 def paired_ttest(a, b):
     """Two-sided paired t-test of the scores of two methods on the same splits.
 
-    The test of the papers. The splits of repeated holdout overlap, so that it finds too
-    many differences: :func:`corrected_ttest` allows for that.
+    The test of the papers. It finds too many differences, since the splits of repeated
+    holdout overlap; :func:`corrected_ttest` corrects for that.
 
     Parameters
     ----------
@@ -78,8 +78,7 @@ def paired_ttest(a, b):
     Returns
     -------
     TTest
-        With `df` = n - 1; statistic and p-value are NaN where all differences are
-        equal.
+        With `df` = n - 1. Statistic and p-value are NaN if all differences are equal.
 
     Examples
     --------
@@ -95,15 +94,16 @@ def corrected_ttest(a, b, n_train, n_test):
     """Nadeau and Bengio's corrected resampled t-test, two-sided.
 
     ``t = mean(d) / sqrt((1/n + n_test/n_train) var(d))`` with the differences d over n
-    repeats, their variance with divisor n - 1, and n - 1 degrees of freedom, where
-    n_test/n_train makes up for training sets that overlap.
+    repeats, their variance with divisor n - 1, and n - 1 degrees of freedom. The term
+    n_test/n_train accounts for overlapping training sets.
 
     Parameters
     ----------
     a, b : array-like of shape (n,)
         Scores of the two methods on the same n >= 2 repeats; finite.
     n_train, n_test : float or array-like of shape (n,)
-        Sizes of the parts, positive; where they differ, the mean of the ratio is used.
+        Numbers of training and test rows, positive; the mean ratio is used if they
+        differ.
 
     Returns
     -------
@@ -124,14 +124,12 @@ def corrected_ttest(a, b, n_train, n_test):
     """
     n_train, n_test = np.asarray(n_train, float), np.asarray(n_test, float)
     if not (np.all(n_train > 0) and np.all(n_test > 0)):
-        raise ValueError(
-            f"n_train={n_train} and n_test={n_test} must be positive numbers of rows."
-        )
+        raise ValueError(f"n_train={n_train} and n_test={n_test} must be positive.")
     return _ttest(_differences(a, b), np.mean(n_test / n_train))
 
 
 def _paired(a, b, finite=True):
-    """Scores of two methods as arrays of one length."""
+    """Scores of two methods as arrays of the same length."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     if a.ndim != 1 or a.shape != b.shape or (finite and not np.isfinite([a, b]).all()):
         raise ValueError(
@@ -143,12 +141,12 @@ def _paired(a, b, finite=True):
 
 
 def _differences(a, b):
-    """a - b; where they are equal within rounding, exactly equal."""
+    """a - b, with differences that are equal up to rounding made exactly equal."""
     a, b = _paired(a, b)
     if len(a) < 2:
         raise ValueError(f"A paired test needs at least two repeats; got {len(a)}.")
-    # Two differences of scores in single precision: each of the four is off by half an
-    # eps.
+    # Two differences of scores in single precision: each of the four has an error of
+    # up to half an eps.
     rounding = 2 * np.finfo(np.float32).eps * np.abs([a, b]).max()
     difference = a - b
     if np.ptp(difference) <= rounding:
@@ -168,14 +166,14 @@ def _ttest(difference, overlap):
 def holm_correction(pvalues):
     """Holm's step-down adjustment of the p-values of one family of tests.
 
-    Sorted upwards, ``p'_(i) = max_{j <= i} min(1, (m - j + 1) p_(j))``; rejecting where
-    p' <= alpha keeps the chance of any false rejection in the family at or below alpha.
+    For sorted p-values, ``p'_(i) = max_{j <= i} min(1, (m - j + 1) p_(j))``. Rejecting
+    if p' <= alpha controls the family-wise error rate at alpha.
 
     Parameters
     ----------
     pvalues : array-like of shape (m,)
-        In [0, 1]; NaN stands for a test that could not be made, stays NaN and does not
-        count in m.
+        In [0, 1]. NaN, a test that was not possible, stays NaN and is not counted in
+        m.
 
     Returns
     -------
@@ -196,7 +194,7 @@ def holm_correction(pvalues):
     if np.any((pvalues < 0) | (pvalues > 1)):
         raise ValueError(f"p-values must lie in [0, 1]; got {pvalues}.")
     made = (~np.isnan(pvalues)).sum()
-    order = np.argsort(pvalues, kind="stable")[:made]  # NaN is sorted last
+    order = np.argsort(pvalues, kind="stable")[:made]  # NaN is last
     adjusted = np.full_like(pvalues, np.nan)
     stepped = np.minimum(1, np.arange(made, 0, -1) * pvalues[order])
     adjusted[order] = np.maximum.accumulate(stepped)
@@ -209,24 +207,25 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     Parameters
     ----------
     scores : mapping of str to array-like of shape (n,), or pandas DataFrame
-        Scores of each method (a column of the frame) on the same n repeats. NaN marks a
-        repeat in which the method gave no result: a pair is compared over the repeats
-        that both finished.
+        Scores of each method (a column of the frame) on the same n repeats. NaN is a
+        repeat without a result: a pair is compared over the repeats that both methods
+        finished.
     n_train, n_test : float or array-like of shape (n,), default=None
-        Rows in the parts, for the corrected test; without them its p-values are NaN.
+        Numbers of training and test rows for the corrected test, whose p-values are
+        otherwise NaN.
     greater_is_better : bool, default=True
-        Whether a greater score is the better one.
+        Whether greater scores are better.
 
     Returns
     -------
     list of Comparison
-        In the order of ``itertools.combinations``. `pvalue` is the paired t-test's,
-        `corrected_pvalue` Nadeau and Bengio's; `holm_pvalue` and
-        `corrected_holm_pvalue` adjust them over all pairs of this call. `significant`
-        says that the latter (the former where no sizes are given) is at most 0.05;
-        `winner` is then the better method, else "". Where no test can be made (fewer
-        than five common repeats, or equal differences) the p-values are NaN and `note`
-        says why.
+        In the order of ``itertools.combinations``. `pvalue` is that of the paired
+        t-test, `corrected_pvalue` that of Nadeau and Bengio's; `holm_pvalue` and
+        `corrected_holm_pvalue` are adjusted over all pairs of this call. `significant`
+        is whether the latter (without sizes, the former) is at most 0.05; `winner` is
+        then the better method, otherwise "". If no test is possible (fewer than five
+        common repeats, or equal differences), the p-values are NaN and `note` gives the
+        reason.
 
     Examples
     --------
@@ -302,27 +301,27 @@ def _test_pair(a, b, sizes):
 
 
 def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_state=0):
-    """Bayesian signed-rank test over data sets: a greater, practically equal, smaller?
+    """Bayesian signed-rank test of two methods over data sets.
 
-    The weights of the data sets are drawn from a Dirichlet distribution, with one added
-    set without difference; each draw votes for the outcome that most pairs of data sets
-    have.
+    The weights of the data sets, to which one without a difference is added, are drawn
+    from a Dirichlet distribution. Each draw counts for the outcome (smaller,
+    practically equal, greater) of most pairs of data sets.
 
     Parameters
     ----------
     a, b : array-like of shape (n,)
         Scores of two methods on the same data sets; finite.
     rope : float, default=0.01
-        Region of practical equivalence: differences up to it count as none.
+        Region of practical equivalence: largest difference that counts as equal.
     prior : float, default=0.5
-        Weight of the added set, positive.
+        Weight of the added data set, positive.
     n_samples, random_state : int
-        Draws from the posterior, and their seed.
+        Number of draws from the posterior, and their seed.
 
     Returns
     -------
     p_smaller, p_equal, p_greater : float
-        They sum to 1.
+        Posterior probabilities, which sum to 1.
 
     References
     ----------
@@ -352,14 +351,14 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
 
 
 def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
-    """Method a against method b over many data sets, each of which is one pair.
+    """Compare two methods over data sets, each of which is one pair of scores.
 
     Parameters
     ----------
     a, b : array-like of shape (n,)
-        Scores; a data set that lacks either (NaN) is left out. Scores in units of
-        different targets are first made comparable, such as by their relative
-        difference to a reference.
+        Scores; data sets without one of them (NaN) are left out. Scores in the units of
+        different targets have to be made comparable first, for example by relative
+        differences from a reference.
     greater_is_better : bool, default=True
     rope : float, default=0.01
         Region of practical equivalence of :func:`bayesian_signed_rank`.
@@ -367,10 +366,10 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     Returns
     -------
     SetComparison
-        On how many sets a is `better`, `worse` and `tied` (within rounding); the mean
-        `difference` a - b; Wilcoxon's signed-rank `pvalue`, two-sided, NaN where none
-        differs; and the posterior probabilities that a is better than b, practically
-        equal to it, or worse. With fewer than five data sets all of these are NaN.
+        Number of data sets on which a is `better`, `worse` and `tied` (up to rounding);
+        mean `difference` a - b; two-sided `pvalue` of Wilcoxon's signed-rank test, NaN
+        if all are tied; posterior probabilities that a is better than b, practically
+        equal to it, or worse. With fewer than five data sets these are NaN.
 
     Examples
     --------
@@ -382,12 +381,13 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     a, b = _paired(a, b, finite=False)
     both = np.isfinite(a) & np.isfinite(b)
     a, b = a[both], b[both]
-    difference = np.where(are_tied(a, b), 0.0, a - b)
+    unit = 1.0 if greater_is_better else np.abs([a, b]).max(initial=0)
+    difference = np.where(are_tied(a, b, unit), 0.0, a - b)
     gain = difference if greater_is_better else -difference
     pvalue = worse = equal = better = np.nan
     if len(gain) >= FEWEST:
         worse, equal, better = bayesian_signed_rank(gain, np.zeros_like(gain), rope)
-        if gain.any():  # differences that are equal but for rounding share a rank
+        if gain.any():  # differences that are equal up to rounding share a rank
             relative = difference / np.abs([a, b]).max()
             pvalue = float(stats.wilcoxon(relative.round(12)).pvalue)
     return SetComparison(

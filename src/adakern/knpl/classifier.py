@@ -1,4 +1,4 @@
-"""KNPLClassifier: an SVM whose kernel a nonlinear pairwise layer adapts to the data."""
+"""Support vector classification with a nonlinear pairwise layer on the kernel."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,59 +19,63 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
 
     Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of
     ``1'a - 1/2 (y∘a)'(G∘K)(y∘a) + reg |G|_F^2``. New points take the column of G that
-    belongs to their nearest training row. Several classes are classified one-vs-one, as
-    in SVC.
+    belongs to their nearest training row. Multi-class problems are solved one-vs-one,
+    as in SVC.
 
     Parameters
     ----------
     C : float, default=1.0
-        Trade-off of the SVM, positive.
+        Regularization parameter of the SVM, positive.
     kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
             "precomputed"}, default="rbf"
-        See :func:`adakern.kernels.gram_matrix`; "precomputed" rows have distances of
-        its features. It must be positive semidefinite, which "tl1" is on some data
-        only: fit checks it.
+        See :func:`adakern.kernels.gram_matrix`. With "precomputed", distances between
+        rows are those in the feature space of the kernel. The kernel must be positive
+        semidefinite; for "tl1" this depends on the data and is checked by ``fit``.
     gamma : {"scale", "auto"} or float, default="scale"
-        Parameter of the kernel.
+        Kernel coefficient.
     reg : float, default=1.0
-        Weight of ``|G|_F^2`` (the paper's gamma), positive. The layer differs from 1 by
-        entries of the order C^2 / (4 reg), so tune it in multiples of C^2.
+        Weight of ``|G|_F^2`` (the paper's gamma), positive. The entries of G differ
+        from 1 by the order of C^2 / (4 reg), so tune it in multiples of C^2.
     solver : {"exact", "admm"}, default="exact"
         "exact" is accelerated ascent on the closed form of the layer, to a certified
-        gap; "admm", KNPL's Algorithms 1 and 2, need not converge.
+        gap; "admm" is the paper's Algorithms 1 and 2, which need not converge.
     max_outer : int, default=10
-        Most rounds of layer and SVM in "admm".
+        Maximum number of alternations between layer and SVM in "admm".
     max_inner : int, default=15
-        Most iterations of Algorithm 1 in a round of "admm".
+        Maximum number of iterations of Algorithm 1 per alternation of "admm".
     max_iter : int, default=5000
-        Most steps of "exact"; a ConvergenceWarning says where a gap is left.
+        Maximum number of iterations of "exact"; a ConvergenceWarning reports the gap
+        reached.
     tol : float, default=1e-3
-        Relative saddle gap at which either solver ends.
+        Relative duality gap at which either solver stops.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     support_ : ndarray
-        Training rows that are support vectors of some pair of classes.
+        Indices of the support vectors, of any pair of classes.
     pairwise_layer_ : ndarray of shape (n, n)
-        G on the training rows; for more than two classes a list, one for each pair.
+        G on the training rows; a list with one per pair if there are more than two
+        classes.
     objective_, duality_gap_ : float
-        Value of the saddle and the gap reached, summed over the pairs of classes.
+        Value at the saddle point and duality gap, summed over the pairs of classes.
     converged_ : bool
-        Whether the gap came below ``tol`` for every pair.
+        Whether the relative gap is below ``tol`` for every pair.
     n_iter_ : int
-        Steps or rounds, the largest over the pairs.
+        Number of iterations, the maximum over the pairs.
     history_ : dict or list of dict
-        "objective" and "gap" of every step or round; "inner_residuals" of Algorithm 1.
+        "objective" and "gap" of every iteration; "inner_residuals" of Algorithm 1.
     gamma_ : float
+        Value of ``gamma`` used.
     models_, pair_rows_ : list
+        Model and training rows of each pair of classes.
 
     Notes
     -----
-    The alternation of the paper cycles unless ``reg`` is large, and at a small ``reg``
-    the layer fits the training rows without help to new ones: tune it. Test accuracy
-    was then that of the SVM within its noise on twelve of the paper's sets
-    (``docs/results/knpl_uci_small``); the printed gains were not reproduced.
+    The paper's alternation cycles unless ``reg`` is large. With a small ``reg`` the
+    layer overfits the training rows: tune it. The test accuracy then did not differ
+    significantly from that of the SVM on twelve of the paper's data sets
+    (``docs/results/knpl_uci_small``); the published gains were not reproduced.
 
     References
     ----------
@@ -160,13 +164,13 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
 
 
 class KNPLModel:
-    """A pair of classes: ``f(x) = sum_i d_i G_ij K(x_i, x) + b`` with x_j nearest x."""
+    """Binary model ``f(x) = sum_i d_i G_ij K(x_i, x) + b`` with x_j nearest to x."""
 
     def __init__(self, rows, saddle):
         self.rows, self.saddle, self.support = rows, saddle, np.flatnonzero(saddle.d)
 
     def decision_function(self, X):
-        """Decision values of new rows, shape (m,)."""
+        """Decision values of new rows."""
         return by_row_blocks(self._decide, X, 3 * 8 * len(self.saddle.d))
 
     def _decide(self, X):

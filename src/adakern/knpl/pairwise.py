@@ -18,9 +18,7 @@ def gamma_matrix(d, K, reg):
 
 
 def project_onto_affine(G):
-    """Nearest symmetric matrix whose rows sum to n: ``11' + P G P`` with ``P = I -
-    11'/n``.
-    """
+    """Nearest symmetric matrix with row sums n: ``11' + P G P``, ``P = I - 11'/n``."""
     means = G.mean(axis=0)
     centred = G - means
     centred -= means[:, None]
@@ -29,8 +27,9 @@ def project_onto_affine(G):
 
 
 def admm(Gamma, *, max_iter=15, tol=1e-4, growth=1.1):
-    """The projection of KNPL, equation 13 by Algorithm 1, its affine step a plain
-    projection.
+    """Projection of equation 13 by KNPL's Algorithm 1.
+
+    Its affine step is a plain projection.
     """
     Q, Z = np.ones_like(Gamma), np.ones_like(Gamma)
     beta, residuals = 1.0, []

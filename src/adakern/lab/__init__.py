@@ -1,4 +1,4 @@
-"""LAB RBF: asymmetric kernel ridge regression, locally adaptive bandwidths."""
+"""LAB RBF: asymmetric kernel ridge regression with locally adaptive bandwidths."""
 
 from adakern.lab.asymmetric import AsymmetricKernelRidge as AsymmetricKernelRidge
 from adakern.lab.kernel import lab_gram_matrix as lab_gram_matrix

@@ -1,16 +1,17 @@
-"""Adam, which trains the bandwidths, and what it runs with under each name."""
+"""Adam, which trains the bandwidths, and the default schedule of each solver."""
 
 import math
 from itertools import count
 from typing import NamedTuple
 
-#: Norm at which the gradients of batches are clipped, the authors'.
+#: Norm at which mini-batch gradients are clipped, as in the authors' code.
 LONGEST = 10.0
 
 
 def adam(loss, theta, *, rng, learning_rate, batch_size, horizon=None):
-    """Iterates (theta, loss) of Adam on random batches, with a step that ends at a
-    ``horizon``.
+    """Yield the iterates (theta, loss) of Adam on random mini-batches.
+
+    With a ``horizon`` the learning rate is annealed to zero over so many iterations.
     """
     xp = loss.xp
     mean, square = xp.zeros_like(theta), xp.zeros_like(theta)
@@ -33,28 +34,28 @@ def _batch_gradient(loss, theta, rng, batch_size):
     rows = xp.asarray(rows, device=getattr(theta, "device", None))
     value, gradient = loss.value_and_gradient(theta, rows)
     norm = float(xp.sqrt(xp.sum(gradient * gradient)))
-    if not norm < float("inf"):  # K_ss singular for these bandwidths: let them be
+    if not norm < float("inf"):  # K_ss is singular at these bandwidths: no step
         return value, xp.zeros_like(gradient)
     return value, gradient * min(1.0, LONGEST / max(norm, 1e-300))
 
 
 class Schedule(NamedTuple):
-    """What a solver runs with unless told otherwise."""
+    """Default iterations, batch size and learning rates of a solver."""
 
-    #: For the bandwidths that all support points share at first.
+    #: Iterations on the bandwidths shared by all support points.
     shared_iter: int
-    #: After the last growth; a tenth of it before each.
+    #: Iterations after the last growth; a tenth of them before each growth.
     max_iter: int
-    #: Iterations between two looks at the validation part.
+    #: Iterations between two evaluations on the validation rows.
     look_every: int
     batch_size: int
     learning_rate: float
-    #: The learning rate from a trained start on, in the unit of that start; with it
-    #: ``learning_rate`` counts in the unit bandwidth of the data.
+    #: Learning rate relative to a trained initial bandwidth. If set,
+    #: ``learning_rate`` is relative to the unit bandwidth of the data.
     local_rate: float | None = None
 
 
-#: Those of "adam" are the authors'.
+#: "adam" has the settings of the authors' code.
 SCHEDULES = {
     "annealed": Schedule(300, 300, 30, 512, 0.06, 0.03),
     "adam": Schedule(1000, 5000, 50, 128, 0.01),

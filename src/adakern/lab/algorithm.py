@@ -11,31 +11,31 @@ from adakern.lab.adam import Schedule, adam
 from adakern.lab.selection import Candidate
 from adakern.lab.training import TrainingData
 
-#: Candidates of the global bandwidth, relative to the unit one.
+#: Candidates for the global bandwidth, relative to the unit bandwidth.
 GLOBAL_BANDWIDTHS = 2.0 ** np.arange(-6, 6)
 
-#: Candidates of the ridge; the first is the authors', which noisy targets need more of.
+#: Candidates for the ridge; the first is the authors', too small for noisy targets.
 ALPHAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
-#: Rows at most that the start is chosen on.
+#: Maximum number of rows on which the initial bandwidth is chosen.
 TUNING_ROWS = 2000
 
-#: Growth of the support points, as a factor, from one candidate to the next.
+#: Factor by which the support grows from one candidate to the next.
 CANDIDATE_GROWTH = 1.25
 
-#: Least step of a bandwidth, relative to that of a bandwidth of mean size.
+#: Minimum step of a bandwidth, relative to that of a bandwidth of mean size.
 LEAST_STEP = 0.1
 
-#: What is kept of each look at the training.
+#: Keys of the training history.
 HISTORY = ("iteration", "n_support", "loss", "validation_loss", "time")
 
-#: Looks at the rows held out without improvement after which a round ends.
+#: Evaluations on the held-out rows without improvement before a round stops.
 PATIENCE = 10
 
 
 @dataclass
 class BandwidthTraining:
-    """The training of one fit on ``rows``; see the regressor for its parameters."""
+    """Training of one fit on ``rows``; the regressor documents the parameters."""
 
     data: TrainingData
     rows: np.ndarray
@@ -55,7 +55,7 @@ class BandwidthTraining:
     start: float = field(default_factory=time.perf_counter)
 
     def candidates(self):
-        """Support points and bandwidths, from the simplest to the most local."""
+        """Yield support points and bandwidths, from the simplest to the most local."""
         # Equal rows as support points would make their kernel matrix singular.
         rows = distinct(as_numpy(self.data.X), self.rows)
         target, n_distinct = self.data.target, len(rows)
@@ -64,7 +64,7 @@ class BandwidthTraining:
         bandwidth = self._global_start(rows, budget)
         theta = self.data.full((1, self.data.shape[1]), bandwidth)
         yield Candidate("global", spread, theta)
-        if len(self.held_out):  # at least as many rows to train on as support points
+        if len(self.held_out):  # at least as many training rows as support points
             budget = max(1, min(budget, n_distinct // 2))
         elif budget == n_distinct:
             return  # all are interpolated: nothing to train on
@@ -118,7 +118,7 @@ class BandwidthTraining:
         return theta + self.data.full((size, theta.shape[1]), 0.0)
 
     def _global_start(self, rows, budget):
-        """The bandwidth to start from; the ridge of the losses is chosen with it."""
+        """Choose the initial bandwidth and, jointly, the ridge of the losses."""
         data, unit = self.data, self.data.unit_bandwidth
         searched = isinstance(self.bandwidth, str)
         bandwidths = unit * GLOBAL_BANDWIDTHS if searched else [float(self.bandwidth)]
@@ -140,21 +140,24 @@ class BandwidthTraining:
         return float(bandwidths[best])
 
     def _global_rate(self):
-        """Step of the solver where nothing is known about the features."""
+        """Learning rate as long as nothing is known about the features."""
         rate = self.schedule.learning_rate
         return rate * self.data.unit_bandwidth if self.schedule.local_rate else rate
 
     def _local_rate(self, start):
-        """Annealed step of each feature, shape (1, d), smaller for those without
-        influence.
+        """Annealed learning rate of each feature, shape (1, d).
+
+        It is smaller for features without influence.
         """
         xp, size = self.data.xp, self.data.xp.abs(start)
         least = LEAST_STEP * xp.sqrt(xp.mean(start * start)) + 0 * size
         return self.schedule.local_rate * xp.where(size > least, size, least)
 
     def _minimise(self, support, theta, rate, limit, anneal):
-        """One round of the solver; the bandwidths best on the rows held out, or the
-        last.
+        """Run one round of the solver.
+
+        Returns the bandwidths that are best on the held-out rows; the last ones if no
+        rows are held out.
         """
         loss = self.data.loss(support, np.setdiff1d(self.rows, support), self.alpha)
         held_out = self.data.take(self.held_out)
@@ -179,24 +182,24 @@ class BandwidthTraining:
                 for name, entry in zip(HISTORY, entries, strict=True):
                     self.history[name].append(entry)
             waited += 1
-            if not validation_loss >= best_value:  # nan where no rows are held out
+            if not validation_loss >= best_value:  # nan if no rows are held out
                 best, best_value, waited = theta, validation_loss, 0
             if waited >= PATIENCE:
                 break
-        # An annealed step has fallen to zero at the limit.
+        # The annealed learning rate is zero at the limit.
         self.converged = waited >= PATIENCE or annealed or not limit
         self.last_loss = value
         return best
 
 
 def distinct(X, rows):
-    """The entries of ``rows`` whose row of X occurs for the first time."""
+    """Entries of ``rows`` whose row of X occurs for the first time."""
     _, first = np.unique(X[rows], axis=0, return_index=True)
     return rows[np.sort(first)]
 
 
 def spread_over_ranks(y, rows, size):
-    """So many different entries of ``rows``, evenly spread over the ranks of y."""
+    """Select ``size`` entries of ``rows``, evenly spread over the ranks of y."""
     if size >= len(rows):
         return rows
     by_target = rows[np.argsort(y[rows], kind="stable")]

@@ -29,34 +29,35 @@ class AsymmetricKernelRidge(
         f1(t) = phi(t)'w = K(t, X) (K(X, X) + alpha I)^-1 y        ("left"),
         f2(t) = psi(t)'v = K(X, t)' (K(X, X)' + alpha I)^-1 y      ("right").
 
-    Where the kernel is symmetric both are the ordinary kernel ridge regression.
+    For a symmetric kernel, both are ordinary kernel ridge regression.
 
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
             "precomputed"} or callable, default="rbf"
-        A callable takes two arrays of shapes (n, d) and (m, d) and gives the matrix of
-        K(x_i, t_j), shape (n, m). With "precomputed", ``fit`` takes K(X, X) and
+        A callable takes two arrays of shapes (n, d) and (m, d) and returns the matrix
+        K(x_i, t_j) of shape (n, m). With "precomputed", ``fit`` takes K(X, X) and
         ``predict`` a matrix of shape (n_test, n_train): K(T, X) for the left regressor,
         K(X, T)' for the right one.
     alpha : float, default=1.0
-        The ridge, lambda in the paper; not negative. ValueError where the factorisation
-        of K + alpha I meets a pivot of zero; a matrix that rounding keeps from that
-        goes unnoticed.
+        Non-negative regularization strength, lambda in the paper. A ValueError is
+        raised if the factorisation of K + alpha I meets a zero pivot.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of the named kernels, see :func:`adakern.kernels.gram_matrix`.
+        Kernel coefficient of the named kernels, see
+        :func:`adakern.kernels.gram_matrix`.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n,) or (n, n_targets)
-        (K + alpha I)^-1 y, of the left regressor; beta of Theorem 3 is alpha times
-        that.
+        Coefficients (K + alpha I)^-1 y of the left regressor. The beta of Theorem 3
+        is alpha times these.
     right_dual_coef_ : ndarray of shape (n,) or (n, n_targets)
-        (K' + alpha I)^-1 y, of the right regressor; alpha of Theorem 3, likewise.
+        Coefficients (K' + alpha I)^-1 y of the right regressor. The alpha of Theorem 3
+        is alpha times these.
     X_fit_ : ndarray of shape (n, d)
-        The training data, or K(X, X) when precomputed.
+        Training data; K(X, X) if the kernel is precomputed.
     gamma_ : float
-        The number that ``gamma`` stood for.
+        Value of ``gamma`` used.
 
     References
     ----------
@@ -93,12 +94,12 @@ class AsymmetricKernelRidge(
         self.gamma = gamma
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Solve for both regressors.
+        """Fit both regressors.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Or (n, n), K(X, X), when the kernel is precomputed.
+            Training data; K(X, X) of shape (n, n) if the kernel is precomputed.
         y : array-like of shape (n,) or (n, n_targets)
         """
         self._validate_params()
@@ -127,14 +128,18 @@ class AsymmetricKernelRidge(
         return self
 
     def predict(self, X: ArrayLike, side: str = "left") -> np.ndarray:
-        """Targets by one of the two regressors, shape (n_test,) or (n_test, n_targets).
+        """Predict with one of the two regressors.
 
         Parameters
         ----------
         X : array-like of shape (n_test, d)
-            Or the kernel matrix, see ``kernel``.
+            New data, or the kernel matrix described at ``kernel``.
         side : {"left", "right"}, default="left"
-            f1 or f2.
+            The regressor: f1 or f2.
+
+        Returns
+        -------
+        ndarray of shape (n_test,) or (n_test, n_targets)
         """
         check_is_fitted(self)
         if side not in ("left", "right"):

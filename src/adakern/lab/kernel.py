@@ -12,7 +12,7 @@ PROFILES = ("gaussian", "laplacian")
 
 
 def lab_gram_matrix(T: Any, X: Any, bandwidths: Any, profile: str = "gaussian") -> Any:
-    """Values K(t_i, x_j) of the kernel with locally adaptive bandwidths.
+    """Compute K(t_i, x_j) for the kernel with locally adaptive bandwidths.
 
     K(t, x_j) = exp(-D) (LAB RBF, equation 1) or exp(-sqrt(D)) ("laplacian"), with D =
     sum over m of (bandwidths_jm (t_m - x_jm))^2: the bandwidth is that of the second
@@ -24,7 +24,7 @@ def lab_gram_matrix(T: Any, X: Any, bandwidths: Any, profile: str = "gaussian") 
     X : array of shape (S, d)
         Support points.
     bandwidths : array of shape (S, d) or (1, d)
-        Inverse lengths, theta in the paper: larger is narrower. The sign is ignored.
+        Inverse length scales, theta in the paper. The sign is ignored.
     profile : {"gaussian", "laplacian"}, default="gaussian"
 
     Returns
@@ -47,7 +47,7 @@ def lab_gram_matrix(T: Any, X: Any, bandwidths: Any, profile: str = "gaussian") 
 
 
 def unit_bandwidth(spreads):
-    """The one bandwidth at which two rows of data have the distance 1, roughly."""
+    """Bandwidth at which two rows are at a distance of about 1."""
     distance = (2 * float(array_namespace(spreads).sum(spreads * spreads))) ** 0.5
     return 1 / distance if distance > 0 else 1.0
 
@@ -91,9 +91,7 @@ def profile_values(D, profile):
 
 
 def profile_values_and_slopes(D, profile):
-    """K and dK/dD; at D = 0, where the Laplacian profile has a kink, the slope is
-    exactly 0.
-    """
+    """K and dK/dD. The slope is 0 at D = 0, where the Laplacian profile has a kink."""
     xp = array_namespace(D)
     K = profile_values(D, profile)
     if profile != "laplacian":

@@ -1,4 +1,4 @@
-"""Linear systems with the transposed system beside: one factorisation for both."""
+"""Linear systems and their transposed systems, from one factorisation."""
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
@@ -6,8 +6,9 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 
 
 def solver(A):
-    """``solve(b, transposed=False)`` for A x = b or A'x = b; not finite if A is
-    singular.
+    """Return ``solve(b, transposed=False)`` for A x = b or A'x = b.
+
+    Solutions are not finite if A is singular.
     """
     if is_numpy_array(A):
         lu, pivots, _ = dgetrf(A.astype(np.float64))

@@ -1,9 +1,9 @@
-"""The loss of the bandwidths and its gradient, by matrix products alone.
+"""Loss of the bandwidths and its gradient, by matrix products alone.
 
 For bandwidths theta (S, d) the coefficients solve the asymmetric kernel ridge
 regression on the S support points, a = (K_ss + alpha I)^-1 (y_s - b), and the loss is
 the mean squared error of f = K a + b on the other training data (LAB RBF, equation 9),
-with a multiple of |a|^2 if asked.
+plus, optionally, a multiple of |a|^2.
 """
 
 import numpy as np
@@ -48,7 +48,7 @@ class InterpolationLoss:
         return self._interpolate(theta)[1]
 
     def predict(self, theta, T=None):
-        """f = K a + b at the rows of T, or those of the loss, in blocks."""
+        """f = K a + b at the rows of T (by default those of the loss), in blocks."""
         T = self.X if T is None else T
         coef = self.coefficients(theta)
 
@@ -58,7 +58,7 @@ class InterpolationLoss:
         return by_row_blocks(predict, T, self.row_bytes) + self.bias
 
     def value(self, theta, X=None, y=None):
-        """Mean squared error at the bandwidths theta; inf where K_ss is singular."""
+        """Mean squared error at the bandwidths theta; inf if K_ss is singular."""
         y = self.y if y is None else y
         return _finite(self.xp.mean((self.predict(theta, X) - y) ** 2))
 

@@ -10,12 +10,12 @@ from array_api_compat import array_namespace
 
 from adakern.linalg import left_out_residuals
 
-#: Strengths tried; the kernel is at most 1 and the target standardised.
+#: Candidates; the kernel is at most 1 and the target standardised.
 RIDGES = np.logspace(-6, 3, 19)
 
 
 class RidgePath:
-    """The coefficients for all strengths of the ridge."""
+    """Coefficients for all candidates of the ridge."""
 
     def __init__(self, blocks, y):
         self.xp = xp = array_namespace(y)
@@ -39,13 +39,13 @@ class RidgePath:
         return coef, float(self.y_mean - self.means @ coef)
 
     def predictions(self, K, ridges=RIDGES):
-        """What the columns K (m, S) of other rows predict, shape (m, len(ridges))."""
+        """Predictions (m, len(ridges)) from kernel columns K (m, S) of other rows."""
         projected = (K - self.means) @ self.vectors
         coef = self.rotated[:, None] * self._shrinkage(ridges)
         return projected @ coef + self.y_mean
 
     def leave_one_out(self, ridges=RIDGES):
-        """Mean squared leave-one-out error of each strength, in NumPy."""
+        """Mean squared leave-one-out error of each candidate, as a NumPy array."""
         shrinkage = self._shrinkage(ridges)
         total = 0.0
         for rows, K in self.blocks():
@@ -55,7 +55,7 @@ class RidgePath:
             error = self.y[rows, None] - self.y_mean - fitted
             free = 1 - leverage
             free = self.xp.where(free > 1e-10, free, 1e-10 * self.xp.ones_like(free))
-            # Both are ridge times what the quotient is made of.
+            # Numerator and denominator share the factor ridge.
             total = total + self.xp.sum(left_out_residuals(error, free) ** 2, axis=0)
         return np.asarray([float(value) for value in total]) / self.y.shape[0]
 

@@ -23,22 +23,22 @@ from adakern.lab.refit import RIDGES, RidgePath
 from adakern.lab.selection import LOCALITIES, choose, judge
 from adakern.lab.training import TrainingData
 
-#: Share of the rows that are held out to choose on; none where that are too few.
+#: Fraction of rows held out for model selection; none if these are too few.
 HELD_OUT, FEWEST_HELD_OUT = 0.2, 10
 
 
 class LABRBFRegressor(RegressorMixin, BaseEstimator):
-    """Kernel regression whose support points have a trained bandwidth vector each.
+    """Kernel regression with a trained bandwidth vector for every support point.
 
     The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm
     (t_m - x_jm))^2. A few training rows are support points: f interpolates them by
     asymmetric kernel ridge regression, and the bandwidths theta are trained so that f
-    fits all the other rows (LAB RBF, Algorithm 1). Rows with the largest error join the
+    fits all other rows (LAB RBF, Algorithm 1). The rows with the largest errors become
     support points until there are ``max_support``.
 
-    What the paper leaves open (the strength of the ridge, the number of support points,
-    when to stop, whether bandwidths of their own pay) is decided on rows held out; in
-    the end the coefficients are fitted to all rows. The paper's own method is
+    What the paper leaves open (the ridge, the number of support points, when to stop,
+    whether local bandwidths are worthwhile) is decided on held-out rows; finally, the
+    coefficients are fitted to all rows. The paper's own method is
     ``variant="paper", bandwidth="global"``.
 
     Parameters
@@ -48,77 +48,79 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         and is what the authors' code computes ("l2-laplacian" in
         :mod:`adakern.kernels`).
     alpha : "auto" or float, default="auto"
-        Ridge on the support points in training; "auto" takes the best, the authors
-        1e-3. At 0 their kernel matrix may be singular, which is a ValueError.
+        Ridge on the support points during training. "auto" selects it; the authors use
+        1e-3. At 0 the kernel matrix may be singular, which raises a ValueError.
     max_support : int, default=100
-        Number of support points to end with, at most; equal rows count once.
+        Maximum number of support points; duplicate rows count once.
     bandwidth : "shared", "global" or float, default="shared"
-        Where the bandwidths start: one number for all, given (an inverse length in the
-        unit of the features, or of the standardised ones) or the best on the training
-        data ("global"); "shared" then trains one vector for all, which saves iterations
-        later.
+        Initial bandwidths. A float is an inverse length scale for all features (of the
+        standardised features, unless ``variant="paper"``); "global" selects this number
+        on the training data; "shared" then trains one vector for all support points,
+        which saves iterations later.
     variant : {"refitted", "paper"}, default="refitted"
-        "refitted" standardises the features, holds rows out of the training (none of
-        fewer than 50) to choose on, and in the end fits the coefficients to all rows by
-        ridge regression on the kernel columns of the support points; its strength is
-        the best on the rows held out where these have bandwidths of their own, else
-        that of least leave-one-out error. "paper" takes the features as they are,
-        trains on all rows, and interpolates the support points.
+        "refitted" standardises the features, holds out rows for model selection (if
+        there are enough of them), and finally fits the coefficients to all rows by
+        ridge regression on the kernel columns of the support points. The ridge is the
+        best on the held-out rows for local bandwidths, otherwise that of the lowest
+        leave-one-out error. "paper" leaves the features as they are, trains on all
+        rows, and interpolates the support points.
     coef_penalty : float, default=0.0
-        Weight of the squared norm of the coefficients in the loss of the bandwidths,
-        not negative. For rows too few for the bandwidths, which large coefficients that
-        cancel then fit.
+        Non-negative weight of the squared norm of the coefficients in the loss of the
+        bandwidths. It prevents large coefficients of opposite sign when there are few
+        rows for many bandwidths.
     locality : {"auto", "global", "shared", "local"}, default="auto"
         "local" trains a bandwidth vector for each support point, "shared" one for all
-        (automatic relevance determination), "global" keeps one number. "auto" takes the
-        more local one where its error on the rows held out is lower by more than a
-        standard error, in the paper's variant "local".
+        (automatic relevance determination), "global" keeps one number. "auto" prefers
+        the more local bandwidths if their error on the held-out rows is lower by more
+        than a standard error; with ``variant="paper"`` it is "local".
     initial_support : float, default=1/3
-        The share of ``max_support`` to start with, in (0, 1].
+        Fraction of ``max_support`` to start with, in (0, 1].
     growth : int, default=None
-        Support points added at a time; max(10, a tenth of those there are) when None.
+        Number of support points added at a time. If None, a tenth of the present ones,
+        but at least 10.
     solver : {"annealed", "adam"}, default="annealed"
-        "annealed" is Adam on large batches, its step falling to zero in the last round;
-        "adam" has a constant step and small batches, as the authors run it.
+        "annealed" is Adam on large batches with a learning rate that falls to zero in
+        the last round; "adam" has a constant learning rate and small batches, as in the
+        authors' code.
     max_iter : int, default=None
-        Iterations after the last growth, a tenth of them before each; 300 or, for
-        "adam", 5000, where a ConvergenceWarning says that the loss still falls. With 0
-        nothing is trained.
+        Number of iterations after the last growth; a tenth of it before each growth.
+        If None, 300 for "annealed" and 5000 for "adam", which issues a
+        ConvergenceWarning if the loss is still falling. With 0 nothing is trained.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows held out, support points and mini-batches.
+        Determines the held-out rows, the support points and the mini-batches.
 
     Attributes
     ----------
     support_ : ndarray of shape (S,)
-        Row indices of the support points, without repetition, in the order they came.
+        Row indices of the support points, in the order in which they were added.
     support_vectors_ : array of shape (S, d)
     bandwidths_ : array of shape (S, d)
-        Not negative.
+        Non-negative inverse length scales.
     dual_coef_ : array of shape (S,)
     intercept_ : float
     alpha_ : float
-        Ridge of the coefficients.
+        Ridge used for the coefficients.
     locality_ : {"global", "shared", "local"}
-        Of the bandwidths.
+        Locality of the bandwidths.
     n_iter_ : int
     converged_ : bool
-        Whether the last round of "adam" ended before ``max_iter``; always True of
-        "annealed", whose step ends at zero.
+        Whether the last round of "adam" ended before ``max_iter``. Always True for
+        "annealed", whose learning rate ends at zero.
     history_ : dict of lists
         "iteration", "n_support", "loss" (relative to the variance of y, with the
         penalty), "validation_loss" (without) and "time" (seconds since the start).
     record_ : dict
-        Profile, locality and ridge, for the experiment's records.
+        Profile, locality and ridge, for the records of experiments.
 
     Notes
     -----
     Memory is O((S + B)(S + d)) for blocks of B rows. NumPy arrays and PyTorch tensors
-    (on any device) go through the same lines; what ``predict`` gives is of the kind
-    given to it.
+    (on any device) are supported; ``predict`` returns the type that it is given.
 
     References
     ----------
-    "Enhancing kernel flexibility via learning asymmetric locally-adaptive kernels".
+    He et al., Enhancing kernel flexibility via learning asymmetric locally-adaptive
+    kernels, 2023.
 
     Examples
     --------
@@ -219,11 +221,15 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> Any:
-        """Predicted targets, shape (n,), in blocks of rows.
+        """Predict targets, in blocks of rows.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n,)
         """
         check_is_fitted(self)
         X = validate_arrays(self, X)
@@ -241,7 +247,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         return require_finite(self, predicted + self.intercept_)
 
     def _hold_out(self, n, rng):
-        """Rows to train on and rows to choose on (none if there are few)."""
+        """Split into training rows and held-out rows (none if there are few)."""
         size = int(HELD_OUT * n)
         if self.variant == "paper" or size < FEWEST_HELD_OUT:
             return np.arange(n), np.arange(0)
@@ -249,12 +255,12 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         return np.sort(order[size:]), np.sort(order[:size])
 
     def _choose(self, training):
-        """What training came to: the best on the rows held out, or the last."""
+        """Return the candidate that is best on the held-out rows, or the last one."""
         held_out, locality = training.held_out, self.locality
         if locality == "auto" and not len(held_out):
             locality = (
                 "local" if self.variant == "paper" else "global"
-            )  # nothing is earned
+            )  # nothing shows that local bandwidths pay
         candidates = []
         for candidate in training.candidates():
             candidates.append(candidate)
@@ -269,7 +275,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         )
 
     def _finish(self, data, chosen, alpha):
-        """The coefficients in the type of X, and everything in the unit of y."""
+        """Fit the coefficients and set the attributes, in the units of X and y."""
         support, theta = chosen.support, data.xp.abs(chosen.theta)
         if self.variant == "refitted":
             path = RidgePath(*data.regression(support, theta, np.arange(data.shape[0])))

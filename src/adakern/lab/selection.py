@@ -1,4 +1,4 @@
-"""What the rows held out decide: how local, how many support points, which ridge."""
+"""Choice of locality, number of support points and ridge on the held-out rows."""
 
 from typing import NamedTuple
 
@@ -7,19 +7,19 @@ import numpy as np
 from adakern._utils.arrays import as_numpy
 from adakern.lab.refit import RIDGES, RidgePath
 
-#: From simple to rich.
+#: From the simplest to the most flexible.
 LOCALITIES = ("global", "shared", "local")
 
 
 class Candidate(NamedTuple):
-    """Support points and bandwidths, and how they did on the rows held out."""
+    """Support points and bandwidths, with their errors on the held-out rows."""
 
     locality: str
     support: np.ndarray
     theta: object
-    #: Squared errors on the rows held out, at the best strength of the ridge.
+    #: Squared errors on the held-out rows, at the best ridge.
     errors: np.ndarray = np.empty(0)
-    #: That strength; None where no rows are held out.
+    #: That ridge; None if no rows are held out.
     ridge: float | None = None
 
     @property
@@ -28,7 +28,7 @@ class Candidate(NamedTuple):
 
 
 def judge(data, candidate, rows, held_out):
-    """The candidate with its errors on ``held_out``, having seen ``rows``."""
+    """Return the candidate with its errors on ``held_out`` if refitted to ``rows``."""
     y = data.target[held_out]
     support, theta = candidate.support, candidate.theta
     path = RidgePath(*data.regression(support, theta, rows))
@@ -40,8 +40,9 @@ def judge(data, candidate, rows, held_out):
 
 
 def choose(candidates):
-    """The candidate of least error; more local ones must gain more than a standard
-    error.
+    """Return the candidate with the lowest error.
+
+    A more local one must be better by more than a standard error.
     """
     best = {}
     for candidate in candidates:

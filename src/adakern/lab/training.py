@@ -1,4 +1,4 @@
-"""What one fit works on: its training data, scaled."""
+"""Scaled training data of one fit."""
 
 from functools import partial
 
@@ -11,12 +11,12 @@ from adakern._utils.blocks import row_blocks
 from adakern.lab.kernel import SquaredDistances, profile_values, unit_bandwidth
 from adakern.lab.objective import InterpolationLoss
 
-#: Of the training; linear systems are solved in double precision in any case.
+#: Precision of the training; linear systems are solved in double precision.
 PRECISION = "float32"
 
 
 class TrainingData:
-    """Centred, perhaps scaled features and standardised target of one fit."""
+    """Centred, optionally scaled features and standardised target of one fit."""
 
     def __init__(self, X, y, *, standardize, profile, coef_penalty):
         self.xp = xp = array_namespace(X)
@@ -42,7 +42,7 @@ class TrainingData:
         return self.X.shape
 
     def full(self, shape, value):
-        """An array of the kind of X, for bandwidths."""
+        """Constant array in the library and on the device of X, for bandwidths."""
         return self.xp.full(shape, value, dtype=self.dtype, device=device_of(self.X))
 
     def take(self, rows):
@@ -51,13 +51,13 @@ class TrainingData:
         return self.xp.take(self.X, rows, axis=0), self.xp.take(self.y, rows, axis=0)
 
     def loss(self, support, rows, alpha):
-        """The loss of the bandwidths of ``support``, over ``rows``."""
+        """Loss of the bandwidths of ``support`` over ``rows``."""
         arrays = *self.take(support), *self.take(rows)
         options = {"profile": self.profile, "coef_penalty": self.coef_penalty}
         return InterpolationLoss(*arrays, alpha=alpha, **options)
 
     def interpolant(self, support, theta, alpha):
-        """Its coefficients and intercept, in the type of X as it was given."""
+        """Coefficients and intercept of the interpolant, in the original dtype of X."""
         dtype = self.original.dtype
         X = self._scaled(self.original_rows(support), dtype)
         y = self._as_array(self.target[support], dtype)
@@ -80,7 +80,7 @@ class TrainingData:
             yield block, profile_values(distances(T, theta), self.profile)
 
     def original_rows(self, rows):
-        """These rows before they were scaled."""
+        """Rows in their original scale."""
         return self.xp.take(self.original, as_index(rows, self.X), axis=0)
 
     def _scaled(self, X, dtype):

@@ -15,19 +15,19 @@ from adakern.nystrom.selector import NystromKernelSelector
 
 
 class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector):
-    """Choose a kernel by its approximate criterion, then train on all rows with it.
+    """Kernel ridge classification with a kernel selected by an approximate criterion.
 
-    How Ding et al. use their Algorithm 1: :class:`NystromKernelSelector` chooses the
-    kernel, in O(l c^2) a candidate, and a one-vs-rest kernel ridge regression on labels
-    -1 and 1 is trained with it, in O(l^3) once.
+    This is how Ding et al. use their Algorithm 1: :class:`NystromKernelSelector`
+    selects the kernel, in O(l c^2) per candidate, and one-vs-rest kernel ridge
+    regression on labels -1 and 1 is then fitted to all rows with it, in O(l^3).
 
     Parameters
     ----------
     kernel, param_grid, criterion, n_columns, step, rank, sampling, task, random_state
         As in :class:`NystromKernelSelector`.
     ridge : float, default=0.005
-        mu, of the criterion and (``alpha = mu l``) of the regression, where a candidate
-        has none.
+        mu of the criterion and of the regression (``alpha = mu l``), for candidates
+        that do not specify it.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
         As in :class:`NystromKernelSelector`.
     X_fit_ : ndarray of shape (l, d)
     dual_coef_ : ndarray of shape (l, 1) or (l, n_classes)
-        Of the regressions with the best kernel.
+        Coefficients of the regressions with the best kernel.
     alpha_ : float
-        Their ridge.
+        Ridge of the regressions.
     record_ : dict
         ``criterion`` of every ``candidate_gamma`` (and other parameters),
         ``selected_gamma``.
@@ -59,7 +59,7 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Select the kernel and train with it.
+        """Select the kernel and fit the regressions with it.
 
         Parameters
         ----------
@@ -88,11 +88,16 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
         return self
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Regression values: of the greater class, or a column for each of several.
+        """Decision values of new rows.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_classes)
+            Regression values: those of the second class for two classes.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)

@@ -1,4 +1,4 @@
-"""What the column samplers see: kernel columns on demand, and labels as targets."""
+"""Input of the column samplers: kernel columns on demand, and labels as targets."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from sklearn.utils.multiclass import type_of_target
 from adakern._utils.validation import encode_classes
 from adakern.kernels import gram_matrix, kernel_diagonal
 
-#: Random sign vectors that stand in for labels where there are none.
+#: Number of random sign vectors used in place of missing labels.
 N_PROBES = 16
 
 
 class KernelColumns:
-    """The Gram matrix K of the rows of X, computed only where it is asked for."""
+    """Gram matrix K of the rows of X, of which only requested columns are computed."""
 
     def __init__(self, X, kernel="rbf", **kernel_params):
         self.X = X
@@ -29,7 +29,7 @@ class KernelColumns:
         return gram_matrix(self.X[rows], self.X[indices], **self._params)
 
     def full(self):
-        """All of K; for the methods that need it by definition."""
+        """All of K, for the methods that need it by definition."""
         return self.X if self.precomputed else gram_matrix(self.X, **self._params)
 
     def diagonal(self):
@@ -40,12 +40,12 @@ class KernelColumns:
 
 
 class Targets(NamedTuple):
-    """Labels in the two forms that the samplers use.
+    """Labels in the two encodings used by the samplers.
 
-    ``values`` (l, q) are the y of ``mu y'(K + mu l I)^-1 y``: -1/+1, one column for
-    each of three or more classes, or the numbers. ``weights`` (l,) are the labels of
+    ``values`` (l, q) are the y of ``mu y'(K + mu l I)^-1 y``: -1/+1 (one column per
+    class for three or more), or the numbers. ``weights`` (l,) are the labels of
     Algorithm 2, which squares them: one over the size of the class, or the absolute
-    numbers.
+    values of the numbers.
     """
 
     values: np.ndarray
@@ -53,7 +53,7 @@ class Targets(NamedTuple):
 
 
 def encode_targets(estimator, y, task="auto"):
-    """Turn the labels for an estimator into :class:`Targets`."""
+    """Encode the labels passed to an estimator as :class:`Targets`."""
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -69,7 +69,5 @@ def encode_targets(estimator, y, task="auto"):
 
 
 def random_targets(n_rows, rng):
-    """Targets without labels: random signs, of mean criterion ``mu tr (K + mu l
-    I)^-1``.
-    """
+    """Random signs as targets, with expected criterion ``mu tr (K + mu l I)^-1``."""
     return Targets(rng.choice([-1.0, 1.0], size=(n_rows, N_PROBES)), np.ones(n_rows))

@@ -1,7 +1,7 @@
-"""Kernel selection criteria, and the (approximate) kernel matrices that they judge.
+"""Kernel selection criteria, and the (approximate) kernel matrices they are for.
 
-A criterion is a function ``(kernel, Y, ridge)`` to be minimised, of a kernel matrix as
-below, targets Y of shape (l, q) and the ridge mu; several target columns are averaged.
+A criterion is a function ``(kernel, Y, ridge)`` to be minimised: of one of the kernel
+matrices below, targets Y of shape (l, q), over whose columns it averages, and mu.
 In the formulas ``A = K + mu l I``.
 """
 
@@ -12,7 +12,7 @@ from adakern.linalg import add_to_diagonal, inverse_square_root, left_out_residu
 
 
 class LowRankKernel:
-    """``K = V V'`` of rank k much below l; everything by the Woodbury formula.
+    """``K = V V'`` of rank k << l, by the Woodbury formula.
 
     With ``V'V = Q S Q'``, ``(V V' + t I)^{-1} = (I - V Q (S + t I)^{-1} Q' V') / t``.
     """
@@ -23,7 +23,7 @@ class LowRankKernel:
 
     @classmethod
     def from_columns(cls, C, chosen, weights=None, rank=None):
-        """The Nyström approximation ``C D_k^+ C'`` of K from its columns ``chosen``."""
+        """Nyström approximation ``C D_k^+ C'`` of K from its columns ``chosen``."""
         W = np.ones(len(chosen)) if weights is None or rank is None else weights
         return cls(
             C @ (W[:, None] * inverse_square_root(np.outer(W, W) * C[chosen], rank))
@@ -31,7 +31,7 @@ class LowRankKernel:
 
     @classmethod
     def from_eigenpairs(cls, K, rank):
-        """The best approximation of K of the given rank, from its top eigenpairs."""
+        """Best approximation of K of the given rank, from its leading eigenpairs."""
         top = [max(0, len(K) - rank), len(K) - 1]
         values, vectors = eigh(K, subset_by_index=top, check_finite=False)
         return cls(vectors * np.sqrt(np.maximum(values, 0)))
@@ -48,7 +48,7 @@ class LowRankKernel:
 
 
 class DenseKernel:
-    """K itself, the reference with the methods of :class:`LowRankKernel`, in O(l^3)."""
+    """K itself, with the interface of :class:`LowRankKernel`, in O(l^3)."""
 
     def __init__(self, K):
         self.K = K
@@ -62,9 +62,7 @@ class DenseKernel:
 
 
 def ridge_risk(kernel, Y, ridge):
-    """``mu y' A^{-1} y``: the regularised empirical risk at its minimum (Ding et al.,
-    eq. 1).
-    """
+    """``mu y' A^{-1} y``: the minimum of the regularised risk (Ding et al., eq. 1)."""
     return ridge * np.sum(Y * kernel.solve(Y, ridge * len(Y))) / Y.shape[1]
 
 
@@ -75,5 +73,5 @@ def leave_one_out(kernel, Y, ridge):
     return np.mean(left_out_residuals(dual, diagonal) ** 2)
 
 
-#: The criteria by the names that estimators take.
+#: Criteria by the names used as parameters.
 CRITERIA = {"ridge-risk": ridge_risk, "loo": leave_one_out}

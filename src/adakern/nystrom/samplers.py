@@ -1,4 +1,4 @@
-"""Column samplers for the Nyström approximation, behind one interface.
+"""Column samplers for the Nyström approximation, with a common interface.
 
 A sampler is a function ``(kernel, targets, plan, rng) -> Sample`` of
 :class:`~adakern.nystrom.columns.KernelColumns`,
@@ -21,11 +21,11 @@ EPS = np.finfo(np.float64).eps
 
 
 class Plan(NamedTuple):
-    """What to draw: ``n_columns``, ``step`` of them per round in the adaptive methods.
+    """Number of columns to draw, ``step`` of them per round of adaptive samplers.
 
-    ``rank`` is that of the approximation that scores the columns; ``ridge``, the mu of
-    the criterion; ``oversampling``, the candidates of the greedy method for each column
-    that it keeps.
+    ``rank`` is the rank of the approximation that scores the columns, ``ridge`` the mu
+    of the criterion, ``oversampling`` the number of candidates per selected column of
+    the greedy sampler.
     """
 
     n_columns: int
@@ -48,7 +48,7 @@ def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
         )
     require_memory(
         2 * 8 * n_rows * c,
-        f"a kernel's {c} columns of {n_rows} rows, and what is made of them,",
+        f"a kernel's {c} columns of {n_rows} rows, and matrices derived from them,",
         "take fewer columns",
     )
     return Plan(c, _count(step, c), rank, ridge)
@@ -76,8 +76,9 @@ class Sample(NamedTuple):
 
 
 def draw(rng, scores, size):
-    """``size`` distinct indices in proportion to scores; those of score 0 last,
-    negative never.
+    """Draw ``size`` distinct indices with probabilities proportional to ``scores``.
+
+    Indices with score 0 come last, those with a negative score never.
     """
     positive = np.flatnonzero(scores > 0)
     if len(positive) >= size:
@@ -88,10 +89,10 @@ def draw(rng, scores, size):
 
 
 def _draw_weighted(rng, scores, size):
-    """A sample with importance weights."""
+    """Draw a sample with importance weights."""
     indices = draw(rng, scores, size)
     p = scores[indices] / (scores.sum() or 1.0)
-    # A row of probability 0 is drawn only to fill up; any finite weight serves it.
+    # Rows of probability 0 only fill up the sample: any finite weight will do.
     return Sample(indices, 1 / np.sqrt(size * np.where(p > 0, p, 1.0)))
 
 
@@ -100,18 +101,18 @@ def _unweighted(indices):
 
 
 def uniform(kernel, targets, plan, rng):
-    """Every column with the same probability."""
+    """Uniform sampling."""
     return _unweighted(rng.choice(kernel.n_rows, plan.n_columns, replace=False))
 
 
 def column_norm(kernel, targets, plan, rng):
-    """Probabilities proportional to squared column norms (Drineas, Mahoney 2005)."""
+    """Sampling by squared column norms (Drineas, Mahoney 2005)."""
     scores = span_residuals(kernel, np.empty((kernel.n_rows, 0)), plan)
     return _draw_weighted(rng, scores, plan.n_columns)
 
 
 def leverage(kernel, targets, plan, rng):
-    """Exact rank-k leverage scores (Gittens, Mahoney 2013); k = c by default."""
+    """Sampling by exact rank-k leverage scores (Gittens, Mahoney 2013)."""
     l, rank = kernel.n_rows, plan.rank or plan.n_columns
     _, vectors = eigh(
         kernel.full(), subset_by_index=[l - rank, l - 1], check_finite=False
@@ -120,8 +121,9 @@ def leverage(kernel, targets, plan, rng):
 
 
 def ridge_leverage(kernel, targets, plan, rng):
-    """Recursive ridge leverage scores (Musco, Musco 2017) from nested halves of the
-    rows.
+    """Sampling by recursive ridge leverage scores (Musco, Musco 2017).
+
+    The scores are estimated on nested halves of the rows.
     """
     l, c = kernel.n_rows, plan.n_columns
     order = rng.permutation(l)
@@ -134,14 +136,14 @@ def ridge_leverage(kernel, targets, plan, rng):
         rows = order[:size]
         scores = ridge_leverage_scores(kernel, indices, weights, plan.ridge * l, rows)
         drawn = draw(rng, scores, min(c, size))
-        # Rescaling by the probability of being kept, which is 1 at most.
+        # Rescale by the probability of being kept, at most 1.
         kept = np.minimum(1, c * scores[drawn] / scores.sum())
         indices, weights = rows[drawn], 1 / np.sqrt(kept)
     return Sample(indices, weights)
 
 
 def ridge_leverage_scores(kernel, indices, weights, shift, rows):
-    """Approximate ridge leverage scores of ``rows`` from weighted columns, never zero.
+    """Approximate ridge leverage scores of ``rows`` from weighted columns, positive.
 
     ``(K - K S (S'K S + shift I)^{-1} S'K)_ii / shift`` with S the columns scaled by
     their weights.
@@ -158,8 +160,9 @@ def ridge_leverage_scores(kernel, indices, weights, shift, rows):
 
 
 def rpcholesky(kernel, targets, plan, rng):
-    """Randomly pivoted Cholesky (Chen et al. 2025), blocks by rejection (Epperly et al.
-    2024).
+    """Randomly pivoted Cholesky (Chen et al. 2025).
+
+    Blocks are drawn by rejection sampling (Epperly et al. 2024).
     """
     diagonal = kernel.diagonal()
     F = np.zeros((plan.n_columns, kernel.n_rows))
@@ -169,7 +172,7 @@ def rpcholesky(kernel, targets, plan, rng):
         k = len(chosen)
         diagonal = np.maximum(diagonal, 0)
         diagonal[chosen] = 0
-        if diagonal.max() <= floor:  # K is reproduced: any columns will do
+        if diagonal.max() <= floor:  # K is reproduced exactly: any columns will do
             diagonal[:] = 0
             diagonal[chosen] = -1
             chosen = np.concatenate([chosen, draw(rng, diagonal, plan.n_columns - k)])
@@ -180,7 +183,7 @@ def rpcholesky(kernel, targets, plan, rng):
         proposed = diagonal[proposals]
         residual = kernel.columns(proposals, proposals)
         residual = residual - F[:k, proposals].T @ F[:k, proposals]
-        # Equal but for rounding, which would have the same rows proposed for ever.
+        # Equal up to rounding; otherwise the same rows would be proposed forever.
         diagonal[proposals] = np.minimum(proposed, np.diagonal(residual))
         kept, L = rejection_cholesky(residual, proposed, floor, rng)
         if len(kept) == 0:
@@ -196,8 +199,9 @@ def rpcholesky(kernel, targets, plan, rng):
 
 
 def rejection_cholesky(residual, proposed, floor, rng):
-    """Positions kept with probability (residual now) / ``proposed``, and their Cholesky
-    columns.
+    """Accept positions with probability (present residual) / ``proposed``.
+
+    Returns the accepted positions and their Cholesky columns.
     """
     H = residual.copy()
     kept, columns = [], []
@@ -211,8 +215,9 @@ def rejection_cholesky(residual, proposed, floor, rng):
 
 
 def adaptive_deshpande(kernel, targets, plan, rng):
-    """Adaptive sampling of Deshpande et al. (2006): by squared distances from the span
-    so far.
+    """Adaptive sampling of Deshpande et al. (2006).
+
+    By squared distances from the span of the columns drawn so far.
     """
     return _adaptive(
         kernel, plan, rng, lambda C, chosen: span_residuals(kernel, C, plan)
@@ -220,9 +225,7 @@ def adaptive_deshpande(kernel, targets, plan, rng):
 
 
 def span_residuals(kernel, C, plan):
-    """``|K_i - Q Q'K_i|^2`` for every column i of K, Q a basis of the columns C, by
-    blocks.
-    """
+    """``|K_i - Q Q'K_i|^2`` for every column i of K, Q being a basis of C."""
     Q, _ = np.linalg.qr(C)
     scores = np.empty(kernel.n_rows)
     for rows in row_blocks(len(scores), 1, max(plan.n_columns, 64)):
@@ -235,7 +238,7 @@ def span_residuals(kernel, C, plan):
 
 
 def adaptive_kumar(kernel, targets, plan, rng):
-    """Adaptive partial sampling (Kumar, Mohri, Talwalkar 2012): labels play no part."""
+    """Adaptive partial sampling (Kumar, Mohri, Talwalkar 2012), without labels."""
     scores = partial(
         approximation_errors, weights=np.ones(kernel.n_rows), rank=plan.rank
     )
@@ -261,7 +264,7 @@ def approximation_errors(C, chosen, weights, rank=None):
     _, vectors, start = ranked_eigh(C[chosen], k)
     left_out = vectors[:, :start]
     y = weights[chosen]
-    # A square root of (left_out.T * y) times its transpose.
+    # A square root of (left_out.T * y) (left_out.T * y)'.
     B = left_out @ np.linalg.qr((left_out.T * y).T, mode="r").T
     errors = weights**2 * np.sum((C @ B) ** 2, axis=1)
     scale = np.sum(weights**2 * np.sum((C * y) ** 2, axis=1))
@@ -286,16 +289,16 @@ def _adaptive(kernel, plan, rng, scores):
 
 
 def greedy_criterion(kernel, targets, plan, rng):
-    """Greedy decrease of ``mu y'(C D^+ C' + mu l I)^{-1} y``.
+    """Greedily minimise ``mu y'(C D^+ C' + mu l I)^{-1} y``.
 
-    The approximate criterion is never below the exact one, so columns with the smaller
-    value are the closer ones. By the Woodbury formula the criterion of a column set S
-    is
+    The approximate criterion is never below the exact one, so that columns with a
+    smaller value are closer to it. By the Woodbury formula, the criterion of a column
+    set S is
 
         (y'y - b_S' M_SS^{-1} b_S) / l,   M = mu l K_PP + K_P' K_P,   b = K_P' y,
 
-    with P the candidates, ``oversampling`` times as many as columns, drawn uniformly:
-    one pass over their columns, then :func:`forward_selection`.
+    where P are the candidates, ``oversampling`` times as many as columns, drawn
+    uniformly: one pass over their columns, then :func:`forward_selection`.
     """
     l = kernel.n_rows
     pool = min(l, max(plan.n_columns, round(plan.oversampling * plan.n_columns)))
@@ -310,7 +313,7 @@ def greedy_criterion(kernel, targets, plan, rng):
 
 
 def forward_selection(M, b, size):
-    """Choose S greedily so that ``tr(b_S' M_SS^{-1} b_S)`` grows most at each step.
+    """Choose S greedily to maximise ``tr(b_S' M_SS^{-1} b_S)`` at each step.
 
     Incremental Cholesky of M, pivoted on the gain ``|r_j|^2 / d_j`` by the Schur
     complements ``d_j`` of the diagonal and ``r_j`` of b. A step with k chosen costs O(k
@@ -335,7 +338,7 @@ def forward_selection(M, b, size):
     return order
 
 
-#: The column samplers by the names that estimators take.
+#: Column samplers by the names used as parameters.
 SAMPLERS = {
     "uniform": uniform,
     "column-norm": column_norm,
@@ -348,5 +351,5 @@ SAMPLERS = {
     "greedy-criterion": greedy_criterion,
 }
 
-#: Those that use labels.
+#: Samplers that use labels.
 CRITERION_DRIVEN = ("adaptive-criterion", "greedy-criterion")

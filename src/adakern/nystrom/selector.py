@@ -26,91 +26,94 @@ from adakern.nystrom.transformer import (
     NystromFeaturesMixin,
 )
 
-#: References that choose no columns: the best rank-c approximation, and K itself.
+#: References without columns: the best rank-c approximation, and K itself.
 REFERENCES = ("optimal", "exact")
 
 #: The kernels of the paper's experiments: gamma from 2^-10 to 2^2.
 DEFAULT_GRID = {"gamma": [2.0**e for e in range(-10, 3)]}
 
-#: What a candidate that does not say otherwise has.
+#: Defaults of a candidate.
 DEFAULTS = {"gamma": "scale", "degree": 3, "coef0": 1.0}
 
-#: What a candidate may say.
+#: Parameters that a candidate can specify.
 CANDIDATE_CONSTRAINTS = constraints(
     *("gamma", "degree", "coef0"), kernel=[StrOptions(NYSTROM_KERNELS)], ridge=POSITIVE
 )
 
-#: Kernel values whose squares, summed over the rows, could leave the range of floats.
+#: Kernel values whose squares, summed over the rows, could overflow.
 LARGEST_VALUE = 1e140
 
 
 class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
-    """Choose a kernel by a criterion that Nyström approximations make affordable.
+    """Select a kernel by a criterion computed on Nyström approximations.
 
     For each candidate kernel, columns are sampled and the criterion of ``K~ = C D_k^+
-    C'`` is computed by the Woodbury formula; the smallest wins. A candidate costs O(l
-    c^2) time and O(l c) memory, against O(l^3) and O(l^2).
+    C'`` is computed by the Woodbury formula; the candidate with the smallest value is
+    selected. A candidate takes O(l c^2) time and O(l c) memory, instead of O(l^3) and
+    O(l^2).
 
-    Columns are sampled for each candidate (Algorithm 1 of the paper), always from the
-    same seed; candidates that differ in ``ridge`` alone share columns and
-    factorisation.
+    Columns are sampled for each candidate (Algorithm 1 of the paper) with the same
+    seed; candidates that differ only in ``ridge`` share columns and factorisation.
 
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "l2-laplacian", "poly", "linear"}, default="rbf"
-        Of candidates that do not name one.
+        Kernel of candidates that do not specify one.
     param_grid : dict or list of dict, default=None
         Candidates, as in :class:`sklearn.model_selection.ParameterGrid`, with the keys
-        "kernel", "gamma" ("scale" where a candidate names none), "degree", "coef0" and
-        "ridge". None: gamma from 2^-10 to 2^2 in powers of 2.
+        "kernel", "gamma" (default "scale"), "degree", "coef0" and "ridge". If None,
+        gamma from 2^-10 to 2^2 in powers of 2.
     criterion : {"ridge-risk", "loo"}, default="ridge-risk"
-        What is minimised: the regularised risk ``mu y'(K + mu l I)^{-1} y``, or the
+        Criterion to minimise: the regularised risk ``mu y'(K + mu l I)^{-1} y``, or the
         mean squared leave-one-out error.
     ridge : float, default=0.005
-        mu, positive: the columns are chosen for it, and it is the regularisation of
-        candidates that do not name one. Candidates are only comparable across ``ridge``
-        by "loo".
+        Regularization strength mu, positive, for which columns are chosen, and which
+        applies to candidates that do not specify their own. Candidates with different
+        ``ridge`` are comparable only by "loo".
     n_columns : int or float, default=0.2
-        Columns c: a number up to l, or a fraction of l in (0, 1].
+        Number of columns c, at most l, or a fraction of l in (0, 1].
     step : int or float, default=0.1
-        Columns per round of adaptive sampling: a number, or a fraction of c.
+        Number of columns per round of adaptive sampling, or a fraction of c.
     rank : int, default=None
-        Rank of the approximation, at most c; None for all (adaptive samplers: half of
-        those drawn).
+        Rank of the approximation, at most c. If None, full rank (adaptive samplers:
+        half of the columns drawn).
     sampling : str, default="adaptive-criterion"
-        "adaptive-criterion" is the paper's Algorithm 2, "greedy-criterion" chooses
-        columns by their exact effect on the ridge risk; further "uniform",
-        "column-norm", "leverage", "ridge-leverage", "rpcholesky", "adaptive-deshpande",
-        "adaptive-kumar", and as references "optimal" (the best approximation of rank c)
-        and "exact" (no approximation), which both form K.
+        Column sampler. "adaptive-criterion" is the paper's Algorithm 2,
+        "greedy-criterion" chooses columns by their exact effect on the regularised
+        risk. The others are "uniform", "column-norm", "leverage", "ridge-leverage",
+        "rpcholesky", "adaptive-deshpande" and "adaptive-kumar". "optimal" (the best
+        approximation of rank c) and "exact" (no approximation) are references that form
+        K.
     task : {"auto", "classification", "regression"}, default="auto"
-        How to read y: "auto" takes numbers that are not all whole for regression.
-        Regression uses y as it is (centre it for a model with an intercept).
+        Type of the targets. "auto" assumes regression if y has numbers that are not
+        integers. Regression uses y as it is: centre it for a model with an intercept.
     random_state : int, RandomState instance or None, default=None
+        Determines the sampled columns.
 
     Attributes
     ----------
     best_params_ : dict
-        The candidate with the smallest criterion, the first of equals.
+        Candidate with the smallest criterion, the first one in case of ties.
     best_score_ : float
-        Its criterion.
+        Criterion of the best candidate.
     candidates_ : list of dict
+        All candidates.
     criterion_ : ndarray of shape (n_candidates,)
-        In the order of ``candidates_``; infinite for one whose kernel overflows or
-        cannot be factorised.
+        Criterion of each candidate; infinite if its kernel overflows or cannot be
+        factorised.
     columns_ : ndarray of shape (c,) or None
-        Columns drawn for the best candidate; None for the two references.
+        Columns drawn for the best candidate; None for "optimal" and "exact".
     component_indices_, components_, normalization_ : ndarray
         As in :class:`CriterionNystroem`, for ``transform`` with the best kernel.
 
     Notes
     -----
-    The paper finds its Algorithm 2 closest to the exact criterion. That did not
-    reproduce: in the experiment ``nystrom_consistency`` (its twelve data sets, ten
-    runs, c = 0.2 l) "adaptive-criterion" was significantly farther from it than uniform
-    sampling on 11 sets, because its error matrix sees the drawn columns alone.
-    "greedy-criterion" was the closest of all samplers on all twelve. It costs O(l (3
-    c)^2) a candidate kernel: worth it for c well below l.
+    In the paper, Algorithm 2 is the closest to the exact criterion. This did not
+    reproduce: in the experiment ``nystrom_consistency`` (the paper's twelve data sets,
+    ten runs, c = 0.2 l), "adaptive-criterion" was significantly farther from it than
+    uniform sampling on 11 sets, because its error matrix is restricted to the drawn
+    columns. "greedy-criterion" was the closest of all samplers on all twelve. It takes
+    O(l (3 c)^2) per candidate, which pays for c well below l.
 
     References
     ----------
@@ -169,8 +172,9 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Compute the criterion of every candidate; infinite, with a warning, where
-        that fails.
+        """Compute the criterion of every candidate.
+
+        It is infinite, with a warning, for candidates whose computation fails.
 
         Parameters
         ----------
@@ -195,7 +199,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
                 _require_range(kernel)
                 with one_blas_thread(size):
                     factored, sample = self._approximate(kernel, targets, plan, seed)
-                    # Where a ridge is too small for a Cholesky factorisation all
+                    # If a ridge is too small for a Cholesky factorisation, all
                     # smaller ones are.
                     for i in sorted(members, key=ridges.get, reverse=True):
                         self.criterion_[i] = criterion(
@@ -223,7 +227,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         return self
 
     def _by_kernel(self, X):
-        """Distinct kernels with the positions of their candidates, in order."""
+        """Group candidates by kernel: distinct kernels with candidate positions."""
         groups = {}
         for i, candidate in enumerate(self.candidates_):
             params = {"kernel": self.kernel} | DEFAULTS | candidate
@@ -233,7 +237,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         return groups.values()
 
     def _approximate(self, kernel, targets, plan, seed):
-        """A factored (approximate) kernel and the sample it is made of."""
+        """Return a factored (approximate) kernel and the sample it is made of."""
         if self.sampling == "exact":
             return DenseKernel(kernel.full()), None
         if self.sampling == "optimal":
@@ -247,7 +251,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         return LowRankKernel.from_columns(C, *sample, rank=plan.rank), sample
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Nyström features of the best kernel; see :class:`CriterionNystroem`.
+        """Compute the Nyström features of the best kernel.
 
         Parameters
         ----------
@@ -263,7 +267,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
 
 
 def _candidates(grid):
-    """The candidates of a grid; unknown keys and values are refused before any work."""
+    """List the candidates of a grid; raise on unknown keys and values."""
     candidates = list(ParameterGrid(DEFAULT_GRID if grid is None else grid))
     if not candidates:
         raise ValueError("param_grid is empty; give at least one candidate kernel")
@@ -279,7 +283,7 @@ def _candidates(grid):
 
 
 def _require_range(kernel):
-    """LinAlgError unless K is finite, by its diagonal: |K_ij|^2 <= K_ii K_jj."""
+    """Raise LinAlgError if K overflows, by its diagonal: |K_ij|^2 <= K_ii K_jj."""
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.max(np.abs(kernel.diagonal())) < LARGEST_VALUE:
             raise np.linalg.LinAlgError("kernel values overflow")

@@ -1,4 +1,4 @@
-"""Nyström features on chosen landmarks: a drop-in for scikit-learn's Nystroem."""
+"""Nyström features with selected landmarks, a drop-in for scikit-learn's Nystroem."""
 
 from numbers import Integral
 from typing import Any, Self
@@ -26,10 +26,10 @@ from adakern.nystrom.samplers import CRITERION_DRIVEN, SAMPLERS, make_plan
 #: Kernels that are positive semidefinite, as a Nyström approximation needs.
 NYSTROM_KERNELS = {*KERNELS} - {"tl1"}
 
-#: A number of things, or a fraction of them.
+#: A positive number of items, or a fraction of all.
 COUNT_OR_FRACTION = [Interval(RealNotInt, 0, 1, closed="right"), *AT_LEAST_ONE]
 
-#: Constraints of the parameters that the estimators share.
+#: Parameter constraints shared by the estimators.
 NYSTROM_CONSTRAINTS = constraints(
     "random_state",
     task=[StrOptions({"auto", "classification", "regression"})],
@@ -38,10 +38,10 @@ NYSTROM_CONSTRAINTS = constraints(
 
 
 class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """``transform`` for estimators that chose columns of a kernel matrix."""
+    """``transform`` for estimators that selected columns of a kernel matrix."""
 
     def _set_features(self, X, kernel_params, sample, rank=None):
-        """Keep what ``transform`` needs: landmarks and ``D^{-1/2}``."""
+        """Store the landmarks and ``D^{-1/2}`` for ``transform``."""
         indices = sample.indices
         W = np.ones(len(indices)) if rank is None else sample.weights
         D = W[:, None] * KernelColumns(X, **kernel_params).columns(indices, indices) * W
@@ -57,11 +57,15 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return len(self.component_indices_)
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Features (n, n_components) whose inner products are the approximate kernel.
+        """Compute features whose inner products are the approximate kernel.
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or (n, l) where the kernel is precomputed
+        X : array-like of shape (n, d), or (n, l) if the kernel is precomputed
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
         """
         check_is_fitted(self, "normalization_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
@@ -73,44 +77,48 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
-    """Nyström features with landmarks chosen by any of the column samplers.
+    """Nyström features with landmarks chosen by one of the column samplers.
 
-    A drop-in for :class:`sklearn.kernel_approximation.Nystroem`, whose landmarks are
-    uniform.
+    A drop-in replacement for :class:`sklearn.kernel_approximation.Nystroem`, whose
+    landmarks are drawn uniformly.
 
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "l2-laplacian", "poly", "linear", "precomputed"}, \
             default="rbf"
-        With "precomputed" X holds kernel values against all training rows.
+        With "precomputed", X holds kernel values with all training rows.
     gamma : {"scale", "auto"} or float, default="scale"
         Positive; "scale" is 1 / (d var(X)), "auto" 1 / d.
     degree : int, default=3
-        Of "poly".
+        Degree of the "poly" kernel.
     coef0 : float, default=1.0
-        Of "poly".
+        Constant term of the "poly" kernel.
     n_components : int or float, default=100
-        Landmarks: a number (with a warning where there are fewer rows), or a fraction
-        in (0, 1].
+        Number of landmarks (at most the number of rows, otherwise with a warning), or a
+        fraction of the rows in (0, 1].
     selection : str, default="greedy-criterion"
         How landmarks are chosen: "uniform", "column-norm", "leverage",
         "ridge-leverage", "rpcholesky", "adaptive-deshpande", "adaptive-kumar",
-        "adaptive-criterion" or "greedy-criterion". The last two use y where it is
-        given.
+        "adaptive-criterion" or "greedy-criterion". The last two use y if it is given.
     task : {"auto", "classification", "regression"}, default="auto"
-        How to read y: "auto" takes numbers that are not all whole for regression.
+        Type of the targets. "auto" assumes regression if y has numbers that are not
+        integers.
     ridge : float, default=0.005
-        mu of ``mu y'(K + mu l I)^{-1} y``; best the ``alpha / l`` of the regression
+        mu of ``mu y'(K + mu l I)^{-1} y``; best set to ``alpha / l`` of the regression
         that follows.
     random_state : int, RandomState instance or None, default=None
+        Determines the landmarks.
 
     Attributes
     ----------
     component_indices_ : ndarray of shape (n_components,)
-        Training rows that are the landmarks.
+        Indices of the training rows used as landmarks.
     components_ : ndarray of shape (n_components, d)
+        Landmarks.
     normalization_ : ndarray of shape (n_components, n_components)
+        Inverse square root of the kernel matrix of the landmarks.
     gamma_ : float
+        Value of ``gamma`` used.
 
     References
     ----------
@@ -167,9 +175,10 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (l, d), or (l, l) where the kernel is precomputed
+        X : array-like of shape (l, d), or (l, l) if the kernel is precomputed
         y : array-like of shape (l,) or (l, q), default=None
-            Labels, for the criterion-driven selections; several columns are numbers.
+            Labels, for the criterion-driven selections; several columns of numbers are
+            averaged over.
         """
         self._validate_params()
         if y is None or self.selection not in CRITERION_DRIVEN:

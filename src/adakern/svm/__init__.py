@@ -1,1 +1,1 @@
-"""The shared mathematics of support vector machines."""
+"""Shared mathematics of support vector machines."""

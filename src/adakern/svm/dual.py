@@ -1,4 +1,4 @@
-"""The support vector machines whose kernel is learned, as one dual problem.
+"""Dual problem of support vector machines, for a kernel to be learned.
 
 In the coefficients d of the decision function both models maximise
 
@@ -28,34 +28,34 @@ from adakern.linalg import project_onto_feasible
 
 @dataclass(frozen=True)
 class Dual:
-    """The dual problem of one model, for a kernel that is still open."""
+    """Dual problem of one binary SVM or SVR, for any kernel."""
 
     #: Labels -1.0 and +1.0, or the targets of a regression, shape (n,).
     target: Any
     #: Bounds of the coefficients d, shape (n,).
     lower: Any
     upper: Any
-    #: Half the width of the insensitive tube, 0 for classification. The bounds of a
-    #: problem with a tube contain zero.
+    #: Half the width of the insensitive tube, 0 for classification. With a tube the
+    #: bounds contain zero.
     epsilon: float = 0.0
-    #: Without an intercept the constraint ``1'd = 0`` falls away.
+    #: Without an intercept there is no constraint ``1'd = 0``.
     fit_intercept: bool = True
 
     def take(self, rows):
-        """The problem of these rows alone."""
+        """Restrict the problem to some rows."""
         take = array_namespace(self.target).take
         parts = (take(part, rows) for part in (self.target, self.lower, self.upper))
         return Dual(*parts, self.epsilon, self.fit_intercept)
 
     @cached_property
     def C(self):
-        """The largest bound, a float."""
+        """Largest bound."""
         xp = array_namespace(self.target)
         return max(float(xp.max(self.upper)), -float(xp.min(self.lower)))
 
     @cached_property
     def is_regression(self):
-        """Whether a coefficient may have either sign."""
+        """Whether coefficients can have either sign."""
         return bool(((self.lower < 0) & (self.upper > 0))[0])
 
     @cached_property
@@ -76,25 +76,25 @@ class Dual:
         return (self.signs * u).reshape(-1, len(self.target)).sum(axis=0)
 
     def variables(self, d):
-        """The smallest variables u with the coefficients d, inside their bounds."""
+        """Smallest variables u, inside their bounds, with the coefficients d."""
         return np.clip(self.adjoint(d), 0.0, self.C)
 
     def adjoint(self, row_values):
-        """Transpose of ``coefficients``: values for each row, spread over u."""
+        """Adjoint of ``coefficients``: from values of the rows to values of u."""
         return self.signs * np.tile(row_values, len(self.signs) // len(self.target))
 
     def project(self, u):
-        """The nearest feasible u."""
+        """Project onto the feasible u."""
         if self.fit_intercept:
             return project_onto_feasible(u, self.signs, self.C)
         return np.clip(u, 0.0, self.C)
 
     def loss(self, f):
-        """Smallest hinge or tube loss of the decision values f, and its intercept.
+        """Minimum over the intercept of the hinge or tube loss; loss and intercept.
 
         ``C sum max(0, linear - signs (f + b))`` is convex and piecewise linear in b,
-        with a slope that rises by one at each ``signs linear - f``, from minus the
-        number of positive signs.
+        with a slope that rises by one at each ``signs linear - f``, starting at minus
+        the number of positive signs.
         """
         slack = self.linear - self.adjoint(f)
         intercept = 0.0
@@ -106,7 +106,7 @@ class Dual:
 
 
 def classification_dual(y, C, fit_intercept=True):
-    """The dual of the support vector classifier (JMLR, equation 2)."""
+    """Dual of support vector classification (JMLR, equation 2)."""
     xp = array_namespace(y)
     zero = xp.zeros_like(y)
     lower, upper = xp.where(y > 0, zero, C * y), xp.where(y > 0, C * y, zero)
@@ -114,28 +114,51 @@ def classification_dual(y, C, fit_intercept=True):
 
 
 def regression_dual(y, C, epsilon, fit_intercept=True):
-    """The dual of epsilon regression (JMLR, problem 22, where d'y = 0 is a slip for 1'd
-    = 0).
+    """Dual of epsilon-regression (JMLR, problem 22).
+
+    The constraint d'y = 0 printed there is a typo for 1'd = 0.
     """
     bound = C * array_namespace(y).ones_like(y)
     return Dual(y, -bound, bound, epsilon, fit_intercept)
 
 
 class DualEvaluation:
-    """The dual value of a model plus a regulariser at one feasible u.
+    """Dual value of an SVM plus a regulariser at a feasible u.
 
-    ``scores`` are ``G d``, shape (n,), with the learned G; ``parts``, what else is
-    known here.
+    ``scores`` are ``G d``, shape (n,), with the learned G; ``parts`` are further
+    quantities of the objective at u.
     """
 
     def __init__(self, dual, u, scores, regulariser, **parts):
         self.u, self.d, self.parts = u, dual.coefficients(u), parts
         linear, quadratic = dual.linear @ u, self.d @ scores
         loss, self.intercept = dual.loss(scores)
-        #: Dual value of the model with G, with which the duality gap is compared.
+        #: Dual value of the SVM with kernel G; the duality gap is relative to it.
         self.svm_value = linear - quadratic / 2
         self.value = self.svm_value + regulariser
-        #: Of the value in u.
+        #: Gradient of the value in u.
         self.gradient = dual.linear - dual.adjoint(scores)
-        #: Of the model with G; it bounds what the value can still gain.
+        #: Duality gap of the SVM with kernel G, an upper bound on suboptimality.
         self.gap = max(quadratic + loss - linear, 0.0)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What every ``solve(problem, start, tol)`` returns: where it ended, and its way
+    there.
+    """
+
+    #: The evaluation there, with ``d``, ``intercept`` and ``value``.
+    point: Any
+    #: What the value can still gain, at most.
+    gap: float
+    #: Whether the gap is below the tolerance.
+    converged: bool
+    #: Columns "objective" and "gap", and what else is known, of the start and of each
+    #: iteration.
+    history: dict
+
+    @property
+    def n_iter(self):
+        """Iterations, or rounds."""
+        return len(self.history["gap"]) - 1

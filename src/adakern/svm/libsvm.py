@@ -1,4 +1,4 @@
-"""LIBSVM through scikit-learn, with the dual variables at full length."""
+"""LIBSVM through scikit-learn, with dual variables of all rows."""
 
 import numpy as np
 from sklearn import config_context
@@ -8,39 +8,36 @@ from sklearn.svm import SVC, SVR
 from adakern._utils.arrays import as_numpy, asarray_like
 from adakern.kernels import centre_of, gram_matrix
 
-#: Finest tolerance that LIBSVM's single-step updates still reach in float64.
+#: Smallest tolerance that LIBSVM's single-step updates reach in float64.
 FINEST_TOL = 1e-12
 
-#: Its steps for each row, after which it ends with what it has; it takes a few dozen.
+#: Maximum number of iterations per row; a few dozen are usual.
 STEPS_PER_ROW = 20_000
 
 
 def fit_libsvm(model, X, y):
-    """Fit an SVC or SVR, which ends and draws nothing from NumPy's global
+    """Fit an SVC or SVR with a limit of iterations, without using NumPy's global
     random state."""
     model.random_state = 0
     model.tol = max(model.tol, FINEST_TOL)
     if model.max_iter < 0:
         model.max_iter = max(1_000_000, STEPS_PER_ROW * len(y))
-    # Our estimators have checked the parameters that they hand on.
+    # The calling estimators have validated these parameters.
     with config_context(skip_parameter_validation=True):
         return model.fit(X, y)
 
 
 def svm_dual(K, y, C, tol=1e-4, epsilon=None):
-    """Solve the dual of the SVM, a regression where epsilon is given, on the Gram
-    matrix K.
-    """
+    """Solve the dual of SVC on the Gram matrix K, or of SVR if epsilon is given."""
     model = SVC() if epsilon is None else SVR(epsilon=epsilon)
     model.set_params(kernel="precomputed", C=C, tol=tol, cache_size=500)
     return _full_length(fit_libsvm(model, K, y), len(y))
 
 
 def dual_on_rows(X, dual, kernel, tol):
-    """Coefficients of LIBSVM's model on rows of features, and whether it came to its
-    end.
+    """Coefficients of LIBSVM's model on rows of features, and whether it converged.
 
-    They are zero on rows of one class.
+    They are zero if there is only one class.
     """
     target = as_numpy(dual.target).astype(float)
     if not dual.is_regression and np.ptp(target) == 0:
@@ -51,8 +48,8 @@ def dual_on_rows(X, dual, kernel, tol):
         C=dual.C, tol=tol, shrinking=False, max_iter=max(10_000, 100 * len(target))
     )
     model.set_params(**(kernel if named else {"kernel": "precomputed"}))
-    model._warn_from_fit_status = lambda: None  # what was cut off is solved elsewhere
-    if kernel["kernel"] == "rbf":  # LIBSVM multiplies out |x - y|^2
+    model._warn_from_fit_status = lambda: None  # callers handle an interrupted solution
+    if kernel["kernel"] == "rbf":  # LIBSVM expands |x - y|^2
         X = X - centre_of(X)
     rows = as_numpy(X if named else gram_matrix(X, **kernel))
     d, _ = _full_length(fit_libsvm(model, rows, target), len(target))
@@ -66,9 +63,7 @@ def _full_length(model, n):
 
 
 def predict_from_gram(model, K):
-    """What an SVC or SVR predicts from kernel values with its training rows, by one
-    product.
-    """
+    """Predictions of an SVC or SVR from kernel values, by one matrix product."""
     if is_classifier(model) and len(model.classes_) > 2:
         return type(model).predict(model, K)  # the search replaces the bound method
     d, b = _full_length(model, K.shape[1])

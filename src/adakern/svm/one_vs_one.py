@@ -1,4 +1,4 @@
-"""Many classes from two: one-vs-one, with the shapes that scikit-learn's SVC has."""
+"""One-vs-one multi-class classification, with the shapes of scikit-learn's SVC."""
 
 from itertools import combinations
 from typing import Any, Self
@@ -16,12 +16,12 @@ from adakern.linalg import principal_submatrix
 
 
 class OneVsOneMixin(ScoreClassifierMixin):
-    """A classifier built of binary models, one for each pair of classes.
+    """Mixin for classifiers made of one binary model per pair of classes.
 
-    A subclass defines ``_fit_model(X, y)`` with y in {-1.0, +1.0}; it returns an object
-    with ``decision_function(X) -> (n,)`` that is positive for +1, the second class of a
-    pair, as in SVC. With a precomputed kernel X is the Gram matrix of the pair's rows,
-    and at prediction the values against those rows.
+    A subclass defines ``_fit_model(X, y)`` with y in {-1.0, +1.0}, which returns an
+    object with ``decision_function(X) -> (n,)`` that is positive for +1, the second
+    class of the pair, as in SVC. With a precomputed kernel, X is the Gram matrix of the
+    pair's rows; for predictions, the kernel values between new rows and those rows.
 
     Fitted attributes: ``classes_``, ``models_`` (one per pair, in the order of
     ``itertools.combinations``) and ``pair_rows_`` (the training rows of each).
@@ -32,9 +32,9 @@ class OneVsOneMixin(ScoreClassifierMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or (n, n) where the kernel is precomputed
+        X : array-like of shape (n, d), or (n, n) if the kernel is precomputed
         y : array-like of shape (n,)
-            Class labels, two classes or more.
+            Labels of two or more classes.
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y)
@@ -52,22 +52,22 @@ class OneVsOneMixin(ScoreClassifierMixin):
         return self
 
     def _prepare(self, X):
-        """Fix what depends on all rows, such as gamma; called before the models."""
+        """Set what depends on all rows, such as gamma, before the models are fitted."""
 
     def _collect(self):
         """Set fitted attributes from ``models_``; called after they are fitted."""
 
     def _support_rows(self):
-        """Training rows among the ``support`` of any model, sorted."""
+        """Sorted indices of the support vectors of any model."""
         pairs = zip(self.pair_rows_, self.models_, strict=True)
         return np.unique(np.concatenate([rows[m.support] for rows, m in pairs]))
 
     def _own_arrays(self, X):
-        """X in NumPy; a subclass that computes in any array library keeps it."""
+        """X as a NumPy array; subclasses that support other array libraries keep X."""
         return as_numpy(X)
 
     def _pair_decisions(self, X):
-        """Decision values of every pair, an ndarray (n, number of pairs)."""
+        """Decision values of every pair, shape (n, n_pairs)."""
         check_is_fitted(self, "models_")
         X = self._own_arrays(validate_arrays(self, X))
         pairwise = self.__sklearn_tags__().input_tags.pairwise
@@ -78,26 +78,30 @@ class OneVsOneMixin(ScoreClassifierMixin):
         return require_finite(self, np.column_stack(decisions))
 
     def decision_function(self, X: ArrayLike) -> Any:
-        """Signed distances: (n,) for two classes, (n, n_classes) votes for more.
+        """Decision values for two classes, votes for more.
 
-        The votes are those of scikit-learn's SVC: pairs won, ties broken by the sum of
-        confidences.
+        The votes are those of scikit-learn's SVC: the number of pairs won, with ties
+        broken by the sum of confidences.
 
         Parameters
         ----------
-        X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
+        X : array-like of shape (m, d), or (m, n) if the kernel is precomputed
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_classes)
         """
         decisions = self._pair_decisions(X)
         if len(self.classes_) == 2:
             return output_like(decisions[:, 0], X)
-        # As SVC: a pair is won by its second class where its decision is positive.
+        # As in SVC, the second class of a pair wins if the decision value is positive.
         return output_like(
             _ovr_decision_function(decisions > 0, decisions, len(self.classes_)), X
         )
 
 
 def one_or_list(models, name):
-    """An attribute of the models, in a list if there are several."""
+    """Attribute of the models, as a list if there are several."""
     values = [getattr(model, name) for model in models]
     return values[0] if len(values) == 1 else values
 
@@ -106,5 +110,5 @@ def _take(X, rows, pairwise):
     if pairwise:
         return principal_submatrix(X, as_index(rows, X))
     if len(rows) == X.shape[0]:
-        return X  # Two classes: no copy of the data.
+        return X  # With two classes the data are not copied.
     return array_namespace(X).take(X, as_index(rows, X), axis=0)

@@ -13,13 +13,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from adakern._utils.files import read_json
+from adakern._utils.printable import printable
 from adakern.cli import add_table_arguments
 from adakern.datasets import TableError
+from adakern_bench.base.paths import ROOT, solved_batches
 from adakern_bench.cli.choose import JOB, choose, slowness
 from adakern_bench.config.compose import ConfigError
-from adakern_bench.data.entry import ENDINGS
+from adakern_bench.config.entry import ENDINGS
 from adakern_bench.data.infer import inferred_yaml
-from adakern_bench.paths import ROOT, solved_batches
 from adakern_bench.report.wording import count, duration
 
 _MADE_FROM = "# From: "
@@ -74,7 +75,7 @@ def run_compare(arguments, given):
         return 1
     if lines := model_lines(plan.results, asdict(plan.config), file):
         print("\nA model of the best method, fitted to all rows, and its predictions:")
-        print("\n".join(f"  {line}" for line in lines))
+        print("\n".join(f"  {printable(line)}" for line in lines))
     return status
 
 
@@ -186,7 +187,8 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         first, rest = text.split("\n", 1)
         text = f"{first}\n{_MADE_FROM}{json.dumps(made)}\n{rest}"
         path.write_text(text, encoding="utf-8")
-        print("\n  ".join([f"{file.name}: {found.notes[0]}", *found.notes[1:]]))
+        notes = [f"{file.name}: {found.notes[0]}", *found.notes[1:]]
+        print("\n  ".join(map(printable, notes)))
         print(
             f"Written to {path.relative_to(root)}: edit what is wrong and run it again."
         )

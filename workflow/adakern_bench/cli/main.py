@@ -1,4 +1,4 @@
-"""``adakern compare | run | show | describe | track | publish | leaderboard``."""
+"""``adakern compare | run | show | diff | describe | track | publish | ...``."""
 
 import argparse
 import os
@@ -7,13 +7,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from adakern._utils.printable import printable
 from adakern.cli import add_commands, parsed
+from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
+from adakern_bench.base.paths import ROOT
+from adakern_bench.cli import diff
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
 from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.entry import UNSTATED
 from adakern_bench.data import DatasetError, load_table
-from adakern_bench.data.entry import UNSTATED
-from adakern_bench.paths import ROOT
-from adakern_bench.records.dotted import ALLOW_OUTSIDE
 from adakern_bench.report.wording import count
 
 
@@ -39,7 +41,7 @@ def main(argv=None):
     try:
         return arguments.handle(arguments, overrides)
     except (ConfigError, DatasetError, FileNotFoundError) as error:
-        sys.exit(str(error))
+        sys.exit(printable(str(error)))
 
 
 def _parser():
@@ -54,6 +56,7 @@ def _parser():
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
     show = commands.add_parser("show", help="print a finished comparison again")
     board = commands.add_parser("leaderboard", help="rank methods over data sets")
+    diff.add_arguments(commands.add_parser("diff", help="one run against another"))
     describe = commands.add_parser(
         "describe", help="print what a data set's entry may state"
     )
@@ -130,9 +133,12 @@ def _describe(arguments, overrides):
     import yaml
 
     from adakern_bench.config.compose import load_config
+    from adakern_bench.config.validate import check_places
 
     name = arguments.name
-    config, _ = load_config([f"dataset=[{name}]", *overrides])
+    settings = [override for override in overrides if override != ALLOW_OUTSIDE]
+    config, _ = load_config([f"dataset=[{name}]", *settings])
+    check_places(config, overrides)  # its file may bring an experiment along
     if name not in config.dataset:
         sys.exit(f"{name} is not the name of one data set")
     entry = replace(config.dataset[name], **UNSTATED)
@@ -158,15 +164,12 @@ def _leaderboard(arguments, overrides):
 
     from adakern_bench.report.compare import shared
     from adakern_bench.report.leaderboard import leaderboard
-    from adakern_bench.report.tables import read_tables
 
-    results = _finished(arguments, overrides, "records.parquet").results
-    read_tables(results)  # from here on the metric that ranked them counts
-    for task, solves in shared(pd.read_parquet(results / "records.parquet")).groupby(
-        "task"
-    ):
+    plan = _finished(arguments, overrides, "records.parquet")
+    runs = shared(pd.read_parquet(plan.results / "records.parquet"))
+    for task, of_task in runs.groupby("task"):
         print(f"\n{task.capitalize()}")
-        board = leaderboard(solves).drop(columns="task")
+        board = leaderboard(of_task, metric=plan.config.metric).drop(columns="task")
         print(board.to_string(index=False, float_format="%.4g"))
     print(
         "\nseconds: search and fit, all data sets; normalised_error: 0 best, 1 median "
@@ -190,10 +193,12 @@ def _track(arguments, overrides):
             f"{results} holds no records/ of an experiment; name a folder of results/"
         )
     for folder in folders:
+        for link in links_out(folder):
+            sys.exit(f"{link} is a symbolic link that leaves the results: copy it")
         try:
             n = track(folder)
         except ValueError as error:  # files that are no records
-            sys.exit(str(error))
+            sys.exit(printable(str(error)))
         written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
         print(f"{folder.name}: {written}, {n.removed} removed")
     return 0

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 from hydra import compose, initialize_config_dir
@@ -12,11 +13,10 @@ from omegaconf.errors import GrammarParseError, OmegaConfBaseException
 from yaml import YAMLError
 
 from adakern._utils.hints import did_you_mean
-from adakern_bench.config import schema
-from adakern_bench.data import entry
-from adakern_bench.data.suite import expand_suite, suite_sets
-from adakern_bench.paths import CONF
-from adakern_bench.records.dotted import use_own_resolvers
+from adakern_bench.base.dotted import use_own_resolvers
+from adakern_bench.base.paths import CONF
+from adakern_bench.config import entry, schema
+from adakern_bench.config.suite import expand_suite, suite_sets
 
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
 
@@ -58,8 +58,9 @@ def load_config(overrides=(), conf=CONF):
             for name in missing:
                 if name not in available("method", conf):
                     raise ConfigError(_unknown("method", name, conf))
-                file = OmegaConf.load(Path(conf) / "method" / f"{name}.yaml")
-                config.method[name] = _typed(schema.Method, file)
+                path = Path(conf) / "method" / f"{name}.yaml"
+                _check_file(path, conf)
+                config.method[name] = _typed(schema.Method, OmegaConf.load(path))
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
     if config.suite is not None:
@@ -103,16 +104,24 @@ def _compose(overrides, conf):
         use_own_resolvers(powers=_powers, sigmas=_sigmas)  # and none of Hydra's
         repository = vars(GlobalHydra.instance().config_loader())["repository"]
         load = repository.load_config
-        repository.load_config = lambda config_path: _load_file(load, config_path)
+        repository.load_config = partial(_load_file, load, conf)
         return compose("config", overrides)
 
 
-def _load_file(load, config_path):
+def _check_file(path, conf):
+    """ConfigError where a symbolic link in the configuration's folder leaves it."""
+    if not path.resolve().is_relative_to(Path(conf).resolve()):
+        raise ConfigError(f"{path} is, by a symbolic link, outside {conf}: copy it")
+
+
+def _load_file(load, conf, config_path):
     """A file of the configuration's folder; those of data sets and methods go by their
     names.
     """
     if ".." in Path(config_path).parts:
         raise ConfigError(f"{config_path}: a list of defaults stays inside conf/")
+    name = config_path.removesuffix(".yaml")
+    _check_file(Path(conf, f"{name}.yaml"), conf)
     try:
         file = load(config_path)
     except GrammarParseError as error:
@@ -173,6 +182,7 @@ def _suite_entries(suite, folder):
         raise ConfigError(
             f"suite.sets={suite.sets!r} is no name of a file beside the suite's own"
         )
+    _check_file(folder / suite.sets, folder.parent)
     try:
         known = list(suite_sets(suite, folder))
         entries = expand_suite(suite, folder)

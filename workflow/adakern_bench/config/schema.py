@@ -4,8 +4,11 @@ it means."""
 from dataclasses import dataclass, field
 from typing import Any
 
-from adakern_bench.data import DatasetEntry, Suite
-from adakern_bench.data.entry import number, one_of
+from adakern_bench.config.entry import DatasetEntry, number, one_of
+from adakern_bench.config.suite import Suite
+
+#: The part of a :class:`Method` that treats a task.
+TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
 
 
 @dataclass
@@ -143,8 +146,9 @@ class View:
     """A figure or a table of the experiment's own, made from its records."""
 
     #: Dotted name of ``function(records, **params)``, which gives a matplotlib Figure
-    #: or a DataFrame; a table's with a parameter ``published`` gets the published
-    #: numbers too. Modules of ``workflow/special/`` go by their own name.
+    #: or a DataFrame; one with a parameter ``metric`` gets the experiment's, a table's
+    #: with a parameter ``published`` the published numbers too. Modules of
+    #: ``workflow/special/`` go by their own name.
     function: str = ""
     params: dict[str, Any] = field(default_factory=dict)
 

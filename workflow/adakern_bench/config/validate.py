@@ -9,18 +9,19 @@ from dataclasses import asdict
 from pathlib import Path
 
 from adakern._utils.files import read_json, write_json
-from adakern_bench.config.code_version import code_version, functions_of
-from adakern_bench.config.compose import ConfigError, available, nearest
-from adakern_bench.config.sweeps import base_name
-from adakern_bench.data.entry import check_entry, setting_problems
-from adakern_bench.paths import PUBLISHED, SPECIAL, results_of
-from adakern_bench.records.dotted import (
+from adakern_bench.base.dotted import (
     ALLOW_OUTSIDE,
     is_inside,
     is_own,
+    links_out,
     outside_paths,
     targets,
 )
+from adakern_bench.base.paths import PUBLISHED, SPECIAL, results_of
+from adakern_bench.config.code_version import code_version, functions_of
+from adakern_bench.config.compose import ConfigError, available, nearest
+from adakern_bench.config.entry import check_entry, setting_problems
+from adakern_bench.config.sweeps import base_name
 
 #: Modules of the report whose functions are figures and tables.
 VIEWS = ("contrast", "leaderboard", "sweep")
@@ -44,7 +45,7 @@ def validate(plan, conf, typed):
     place.
     """
     problems = [
-        *(() if ALLOW_OUTSIDE in typed else _places(plan.config, typed)),
+        *_places(plan.config, typed),
         *_names(plan),
         *(() if ALLOW_OUTSIDE in typed else _paths(plan.config)),
         *_ranges(plan.config),
@@ -61,8 +62,16 @@ def validate(plan, conf, typed):
         raise ConfigError(f"experiment {plan.config.name!r} cannot run:\n{listed}")
 
 
+def check_places(config, typed):
+    """ConfigError where a configuration without a plan names a place it may not."""
+    if problems := list(_places(config, typed)):
+        raise ConfigError("\n".join(problems))
+
+
 def _places(config, typed):
     """Folders and addresses that a file may name."""
+    if ALLOW_OUTSIDE in typed:
+        return
     typed = {override.lstrip("+").partition("=")[0] for override in typed}
     cache, uri = Path(config.data.cache), config.tracking.uri
     used = [("results", config.results), ("results", results_of(config))]
@@ -80,6 +89,11 @@ def _places(config, typed):
                 f"hidden folder. Name a place inside {Path.cwd()}, or type "
                 "--allow-outside (with snakemake: --config allow_outside=true)"
             )
+    for link in links_out(results_of(config)):
+        yield (
+            f"{link} is a symbolic link that leaves the results: what is written there "
+            "is written elsewhere. Remove it, or type --allow-outside"
+        )
 
 
 def _names(plan):

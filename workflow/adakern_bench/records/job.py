@@ -8,9 +8,8 @@ from pathlib import Path
 
 import psutil
 
-from adakern.evaluation.quantities import rank_by
-from adakern_bench import paths  # noqa: F401 - finds the modules that YAML files name
-from adakern_bench.report.wording import printable
+from adakern._utils.printable import printable
+from adakern_bench.base import paths  # noqa: F401 - finds the modules that YAML files name
 
 
 @contextmanager
@@ -19,7 +18,6 @@ def job(snakemake):
     terminal too.
     """
     _end_with_snakemake()
-    rank_by(snakemake.params.get("settings", {}).get("metric"))
     terminal = os.dup(2)
     try:
         if snakemake.log:

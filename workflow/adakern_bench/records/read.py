@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from adakern._utils.files import read_json
-from adakern.evaluation import MAIN_METRIC
-from adakern_bench.paths import repeats_of
+from adakern.evaluation import METRICS
+from adakern.evaluation.quantities import main_metric
+from adakern_bench.base.paths import repeats_of
 
 # Nested parts of a record and the prefix of their columns.
 _OWN = ("extra", "machine", "preparation", "protocol", "search", "sweep")
@@ -41,15 +42,17 @@ def find_records(results):
     return sorted(found)
 
 
-def read_records(paths):
-    """All records of the files, sorted; one "ok" without a finite main score is a
-    failure.
+def read_records(paths, metric=None):
+    """All records of the files, sorted.
+
+    One with status "ok" whose score by `metric`, the usual one of its task by default,
+    is missing or not finite counts as failed.
     """
     records, data = [], {}
     for path in map(Path, paths):
         for record in read_file(path):
             _check_place(path, record, data)
-            records.append(_checked(record))
+            records.append(_checked(record, metric))
     if not records:
         raise ValueError("There are no records: solve something first.")
     experiments = sorted({record["experiment"] for record in records})
@@ -86,7 +89,7 @@ def read_file(path):
     records = content if isinstance(content, list) else [content]
     for record in records:
         missing = _NEEDED - set(record if isinstance(record, dict) else ())
-        if not missing and record["task"] not in MAIN_METRIC:
+        if not missing and record["task"] not in METRICS:
             missing = {f"a known task, not {record['task']!r}"}
         if missing:
             raise ValueError(
@@ -96,10 +99,10 @@ def read_file(path):
     return records
 
 
-def _checked(record):
+def _checked(record, metric):
     if record["status"] != "ok":
         return record
-    metric = MAIN_METRIC[record["task"]]
+    metric = main_metric(record["task"], metric)
     value = record["metrics"]["test"].get(metric)
     if value is not None and np.isfinite(value):
         return record

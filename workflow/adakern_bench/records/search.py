@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain, read_json
 from adakern.model_selection import KernelSearchCV
+from adakern_bench.config.estimators import expand_grid, make_estimator
 from adakern_bench.data import Table
-from adakern_bench.records.estimators import expand_grid, make_estimator
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import folds, load_split
 
@@ -29,7 +29,11 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
     """Best parameters of one repeat, and the table of the cross-validation."""
     fixed = {k: v for k, v in handed_over.items() if k not in params["fixed"]}
     estimator = make_estimator(
-        params["estimator"], fixed, seed=seed, threads=params["threads"]
+        params["estimator"],
+        fixed,
+        seed=seed,
+        threads=params["threads"],
+        is_planned=True,
     )
     grid = expand_grid(params["grid"], estimator.get_params(), params["step"])
     X, y = _some_rows(prepared, task, params["max_rows"], seed)

@@ -19,8 +19,8 @@ from adakern.evaluation.metrics import (
     interval_scores,
     probability_scores,
 )
+from adakern_bench.config.estimators import make_estimator
 from adakern_bench.data import Table
-from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split
@@ -74,7 +74,11 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     free = {k: v for k, v in best_params.items() if k not in params["fixed"]}
     seed = params["seed"] + repeat
     estimator = make_estimator(
-        params["estimator"], free, seed=seed, threads=params["threads"]
+        params["estimator"],
+        free,
+        seed=seed,
+        threads=params["threads"],
+        is_planned=True,
     )
     data = prepare(table, train, test, **params["preparation"])
     with (

@@ -7,11 +7,11 @@ import pandas as pd
 from adakern._utils.files import atomic_path
 from adakern.evaluation import (
     GREATER_IS_BETTER,
-    MAIN_METRIC,
     METRICS,
     OPTIONAL_METRICS,
     RECORDED,
 )
+from adakern.evaluation.quantities import main_metric
 from adakern.evaluation.ranking import rank_methods, wins
 from adakern.evaluation.significance import compare_methods
 from adakern_bench.records.process import OVER
@@ -20,15 +20,15 @@ from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.published import beside_measured, load_published
 
 
-def compare(records, out, published=None):
+def compare(records, out, published=None, metric=None):
     """Write the tables of one experiment to the folder `out`.
 
     They are `records.parquet` (one row a run, failures too), `summary.csv`,
     `ttest.csv`, `ranks.csv` and `published.csv`, each written whole or not at all and
     the same from the same records. Without a table of published numbers
-    `published.csv` has no rows.
+    `published.csv` has no rows. `metric` ranks and tests the methods of its task.
     """
-    frame = to_frame(read_records(records))
+    frame = to_frame(read_records(records, metric))
     compared = shared(frame)
     summary = summarise(compared)
     beside = beside_measured(summary, load_published(published) if published else None)
@@ -36,8 +36,8 @@ def compare(records, out, published=None):
         frame.to_parquet(path, index=False, compression="zstd")
     tables = {
         "summary": summary,
-        "ttest": compare_pairs(compared),
-        "ranks": rank(compared),
+        "ttest": compare_pairs(compared, metric),
+        "ranks": rank(compared, metric),
     }
     for name, table in (tables | {"published": beside}).items():
         with atomic_path(Path(out) / f"{name}.csv") as path:
@@ -93,7 +93,7 @@ def compare_pairs(frame, metric=None):
     """Every pair of methods on each data set, by the main metric on the test part."""
     rows = []
     for (task, dataset), runs in frame.groupby(["task", "dataset"]):
-        by = metric or MAIN_METRIC[task]
+        by = main_metric(task, metric)
         if runs["method"].nunique() < 2:
             continue
         scores = runs.reindex(columns=[f"test_{by}"]).iloc[:, 0].astype(float)
@@ -111,18 +111,21 @@ def compare_pairs(frame, metric=None):
     return pd.DataFrame(rows, columns=None if rows else [*columns, "winner", "note"])
 
 
-def rank(frame):
+def rank(frame, metric=None):
     """Average ranks of the methods over the data sets of each task, best first.
 
     A failed cell has the worst rank. A method with results on fewer than half of the
     data sets (one for two classes only, say) is not ranked; the note says so.
     """
-    parts = [_rank_task(task, runs) for task, runs in frame.groupby("task")]
+    parts = [
+        _rank_task(task, runs, main_metric(task, metric))
+        for task, runs in frame.groupby("task")
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
-def _rank_task(task, runs):
-    scores, metric = by_dataset(runs), MAIN_METRIC[task]
+def _rank_task(task, runs, metric):
+    scores = by_dataset(runs, metric=metric)
     finished = runs[runs["status"] == "ok"].groupby("method")["dataset"].nunique()
     seldom = scores.columns[
         finished.reindex(scores.columns, fill_value=0) < len(scores) / 2

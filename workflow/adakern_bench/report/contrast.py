@@ -11,7 +11,8 @@ contrast: ``{parameter: tuning, reference: nested}``.
 
 import pandas as pd
 
-from adakern.evaluation import FEWEST, GREATER_IS_BETTER, MAIN_METRIC
+from adakern.evaluation import FEWEST, GREATER_IS_BETTER
+from adakern.evaluation.quantities import main_metric
 from adakern.evaluation.ranking import are_tied
 from adakern.evaluation.significance import (
     SetComparison,
@@ -22,11 +23,11 @@ from adakern_bench.report.leaderboard import by_dataset, cell_means
 from adakern_bench.report.wording import natural
 
 
-def contrast(records, parameter, reference):
+def contrast(records, parameter, reference, metric=None):
     """Scores with each value of a swept parameter beside those with one of them.
 
     One row for each task, method, point of the other axes and value, over the
-    `n_datasets` that finished with both values: the means of the main metric with the
+    `n_datasets` that finished with both values: the means of the metric with the
     `value` and with the `reference`; `relative_error`, the median of the error as a
     share of the reference's (the error is 1 - accuracy, or the root mean squared
     error); on how many sets it is `better`, `worse` and `tied`; the two-sided
@@ -48,16 +49,16 @@ def contrast(records, parameter, reference):
         )
     records = records.dropna(subset=axis)
     tables = [
-        _contrast(runs, parameter, reference, values)
-        for _, runs in records.groupby("task")
+        _contrast(runs, parameter, reference, values, main_metric(task, metric))
+        for task, runs in records.groupby("task")
     ]
     return pd.concat(tables, ignore_index=True)
 
 
-def _contrast(runs, parameter, reference, values):
+def _contrast(runs, parameter, reference, values, metric):
     """The rows of one task."""
     (task,) = runs["task"].unique()
-    axis, metric, rows = f"sweep_{parameter}", MAIN_METRIC[task], []
+    axis, rows = f"sweep_{parameter}", []
     point = [
         "base_method",
         *(name for name in runs if name[:6] == "sweep_" and name != axis),
@@ -109,23 +110,25 @@ def over_sets(ours, theirs, metric):
     """One method against another, each data set a pair; errors by relative
     differences."""
     pairs = pd.DataFrame({"ours": ours, "theirs": theirs}).dropna()
+    unit = 1.0 if GREATER_IS_BETTER[metric] else pairs.abs().max(axis=1)
     gain = (pairs["ours"] - pairs["theirs"]).mask(
-        are_tied(pairs["ours"], pairs["theirs"]), 0.0
+        are_tied(pairs["ours"], pairs["theirs"], unit), 0.0
     )
     if not GREATER_IS_BETTER[metric]:  # in the units of each target: made comparable
         gain = (-2 * gain / pairs.sum(axis=1)).fillna(0.0)
     return compare_over_sets(gain, 0 * gain)
 
 
-def against_all(records, leader):
+def against_all(records, leader, metric=None):
     """One method against every other over the data sets of a task, with Holm's
     correction.
     """
-    (task,), scores = records["task"].unique(), by_dataset(records)
+    (task,) = records["task"].unique()
+    metric = main_metric(task, metric)
+    scores = by_dataset(records, metric=metric)
     names = scores.columns.drop(leader) if len(scores) >= FEWEST else []
     found = [
-        over_sets(scores[leader], scores[name], MAIN_METRIC[task])._asdict()
-        for name in names
+        over_sets(scores[leader], scores[name], metric)._asdict() for name in names
     ]
     rows = pd.DataFrame(found, columns=SetComparison._fields)
     return rows.assign(method=names, holm=holm_correction(rows["pvalue"]))

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from adakern._utils.files import atomic_path
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, pareto_front
+from adakern.evaluation import GREATER_IS_BETTER, pareto_front
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order, natural
 
@@ -143,13 +143,12 @@ def inline_svg(svg, prefix, label):
     return svg.replace("<svg ", opening, 1)
 
 
-def plot_repeats(records, task, styles, order):
-    """The main test metric on every repeat, a panel a data set and a row a method.
+def plot_repeats(records, metric, styles, order):
+    """A test metric on every repeat, a panel a data set and a row a method.
 
     Methods stand in the given order, the mean of each is a line.
     """
-    metric = MAIN_METRIC[task]
-    records = records[(records["task"] == task) & (records["status"] == "ok")]
+    records = records[records["status"] == "ok"]
     methods = [name for name in order if name in set(records["method"])]
     datasets = sorted(records["dataset"].unique(), key=natural)
     figure, axes = panels(datasets, 3.4, 0.75 + 0.27 * len(methods), sharey=True)

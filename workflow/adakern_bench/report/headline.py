@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, QUANTITIES
+from adakern.evaluation import GREATER_IS_BETTER, QUANTITIES
 from adakern.evaluation.ranking import are_tied
 from adakern_bench.report.contrast import against_all
 from adakern_bench.report.tables import RULE, comparison
@@ -24,6 +24,7 @@ def headline(tables, records):
 def _conclusion(task, cells, ranks):
     """Who leads, and by how much."""
     name, datasets = task.capitalize(), cells.index.unique("dataset")
+    metric = ranks["metric"].iloc[0]
     if len(ranks) < 2:
         return f"{name}: {ranks['method'].iloc[0]} ran alone; nothing is compared."
     ranked = ranks.dropna(subset="average_rank")
@@ -33,11 +34,9 @@ def _conclusion(task, cells, ranks):
     *others, last = ranked["method"][are_tied(ranked["average_rank"], best)]
     tied = f"{', '.join(others)} and {last} are tied" if others else ""
     first, second = list(ranked.itertuples())[:2]
-    lead = _lead(
-        MAIN_METRIC[task], cells["mean"].unstack(), first.method, second.method
-    )
+    lead = _lead(metric, cells["mean"].unstack(), first.method, second.method)
     if len(datasets) == 1:
-        value = _value(MAIN_METRIC[task], cells.loc[datasets[0], first.method])
+        value = _value(metric, cells.loc[datasets[0], first.method])
         if tied:
             return f"{name}: on {datasets[0]} {tied}, {value}."
         return f"{name}: on {datasets[0]} {first.method} is first, {value}{lead}."
@@ -119,7 +118,7 @@ def _significance(ranks, tests):
 def _over_sets(ranks, records):
     """The leader against the second over all data sets."""
     first, second = (*ranks["method"], "", "")[:2]
-    found = against_all(records, first)
+    found = against_all(records, first, ranks["metric"].iloc[0])
     for pair in found[(found["method"] == second) & found["holm"].notna()].itertuples():
         sure = "" if pair.holm <= 0.05 else "not "
         failed = records["dataset"].nunique() - pair.n_datasets

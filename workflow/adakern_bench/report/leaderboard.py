@@ -11,11 +11,11 @@ import pandas as pd
 
 from adakern.evaluation import (
     GREATER_IS_BETTER,
-    MAIN_METRIC,
     mean_ranks,
     pareto_front,
     wins,
 )
+from adakern.evaluation.quantities import main_metric
 from adakern.evaluation.ranking import bootstrap_elo, normalised_errors
 from adakern_bench.report.figures import method_styles, plot_fronts
 
@@ -44,7 +44,7 @@ def by_dataset(records, published=None, metric=None, statistic="mean"):
     where a repeat failed, or nothing is published.
     """
     (task,) = records["task"].unique()
-    metric = metric or MAIN_METRIC[task]
+    metric = main_metric(task, metric)
     table = cell_means(records, ["dataset", "method"], metric, statistic).unstack(
         "method"
     )
@@ -91,7 +91,7 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
         parts = [leaderboard(part, published, metric, statistic) for _, part in tasks]
         return pd.concat(parts, ignore_index=True)
     task = records["task"].iloc[0]
-    metric = metric or MAIN_METRIC[task]
+    metric = main_metric(task, metric)
     greater = {"greater_is_better": GREATER_IS_BETTER[metric]}
     table = by_dataset(records, published, metric, statistic)
     scores = table.to_numpy()
@@ -124,9 +124,10 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     return board.sort_values(["mean_rank", "method"], ignore_index=True)
 
 
-def plot_time_against_rank(records):
+def plot_time_against_rank(records, metric=None):
     """Mean rank against the time of search and fit, and the Pareto front of both."""
-    boards = pd.concat([leaderboard(part) for _, part in records.groupby("task")])
+    tasks = records.groupby("task")
+    boards = pd.concat([leaderboard(part, metric=metric) for _, part in tasks])
     methods = boards.rename(columns={"mean_rank": "score"}).set_index(
         ["task", "method"]
     )

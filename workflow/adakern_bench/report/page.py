@@ -10,13 +10,8 @@ from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
 from adakern._utils.files import atomic_path, plain
-from adakern.evaluation import (
-    GREATER_IS_BETTER,
-    MAIN_METRIC,
-    METRICS,
-    QUANTITIES,
-    RECORDED,
-)
+from adakern._utils.printable import printable
+from adakern.evaluation import GREATER_IS_BETTER, METRICS, QUANTITIES, RECORDED
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report import figures, tables
 from adakern_bench.report.contrast import against_all
@@ -38,7 +33,7 @@ from adakern_bench.report.tables import (
     read_tables,
 )
 from adakern_bench.report.use import model_lines
-from adakern_bench.report.wording import caption, count, duration, natural, printable
+from adakern_bench.report.wording import caption, count, duration, natural
 
 # What else a reader may ask of the same runs: (part, metric), in this order.
 _DETAILS = {
@@ -75,7 +70,7 @@ def report(
     if (out / "records.parquet").exists():
         records = pd.read_parquet(out / "records.parquet")
         found = _comparison(out, config, records, rare)
-    page = _rendered(
+    page = rendered(
         "report.html.j2",
         name=config["name"],
         description=config.get("description", ""),
@@ -93,10 +88,11 @@ def report(
         path.write_text(page, encoding="utf-8")
 
 
-def _rendered(template, **values):
+def rendered(template, **values):
+    """A template of this package with values, which are escaped in HTML."""
     environment = Environment(
         loader=PackageLoader("adakern_bench.report"),
-        autoescape=lambda name: name == "report.html.j2",
+        autoescape=lambda name: str(name).endswith(".html.j2"),
         finalize=printable,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -116,7 +112,7 @@ def protocol_in_words(config):
     tasks = sorted({str(entry.get("task")) for _, entry in entries})
     values = {"protocol": config["protocol"], "search": config.get("search", {})}
     values |= {"clipped": clipped, "tasks": tasks}
-    return _rendered("protocol.j2", **values).strip().splitlines()
+    return rendered("protocol.j2", **values).strip().splitlines()
 
 
 def _comparison(out, config, records, rare):
@@ -150,19 +146,17 @@ def _task(task, records, styles, tables, rare):
     ranks, tests = (
         tables[name][tables[name]["task"] == task] for name in ("ranks", "ttest")
     )
-    details = {}
+    main, details = ranks["metric"].iloc[0], {}
     for part, metric in _DETAILS[task]:
         cells = comparison(tables, task, metric, part)
-        if len(cells) and (part, metric) != ("test", MAIN_METRIC[task]):
+        if len(cells) and (part, metric) != ("test", main):
             details[part, metric] = _grid(cells, metric, heading(metric) + _PARTS[part])
     # Where a class is rare, to predict it never is accurate and worth nothing.
     unbalanced = sorted(set(rare) & set(records["dataset"].map(base_name)))
     return {
         "name": task,
         "many": records["dataset"].nunique() > MOST_PANELS,
-        "main": _grid(
-            comparison(tables, task), MAIN_METRIC[task], heading(MAIN_METRIC[task])
-        ),
+        "main": _grid(comparison(tables, task), main, heading(main)),
         "ranks": ranks,
         "seconds": records.groupby("method")["seconds"].sum(),
         "unbalanced": unbalanced,
@@ -170,7 +164,9 @@ def _task(task, records, styles, tables, rare):
         "details": list(details.values()),
         "figures": _task_figures(task, records, ranks, styles),
         "tests": tests,
-        "over_sets": against_all(records, ranks["method"].iloc[0]).to_dict("records"),
+        "over_sets": against_all(records, ranks["method"].iloc[0], main).to_dict(
+            "records"
+        ),
     }
 
 
@@ -185,7 +181,7 @@ def _grid(cells, metric, caption):
 
 
 def _task_figures(task, records, ranks, styles):
-    metric, finished = MAIN_METRIC[task], records[records["status"] == "ok"]
+    metric, finished = ranks["metric"].iloc[0], records[records["status"] == "ok"]
     if not 0 < finished["dataset"].nunique() <= MOST_PANELS:
         return []
     # Beside a constant prediction all others look alike.
@@ -197,7 +193,7 @@ def _task_figures(task, records, ranks, styles):
         score=tables.scaled(metric, finished[f"test_{metric}"].astype(float))
     )
     means = scores.groupby(["dataset", "method"])[["seconds", "score"]].mean()
-    repeats = figures.plot_repeats(finished, task, styles, list(ranks["method"]))
+    repeats = figures.plot_repeats(finished, metric, styles, list(ranks["method"]))
     times = figures.plot_fronts(means, _SECONDS, label, styles, greater)
     return [
         _figure(to_svg(repeats), f"{task}-repeats", f"{label} {_REPEATS}{left_out}"),

@@ -1,7 +1,5 @@
 """The papers' tables in one shape, to be put beside what was measured."""
 
-from inspect import signature
-
 import pandas as pd
 
 COLUMNS = ["dataset", "method", "setting", "split", "metric", "mean", "std"]
@@ -66,12 +64,3 @@ def beside_measured(summary, published):
     both = both.astype({"n": "Int64"})
     both["difference"] = both["mean_measured"] - both["mean_published"]
     return both
-
-
-def condensed(function, frame, published, params):
-    """A table that a function makes of records.
-
-    One with a parameter ``published`` gets the numbers of the experiment's file.
-    """
-    asks = "published" in signature(function).parameters
-    return function(frame, *map(load_published, published if asks else []), **params)

@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 
 from adakern._utils.files import read_json
-from adakern.evaluation import MAIN_METRIC
+from adakern._utils.printable import printable
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.tables import MARK, comparison, heading, read_tables
-from adakern_bench.report.wording import count, duration, printable
-from adakern_bench.tracking.track import VIEW
+from adakern_bench.report.wording import count, duration
+
+#: Name of the view of an experiment's runs in MLflow: the main score in sight.
+VIEW = "adakern"
 
 _MOST_ROWS = 15
 #: MLflow opens an experiment on its traces, and a table without scores, unless the
@@ -71,7 +73,8 @@ def print_table(out, stream=None, width=None):
         cells = comparison(tables, task)
         repeats = int((cells["n"] + cells["missing"]).max())
         over = f", mean over {repeats} repeats" if repeats > 1 else ""
-        lines += ["", f"{task.capitalize()}: {heading(MAIN_METRIC[task])}{over}"]
+        title = f"{task.capitalize()}: {heading(ranks['metric'].iloc[0])}{over}"
+        lines += ["", title]
         lines += _rows(cells, ranks, seconds[task], width)
     lines.append("")
     lines.append(
@@ -84,10 +87,8 @@ def print_table(out, stream=None, width=None):
     missing = records[records["status"] != "ok"]
     for keys, rows in missing.groupby(["dataset", "method", "status", "reason"]):
         dataset, method, status, reason = keys
-        lines.append(
-            printable(f"  {dataset} / {method}: {len(rows)} x {status}: {reason}")
-        )
-    print("\n".join(lines), file=stream)
+        lines.append(f"  {dataset} / {method}: {len(rows)} x {status}: {reason}")
+    print("\n".join(map(printable, lines)), file=stream)
 
 
 def _rows(cells, ranks, seconds, width):

@@ -11,7 +11,8 @@ from itertools import product
 
 import pandas as pd
 
-from adakern.evaluation import MAIN_METRIC, METRICS
+from adakern.evaluation import METRICS
+from adakern.evaluation.quantities import main_metric
 from adakern_bench.report.contrast import check_swept
 from adakern_bench.report.figures import COLOURS, add_legend, grid, panels, scale_for
 from adakern_bench.report.tables import heading, scaled
@@ -22,7 +23,7 @@ _STYLES = [{"color": c, "ls": dashes} for dashes, c in product("-:", COLOURS)]
 _SCORES = {metric for metrics in METRICS.values() for metric in metrics}
 
 
-def plot_sweep(records, x, y=None, log=()):
+def plot_sweep(records, x, y=None, log=(), metric=None):
     """Scores and costs against the swept value, means with one standard deviation.
 
     One column of panels for each data set, one row for each quantity, one line for each
@@ -33,7 +34,7 @@ def plot_sweep(records, x, y=None, log=()):
     points = _points(records, x)
     if points["line"].nunique() == 1:
         points = points.assign(line=points["panel"], panel=points["line"])
-    return _plot(points, _quantities(records, y), " / ".join(_names(x)), log)
+    return _plot(points, _quantities(records, y, metric), " / ".join(_names(x)), log)
 
 
 def plot_lines(frame, x, y, line, log=()):
@@ -93,13 +94,13 @@ def _draw_lines(axis, points, lines):
             )
 
 
-def sweep_table(records, y=None):
+def sweep_table(records, y=None, metric=None):
     """Mean and standard deviation of scores and costs at each point of the sweeps.
 
     One row for each data set, method and point: ``n`` runs that finished, and
     ``<quantity>_mean`` and ``<quantity>_std``.
     """
-    quantities = _quantities(records, y)
+    quantities = _quantities(records, y, metric)
     keys = [
         "base_dataset",
         "base_method",
@@ -143,10 +144,10 @@ def _names(x):
     return [x] if isinstance(x, str) else list(x)
 
 
-def _quantities(records, y):
+def _quantities(records, y, metric):
     """Quantity -> column of the records."""
     if y is None:
-        y = [MAIN_METRIC[task] for task in sorted(records["task"].unique())]
+        y = [main_metric(task, metric) for task in sorted(records["task"].unique())]
     columns = {q: f"test_{q}" if q in _SCORES else q for q in _names(y)}
     for quantity, column in columns.items():
         if column not in records:

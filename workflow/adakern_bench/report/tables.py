@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, QUANTITIES
-from adakern.evaluation.quantities import Quantity, rank_by
+from adakern.evaluation import GREATER_IS_BETTER, QUANTITIES
+from adakern.evaluation.quantities import Quantity
 from adakern.evaluation.ranking import are_tied
 from adakern_bench.report.wording import in_natural_order
 
@@ -18,8 +18,7 @@ RULE = (
 def read_tables(out):
     """The CSV tables that `compare` wrote, by name; blank texts are "", not NaN.
 
-    In what was published of a run, a large table is compressed. What reads them goes by
-    the metric that ranked them.
+    In what was published of a run, a large table is compressed.
     """
     texts = ("split", "setting", "note", "winner")
     tables = {}
@@ -28,8 +27,13 @@ def read_tables(out):
         table = read_csv(path if path.exists() else f"{path}.gz")
         blank = {c: table[c].astype(object).fillna("") for c in texts if c in table}
         tables[name] = table.assign(**blank)
-    rank_by(*tables["ranks"]["metric"].unique())
     return tables
+
+
+def ranked_by(tables, task):
+    """The metric that `compare` ranked the methods of a task by."""
+    ranks = tables["ranks"]
+    return ranks.loc[ranks["task"] == task, "metric"].iloc[0]
 
 
 def read_csv(path):
@@ -85,7 +89,7 @@ def comparison(tables, task, metric=None, split="test"):
     part: a good fit of the training part is no merit, a lone method no winner. A method
     that failed on a repeat is not the best: its mean is over others.
     """
-    metric = metric or MAIN_METRIC[task]
+    metric = metric or ranked_by(tables, task)
     summary, tests = (
         table[(table["task"] == task) & (table["metric"] == metric)]
         for table in (tables["summary"], tables["ttest"])
@@ -97,7 +101,7 @@ def comparison(tables, task, metric=None, split="test"):
     cells["shown"] = [display(metric, mean) or "failed" for mean in cells["mean"]]
     # Equal scores have a deviation by rounding alone.
     spread = cells["std"].mask(
-        are_tied(cells["mean"] + cells["std"], cells["mean"]), 0.0
+        are_tied(cells["mean"] + cells["std"], cells["mean"], cells["mean"].abs()), 0.0
     )
     cells["spread"] = [display(metric, std) for std in spread]
     cells = cells.assign(best=False, worse=False)
@@ -107,7 +111,10 @@ def comparison(tables, task, metric=None, split="test"):
             "max" if GREATER_IS_BETTER[metric] else "min"
         )
         several = cells["mean"].groupby("dataset").transform("count") > 1
-        cells["best"] = several & are_tied(whole, best)
+        unit = 1.0
+        if not GREATER_IS_BETTER[metric]:
+            unit = whole.abs().groupby("dataset").transform("max")
+        cells["best"] = several & are_tied(whole, best, unit)
         best = set(cells.index[cells["best"]])
         worse = set()
         for test in tests.itertuples():

@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from adakern._utils.hints import did_you_mean
-from adakern._utils.warn import warn_user
 from adakern.datasets.encoding import takes_raw_columns
 from adakern.model_file import written
-from adakern_bench.config.compose import available, load_config
-from adakern_bench.config.plan import TASK_RECIPE
-from adakern_bench.records.estimators import make_estimator
+from adakern_bench.config.estimators import make_estimator
+from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.records.read import read_records
 from adakern_bench.report.tables import read_csv
 
@@ -29,25 +26,6 @@ def out_of_time(out):
     return 2 * cut > len(runs), said if cut else ""
 
 
-def method_named(name, task):
-    """The estimator of a method of ``conf/method``."""
-    if name not in (known := available("method")):
-        raise ValueError(
-            f"--method {name}: conf/method has none of this "
-            f"name.{did_you_mean(name, known)} "
-            "Name a class with its module, such as sklearn.svm.SVC"
-        )
-    config, _ = load_config([f"method=[{name}]"])
-    if (recipe := getattr(config.method[name], TASK_RECIPE[task])) is None:
-        raise ValueError(f"--method {name} is no method for {task}")
-    if recipe.grid:
-        warn_user(
-            f"{name} is fitted with its defaults; `adakern compare` searches its "
-            "parameters"
-        )
-    return make_estimator(recipe.estimator)
-
-
 def model_lines(out, config, file=None):
     """The commands that fit the best method to all rows, and predict new ones; or none.
 
@@ -60,7 +38,8 @@ def model_lines(out, config, file=None):
     if entry.get("format") != "table":
         return []
     method = read_csv(ranks)["method"][0]
-    records = read_records(sorted(Path(out, "records", name, method).glob("*.json")))
+    paths = sorted(Path(out, "records", name, method).glob("*.json"))
+    records = read_records(paths, config["metric"])
     chosen = Counter(
         json.dumps(r["best_params"]) for r in records if r["status"] == "ok"
     )
@@ -68,7 +47,9 @@ def model_lines(out, config, file=None):
         return []
     recipe = config["method"][method][TASK_RECIPE[entry["task"]]]
     estimator = make_estimator(
-        recipe["estimator"], json.loads(chosen.most_common(1)[0][0])
+        recipe["estimator"],
+        json.loads(chosen.most_common(1)[0][0]),
+        is_planned=True,
     )
     options = {
         "--target": entry["target"],

@@ -15,15 +15,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import atomic_path
-from adakern.evaluation import (
-    GREATER_IS_BETTER,
-    MAIN_METRIC,
-    METRICS,
-    QUANTITIES,
-    score,
-)
+from adakern.evaluation import GREATER_IS_BETTER, METRICS, QUANTITIES, score
+from adakern.evaluation.quantities import main_metric
+from adakern_bench.config.estimators import make_estimator
 from adakern_bench.data import Table
-from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.models import table_model
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split
@@ -40,31 +35,40 @@ MOST_COLUMNS, TRAINING_ROWS = 100, 5000
 GIVEN_AWAY = 0.9
 
 
-def explain_files(method, table, split, figure, columns, settings, best_params, repeat):
+def explain_files(
+    method, table, split, figure, columns, settings, best_params, repeat, metric=None
+):
     """Write the figure and the table of :func:`explain` of a repeat."""
     with threadpool_limits(settings["threads"]):
         train, test = load_split(split, repeat)
         of = Table.load(table)
-        drawn, found = explain(method, of, train, test, settings, best_params, repeat)
+        drawn, found = explain(
+            method, of, train, test, settings, best_params, repeat, metric
+        )
     save_svg(drawn, figure)
     with atomic_path(columns) as path:
         found.to_csv(path, index=False, float_format="%.4g")
 
 
-def explain(method, table, train, test, settings, best_params, repeat):
+def explain(method, table, train, test, settings, best_params, repeat, metric=None):
     """A figure of the fit of one split, and a table of the columns, the first ones
     first.
     """
-    test = test[:MOST_ROWS]
     free = {k: v for k, v in best_params.items() if k not in settings["fixed"]}
     seed = settings["seed"] + repeat
+    # Drawn, since the first rows of a sorted table are of one class, or early.
+    test = np.sort(np.random.default_rng(seed).permutation(test)[:MOST_ROWS])
     model = make_estimator(
-        settings["estimator"], free, seed=seed, threads=settings["threads"]
+        settings["estimator"],
+        free,
+        seed=seed,
+        threads=settings["threads"],
+        is_planned=True,
     )
     data = prepare(table, train, test, **settings["preparation"])
     pipeline = table_model(model.fit(data.X_train, data.y_fit), data, table)
     X, y = table.as_written(test), table.y[test]
-    metrics = (MAIN_METRIC[table.task], *METRICS[table.task])
+    metrics = (main_metric(table.task, metric), *METRICS[table.task])
     metric = next(
         name for name in metrics if not QUANTITIES[name].optional
     )  # of predictions

@@ -2,10 +2,6 @@
 
 import re
 
-#: Characters that command a terminal or turn the direction of writing.
-COMMANDS = {*range(9), *range(11, 32), *range(0x7F, 0xA0)}
-COMMANDS |= {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
-
 
 def count(n, noun):
     """A number with its noun.
@@ -54,15 +50,3 @@ def duration(seconds):
         return f"{minutes} min {rest} s"
     hours, minutes = divmod(round(seconds / 60), 60)
     return f"{hours} h {minutes} min"
-
-
-def printable(text):
-    r"""Text from outside (an error's message) without what a terminal would obey.
-
-    >>> from adakern_bench.report.wording import printable
-    >>> printable("red: \x1b[31m") == "red: \N{REPLACEMENT CHARACTER}[31m"
-    True
-    """
-    if not isinstance(text, str):
-        return text
-    return text.translate(dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}"))

@@ -22,6 +22,8 @@ from sklearn.base import is_classifier
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
 
+from discovery import all_estimators
+
 #: Seconds of the processor that a fit of a few dozen rows may take.
 PATIENCE = 60
 
@@ -29,6 +31,10 @@ PATIENCE = 60
 FOREIGN_WORDS = ("array must not contain infs or NaNs", "Unable to allocate")
 SIZES = (1e-300, 1e-200, 1e-70, 1e-20, 1e20, 1e70, 1e200, 1e300, 1e308)
 EXTREMES = (1e-300, 1e-70, 1e-30, 1e-9, 1e9, 1e30, 1e70, 1e300)
+
+#: Blends of many fits each; their members are tried on their own.
+BLENDS = {"AdaptiveKernelClassifier", "AdaptiveKernelRegressor"}
+ESTIMATORS = [e for e in all_estimators() if e.__name__ not in BLENDS]
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """The whole campaign of extremes, and its tables: ``make torture``.
 
-    python tests/campaign.py [--minutes 30] [--table docs/torture.md]
-    python tests/campaign.py --doors [--table docs/torture.md]
+    python tools/campaign.py [--minutes 30] [--table docs/torture.md]
+    python tools/campaign.py --doors [--table docs/torture.md]
 
 The cases come in a random order, always the same: where the time does not suffice, what
 was tried is a fair sample. Ends with 1 if anything was not right.
@@ -18,8 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
-from test_torture import ESTIMATORS
-from torture import cases, judge
+from torture import ESTIMATORS, cases, judge
 
 #: Kinds of what other people bring, and the tests that try them.
 DOORS = {

@@ -3,7 +3,11 @@
 import numpy as np
 from scipy import stats
 
-from adakern_bench.records.dotted import instantiate, outside_paths
+from adakern_bench.base.dotted import (
+    check_all_handed_on,
+    instantiate,
+    outside_paths,
+)
 
 
 class LogIntegers:
@@ -26,13 +30,19 @@ DISTRIBUTIONS = {
 }
 
 
-def make_estimator(recipe, params=None, *, seed=None, threads=1):
+def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=False):
     """The estimator of a recipe, with `params` set over its fixed ones.
 
     A number in units of another parameter is ``{relative_to: C, power: 2, value:
     0.1}``. ValueError where `params`, which are read from a file of results, hold a
-    path or memory.
+    path or memory, or the recipe does, unless it is that of a plan, whose check
+    --allow-outside lets it pass.
     """
+    for name, value in outside_paths({} if is_planned else recipe):
+        raise ValueError(
+            f"{name}={value!r} is a path that leaves the project or leads among its "
+            "code, has files read that the data name, or pickles (memory)"
+        )
     for name, value in outside_paths(params or {}):
         raise ValueError(
             f"{name}={value!r} was not found by a search of this configuration: it "
@@ -53,7 +63,9 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1):
     estimator.set_params(**dict.fromkeys(unseeded, seed) | defaults | (params or {}))
     known = estimator.get_params()
     absolute = {k: _in_units(v["value"], v, known) for k, v in relative.items()}
-    return estimator.set_params(**absolute)
+    estimator.set_params(**absolute)
+    check_all_handed_on(estimator)
+    return estimator
 
 
 def is_relative(value):

@@ -1,6 +1,6 @@
 """Kills at random times, and whether the documented command mends them: ``make kills``.
 
-    python tests/kills.py [--kills 30] [--table PAGE]
+    python tools/kills.py [--kills 30] [--table PAGE]
 
 Each run of a small experiment loses one process to SIGKILL: Snakemake itself, a job,
 the worker that fits, or the job that writes to the tracker. It is then called again as

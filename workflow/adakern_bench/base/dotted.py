@@ -7,13 +7,14 @@ import re
 import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from inspect import Parameter, signature
 from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from adakern._utils.dotted import resolve
-from adakern_bench.paths import ROOT
+from adakern_bench.base.paths import ROOT
 
 #: Typed beside the overrides, it lets results and data lie outside the project.
 ALLOW_OUTSIDE = "--allow-outside"
@@ -37,6 +38,33 @@ RENAMED = {"sklearn": "scikit-learn", "yaml": "PyYAML"}
 #: for those that look like a password (SLURM_JWT lets its bearer submit jobs).
 READABLE = ("ADAKERN_", "SLURM_")
 _SECRET = re.compile(r"JWT|TOKEN|KEY|SECRET|PASS", re.IGNORECASE)
+
+#: Package whose classes hand on any parameter (``**kwargs``) -> those, beside the named
+#: ones, that may be set: numbers and choices of a fit, no file and no other computer.
+HANDED_ON = {
+    "lightgbm": re.findall(
+        r"\w+",
+        """
+        alpha bagging_fraction bagging_freq bagging_seed bin_construct_sample_cnt
+        boost_from_average boosting cat_l2 cat_smooth data_random_seed
+        data_sample_strategy deterministic device device_type drop_rate drop_seed
+        early_stopping_min_delta early_stopping_round early_stopping_rounds
+        enable_bundle extra_seed extra_trees fair_c feature_fraction
+        feature_fraction_bynode feature_fraction_seed feature_pre_filter
+        force_col_wise force_row_wise histogram_pool_size interaction_constraints
+        is_unbalance lambda_l1 lambda_l2 linear_lambda linear_tree max_bin
+        max_bin_by_feature max_cat_threshold max_cat_to_onehot max_delta_step max_drop
+        metric min_data_in_bin min_data_in_leaf min_data_per_group min_gain_to_split
+        min_sum_hessian_in_leaf monotone_constraints monotone_constraints_method
+        monotone_penalty neg_bagging_fraction num_grad_quant_bins num_threads
+        objective_seed other_rate path_smooth poisson_max_delta_step
+        pos_bagging_fraction quant_train_renew_leaf reg_sqrt scale_pos_weight seed
+        sigmoid skip_drop stochastic_rounding top_rate tweedie_variance_power
+        uniform_drop use_missing use_quantized_grad verbose verbosity xgboost_dart_mode
+        zero_as_missing
+        """,
+    )
+}
 
 _PATH_NAME = re.compile(
     r"(^|[_.])(memory|cache|dir|directory|folder|home|path|file|filename)$"
@@ -136,13 +164,23 @@ def is_inside(path):
     return not Path(parts[0]).is_file() or parts[0].endswith(".db")
 
 
+def links_out(folder):
+    """Symbolic links below a folder that lead out of it."""
+    whole = Path(folder).resolve()
+    for above, folders, files in os.walk(folder):
+        for path in (Path(above, name) for name in (*folders, *files)):
+            if path.is_symlink() and not path.resolve().is_relative_to(whole):
+                yield path
+
+
 def outside_paths(node, where=""):
     """(where, value) of settings that are a path which is not inside the project."""
-    if isinstance(node, dict) and "relative_to" in node:
-        node = [node.get("value"), node.get("values")]  # of the parameter that names it
     if isinstance(node, dict | list):
         named = node.items() if isinstance(node, dict) else [("", v) for v in node]
         for name, value in named:
+            # In units of another parameter, a value is of the parameter above it. No
+            # name ends the search: the file gives them.
+            name = "" if name in ("value", "values") else name
             yield from outside_paths(value, f"{where}.{name}".strip("."))
     elif isinstance(node, str | Path):
         node = str(node)
@@ -180,7 +218,7 @@ def instantiate(node):
     """Build what a ``_target_`` mapping describes, nested ones first; Hydra would start
     slowly.
 
-    >>> from adakern_bench.records.dotted import instantiate
+    >>> from adakern_bench.base.dotted import instantiate
     >>> instantiate({"_target_": "sklearn.svm.SVC", "C": 2.0})
     SVC(C=2.0)
     """
@@ -190,13 +228,64 @@ def instantiate(node):
         return node
     built = {key: instantiate(value) for key, value in node.items()}
     target = built.pop("_target_", None)
-    return built if target is None else estimator_class(target)(**built)
+    if target is None:
+        return built
+    found = estimator_class(target)
+    check_handed_on(found, built)
+    return found(**built)
+
+
+def check_handed_on(kind, params):
+    """ValueError where a class that hands any parameter on has one that it may not."""
+    kinds = [p.kind for p in signature(kind.__init__).parameters.values()]
+    if kind.__init__ is object.__init__ or Parameter.VAR_KEYWORD not in kinds:
+        return
+    bases = [base for base in kind.__mro__ if base.__init__ is not object.__init__]
+    named = {name for base in bases for name in _named(base.__init__)}
+    packages = {base.__module__.partition(".")[0] for base in bases}
+    further = {name for p in packages for name in HANDED_ON.get(p, ())}
+    for name, value in params.items():
+        if name not in named | further:
+            raise ValueError(
+                f"{kind.__name__} hands {name} on, and it is none of the parameters "
+                "that a configuration may set"
+            )
+        # LightGBM joins all of them to one text, "name=value name=value".
+        if any(re.search(r"[\s=]", text) for text in _texts(value)):
+            raise ValueError(
+                f"{name}={value!r}: {kind.__name__} may take a blank or = in it for "
+                "the beginning of another parameter"
+            )
+
+
+def check_all_handed_on(estimator):
+    """:func:`check_handed_on` of an estimator that is built, and of those within."""
+    from sklearn.base import BaseEstimator
+
+    for part in (estimator, *estimator.get_params().values()):
+        if isinstance(part, BaseEstimator):
+            check_handed_on(type(part), part.get_params(deep=False))
+
+
+def _named(function):
+    several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    parameters = signature(function).parameters.items()
+    return [name for name, parameter in parameters if parameter.kind not in several]
+
+
+def _texts(value):
+    """Every text in a value."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple | set):
+        return [text for item in value for text in _texts(item)]
+    return [value] if isinstance(value, str) else []
 
 
 def targets(node):
     """Every ``_target_`` of a mapping, those of nested ones too, in their order.
 
-    >>> from adakern_bench.records.dotted import targets
+    >>> from adakern_bench.base.dotted import targets
     >>> targets({"_target_": "a.Outer", "steps": [["x", {"_target_": "b.Inner"}]]})
     ['a.Outer', 'b.Inner']
     """

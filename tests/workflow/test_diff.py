@@ -1,0 +1,123 @@
+"""One run against another: what changed, and what that makes of the exit status."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from adakern_bench.cli.main import main
+from adakern_bench.report.diff import (
+    difference,
+    judged,
+    read_run,
+    sentence,
+)
+from record_factory import failed, make_record, write_records
+
+DATASETS, REPEATS = ("heart", "sonar", "wine"), 8
+
+
+def runs(change=0.0, slower=1.0, methods=("dank", "svm-cv"), **changes):
+    """Records whose accuracy is changed, each time a bit differently."""
+    records = []
+    for dataset in DATASETS:
+        for method in methods:
+            for repeat in range(REPEATS):
+                record = make_record(dataset, method, repeat, **changes)
+                noise = np.random.default_rng(repeat).uniform(0.8, 1.2)
+                if method == "dank":
+                    record["metrics"]["test"]["accuracy"] += change * noise
+                    record["fit_seconds"] *= slower**noise
+                records.append(record)
+    return records
+
+
+@pytest.fixture
+def compared(tmp_path):
+    """The two runs, written and read, and the exit status of the command."""
+
+    def compare(before, after, *options):
+        folders = tmp_path / "before", tmp_path / "after"
+        for folder, records in zip(folders, (before, after), strict=True):
+            write_records(folder, records)
+        status = main(["diff", *map(str, folders), *options])
+        found = difference(*map(read_run, folders))
+        return found, *judged(found, 0.1), status
+
+    return compare
+
+
+def test_the_same_run_is_no_different(compared):
+    found, cells, methods, status = compared(runs(), runs())
+    assert status == 0 and len(cells) == 6 and len(methods) == 2
+    assert not cells[["better", "worse", "failed", "faster", "slower"]].any(axis=None)
+    assert (cells["ratio"] == 1).all()
+    assert sentence(found, cells).startswith("6 cells in both runs: 0 better, 0 worse")
+
+
+def test_a_worse_method_is_found_by_the_corrected_test(compared):
+    before, after = runs(), runs(change=-0.05)
+    _, cells, _, status = compared(before, after)
+    assert status == 1
+    assert cells.loc[cells["worse"], "method"].eq("dank").all()
+    assert cells["worse"].sum() == 3 and not cells["better"].any()
+    # Nadeau and Bengio's test, written out.
+    cell = cells.query("dataset == 'heart' and method == 'dank'").iloc[0]
+    of_heart = [
+        [r["metrics"]["test"]["accuracy"] for r in records if r["dataset"] == "heart"]
+        for records in (before, after)
+    ]
+    d = np.subtract(*of_heart)[:REPEATS]
+    t = d.mean() / np.sqrt((1 / REPEATS + 40 / 60) * d.var(ddof=1))
+    assert cell["score_pvalue"] == pytest.approx(2 * stats.t.sf(abs(t), REPEATS - 1))
+    better = compared(after, before)
+    assert better[-1] == 0 and better[1]["better"].sum() == 3
+
+
+def test_a_slower_fit_is_told_beyond_the_tolerance(compared):
+    *_, cells, _, status = compared(runs(), runs(slower=3.0))
+    assert status == 1 and cells["slower"].sum() == 3
+    *_, status = compared(runs(), runs(slower=3.0), "--tolerance", "5")
+    assert status == 0
+
+
+def test_new_failures_and_what_is_in_one_run_alone(compared):
+    after = runs(methods=("dank",))
+    after[0] = failed("heart", "dank", 0)
+    found, cells, methods, status = compared(runs(), after)
+    assert status == 1 and cells["failed"].sum() == 1
+    assert methods.set_index("method").loc["dank", "failed"]
+    assert {method for *_, method in found.only_before} == {"svm-cv"}
+    assert "3 cells only before" in sentence(found, cells)
+
+
+def test_other_rows_are_no_pair(compared, capsys):
+    changed = runs(data_fingerprint="another")
+    found, cells, _, status = compared(runs(), changed)
+    assert status == 2 and not len(cells) and len(found.other_splits) == 6
+    assert "no cell" in capsys.readouterr().out
+
+
+def test_the_page_escapes_names(compared, tmp_path):
+    before, after = runs(methods=("<b>",)), runs(methods=("<b>", "dank"))
+    compared(before, after, "--page", str(tmp_path / "page.html"))
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<td>&lt;b&gt;</td>" in page and "<td><b></td>" not in page
+    assert "Only in" in page and "dank" in page
+
+
+def test_a_published_folder_of_a_commit():
+    run = read_run("docs/results/uci121_version7@HEAD")
+    assert len(run) == 264
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["diff", "nowhere", "docs/results/srbench"], "holds no records"),
+        (["diff", "docs/results/srbench@nothing", "conf"], "git has no nothing"),
+        (["diff", "conf", "conf", "--tolerance", "nan"], "at least 0"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(arguments, said):
+    with pytest.raises(SystemExit, match=said):
+        main(arguments)

@@ -1,0 +1,81 @@
+"""The numeric tests under other kernels of OpenBLAS: a step of ``make check``.
+
+    python tools/blas.py [--kernels 2] [--list] [pytest's arguments]
+
+OpenBLAS adds up in another order on another processor, so that the last digits differ.
+Which kernels there are depends on how NumPy and SciPy were built and on the processor:
+of those below that are distinct, the first ``--kernels`` are taken. The processor's own
+is that of ``make test``.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+VARIABLE = "OPENBLAS_CORETYPE"
+KERNELS = ("Haswell", "Zen", "SkylakeX", "Sandybridge", "Nehalem")
+#: What a processor must say that it can (in /proc/cpuinfo) to run a kernel.
+NEEDS = {
+    "Haswell": "avx2",
+    "Zen": "avx2",
+    "SkylakeX": "avx512f",
+    "Sandybridge": "avx",
+    "Nehalem": "sse4_2",
+}
+NUMERIC = (
+    *("tests/dank", "tests/knpl", "tests/lab", "tests/nystrom", "tests/svm"),
+    *("tests/baselines", "tests/test_kernels.py", "tests/test_linalg.py"),
+    *("tests/test_model_selection.py", "tests/_utils/test_arrays.py"),
+    *("tests/adaptive/test_adaptive.py", "tests/adaptive/test_leave_one_out.py"),
+    *("tests/adaptive/test_equal_rows.py", "tests/adaptive/test_local_models.py"),
+)
+ASK = """
+import numpy, scipy.linalg
+from threadpoolctl import threadpool_info
+print(sorted({library.get("architecture", "") for library in threadpool_info()}))
+"""
+
+
+def main():
+    """Run the tests under each kernel."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kernels", type=int, default=2, help="at most so many")
+    parser.add_argument("--list", action="store_true", help="name them and stop")
+    options, arguments = parser.parse_known_args()
+    kernels = other_kernels()[: options.kernels]
+    print("Kernels of OpenBLAS beside the processor's own:", *kernels or ["none"])
+    if options.list:
+        return
+    for kernel in kernels:
+        print(f"{VARIABLE}={kernel}", flush=True)
+        command = [sys.executable, "-m", "pytest", *arguments, *NUMERIC]
+        done = subprocess.run(command, cwd=ROOT, env=os.environ | {VARIABLE: kernel})
+        if done.returncode:
+            sys.exit(f"The tests fail with {VARIABLE}={kernel}.")
+
+
+def other_kernels():
+    """Names of the kernels that this processor can run, but not its own; each once."""
+    information = Path("/proc/cpuinfo")
+    features = set(information.read_text().split()) if information.exists() else set()
+    seen, names = {architectures(None)}, []
+    for kernel in KERNELS:
+        if NEEDS[kernel] in features and (found := architectures(kernel)) not in seen:
+            seen.add(found)
+            names.append(kernel)
+    return names
+
+
+def architectures(kernel):
+    """What NumPy's and SciPy's OpenBLAS say that they compute with."""
+    environment = {key: v for key, v in os.environ.items() if key != VARIABLE}
+    if kernel:
+        environment[VARIABLE] = kernel
+    return subprocess.check_output([sys.executable, "-c", ASK], env=environment)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""``adakern diff BEFORE AFTER``: one run against another."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def add_arguments(command):
+    """The arguments of the command."""
+    place = "a folder of results/ or docs/results/; of a commit: FOLDER@COMMIT"
+    command.add_argument("before", help=place)
+    command.add_argument("after", help=place)
+    command.add_argument(
+        "--tolerance",
+        type=float,
+        default=0.1,
+        metavar="SHARE",
+        help="share of the time by which a fit may be slower (default: 0.1)",
+    )
+    command.add_argument(
+        "--page", metavar="FILE", help="write an HTML page of the comparison, too"
+    )
+    command.set_defaults(handle=run_diff)
+
+
+def run_diff(arguments, overrides):
+    """Print the comparison; exit status 1 if something is worse, failed or slower."""
+    from adakern._utils.files import atomic_path
+    from adakern_bench.report import diff
+
+    if not arguments.tolerance >= 0:
+        sys.exit(f"--tolerance {arguments.tolerance} must be a number of at least 0")
+    places = [
+        _place(arguments.started_in, name)
+        for name in (arguments.before, arguments.after)
+    ]
+    found = diff.difference(*map(diff.read_run, places))
+    cells, methods = diff.judged(found, arguments.tolerance)
+    print(diff.sentence(found, cells))
+    for caption, table in diff.shown(cells, methods).items():
+        if len(table):
+            print(f"\n{caption}\n{table.to_string(index=False)}")
+    if arguments.page:
+        names = {"before": arguments.before, "after": arguments.after}
+        page = diff.page(found, cells, methods, arguments.tolerance, **names)
+        target = Path(arguments.started_in, arguments.page)
+        with atomic_path(target) as path:
+            path.write_text(page, encoding="utf-8")
+        print(f"\nPage: {target.resolve().as_uri()}")
+    if not len(cells):
+        return 2
+    return int(cells[diff.ALARMS].any(axis=None) or methods[diff.ALARMS].any(axis=None))
+
+
+def _place(started_in, name):
+    """A folder as seen from where the command was called, else from the project."""
+    here = os.path.join(started_in, name)
+    return here if os.path.isdir(here) else name

@@ -1,0 +1,278 @@
+"""One run against another: what got better, worse or slower, pair by pair."""
+
+import io
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
+from adakern.evaluation.ranking import ALPHA, FEWEST, are_tied
+from adakern.evaluation.significance import (
+    compare_over_sets,
+    corrected_ttest,
+    holm_correction,
+)
+from adakern_bench.records.read import find_records, read_records, to_frame
+from adakern_bench.report.contrast import over_sets
+from adakern_bench.report.page import rendered
+from adakern_bench.report.wording import count
+
+CELL = ["task", "dataset", "method"]
+
+#: What may become of a cell; those of ``ALARMS`` make the exit status 1.
+VERDICTS = ("better", "worse", "failed", "faster", "slower")
+ALARMS = ["worse", "failed", "slower"]
+
+#: What has to agree in two runs of a repeat, besides the rows, for them to be a pair.
+SAME_SPLIT = ["n_train", "n_test", "data_fingerprint"]
+
+
+class Difference(NamedTuple):
+    """Two runs: cells of a data set and a method, methods over all data sets, cells
+    that are in one alone, and those whose rows or splits are others."""
+
+    cells: pd.DataFrame
+    methods: pd.DataFrame
+    only_before: list
+    only_after: list
+    other_splits: list
+
+
+def read_run(place):
+    """The records of a folder of results, a published folder, or FOLDER@COMMIT."""
+    published, at, commit = str(place).partition("@")
+    if at and not Path(place).exists():
+        return _of_commit(published, commit)
+    folder = Path(place)
+    table = folder / "records.parquet"
+    if table.is_file():
+        return pd.read_parquet(table)
+    if files := find_records(folder):
+        return to_frame(read_records(files))
+    raise FileNotFoundError(
+        f"{folder} holds no records: name a folder of results/ or docs/results/, or "
+        "one of a commit, such as docs/results/uci121@v0.1.0"
+    )
+
+
+def _of_commit(folder, commit):
+    """The records of a published folder as a commit of this repository has them."""
+    name = f"{commit}:{folder.rstrip('/')}/records.parquet"
+    shown = subprocess.run(
+        ["git", "show", "--end-of-options", name], capture_output=True
+    )
+    if shown.returncode:
+        why = shown.stderr.decode(errors="replace").strip()
+        raise FileNotFoundError(f"git has no {name}: {why}")
+    return pd.read_parquet(io.BytesIO(shown.stdout))
+
+
+def difference(before, after, metrics=None):
+    """Each data set and method of two runs, paired by repeat.
+
+    The one rule of significance holds: on a data set Nadeau and Bengio's corrected
+    t-test at 5 % after Holm's correction over all cells, over data sets Wilcoxon's
+    signed-rank test after that over all methods; of scores, and of the logarithm of
+    the seconds of a fit. With fewer than five pairs nothing is tested. ``metrics``
+    holds the ranking metric of each task.
+    """
+    metrics = MAIN_METRIC | (metrics or {})
+    keys = [*CELL, "repeat"]
+    both = before.merge(after, on=keys, suffixes=("_before", "_after"))
+    given = [n for n in SAME_SPLIT if {f"{n}_before", f"{n}_after"} <= {*both}]
+    same = np.ones(len(both), dtype=bool)
+    for name in given:
+        same &= (both[f"{name}_before"] == both[f"{name}_after"]).to_numpy(bool)
+    rows = [
+        dict(zip(CELL, cell, strict=True)) | _cell(pairs, metrics[cell[0]])
+        for cell, pairs in both[same].groupby(CELL)
+    ]
+    cells = pd.DataFrame(rows)
+    return Difference(
+        _with_significance(cells),
+        _with_significance(_over_sets(cells)),
+        _missing(before, after),
+        _missing(after, before),
+        sorted({tuple(cell) for cell in both[~same][CELL].to_numpy()}),
+    )
+
+
+def _with_significance(table):
+    """The tests after Holm's correction over all of them."""
+    for name in ("score", "seconds") if len(table) else ():
+        holm = holm_correction(table[f"{name}_pvalue"].to_numpy(float))
+        table[f"{name}_significant"] = holm <= ALPHA
+    return table
+
+
+def _over_sets(cells):
+    """Each method over the data sets that both runs have of it."""
+    rows = []
+    for (task, method), of_method in (
+        cells.groupby(["task", "method"]) if len(cells) else ()
+    ):
+        of_method = of_method[of_method["n"] > 0]
+        metric = of_method["metric"].iloc[0] if len(of_method) else MAIN_METRIC[task]
+        scores = over_sets(of_method["score_after"], of_method["score_before"], metric)
+        logs = np.log(of_method["seconds_after"] / of_method["seconds_before"])
+        seconds = compare_over_sets(logs, 0 * logs, greater_is_better=False)
+        rows.append(
+            {
+                "task": task,
+                "method": method,
+                "metric": metric,
+                "n": scores.n_datasets,
+                "sets_better": scores.better,
+                "sets_worse": scores.worse,
+                "gain": scores.difference,
+                "score_pvalue": scores.pvalue,
+                "ratio": np.exp(logs.mean()),
+                "seconds_pvalue": seconds.pvalue,
+                "new_failures": int(of_method["new_failures"].sum()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _missing(these, those):
+    """Cells of one run that the other lacks."""
+    cells = ({tuple(row) for row in run[CELL].to_numpy()} for run in (these, those))
+    return sorted(set.difference(*cells))
+
+
+def _cell(pairs, metric):
+    """What one data set and method have in both runs."""
+    ok = {when: pairs[f"status_{when}"] == "ok" for when in ("before", "after")}
+    whole = pairs[ok["before"] & ok["after"]]
+    found = {"metric": metric, "n": len(whole)}
+    found["new_failures"] = int((ok["before"] & ~ok["after"]).sum())
+    sizes = [whole[f"{name}_after"].astype(float) for name in ("n_train", "n_test")]
+    for name, column in {"score": f"test_{metric}", "seconds": "fit_seconds"}.items():
+        a, b = (
+            whole.get(f"{column}_{when}", pd.Series(np.nan, whole.index)).to_numpy(
+                float
+            )
+            for when in ("before", "after")
+        )
+        mean = np.mean if name == "score" else _geometric_mean
+        found |= {f"{name}_before": mean(a), f"{name}_after": mean(b)} if len(a) else {}
+        if name == "seconds":
+            with np.errstate(divide="ignore"):
+                a, b = np.log(a), np.log(b)
+        found[f"{name}_pvalue"] = _pvalue(a, b, *sizes)
+    return found
+
+
+def _geometric_mean(values):
+    return np.exp(np.mean(np.log(np.maximum(values, 1e-9))))
+
+
+def _pvalue(a, b, n_train, n_test):
+    """NaN with fewer than five pairs, or where nothing differs."""
+    if len(a) < FEWEST or not np.isfinite([a, b]).all() or are_tied(a, b).all():
+        return np.nan
+    return corrected_ttest(a, b, n_train, n_test).pvalue
+
+
+def judged(found, tolerance):
+    """Cells and methods with what became of each: better, worse, failed, faster or
+    slower, by more than ``tolerance`` of the time."""
+    if not len(found.cells):
+        return found.cells, found.methods
+    cells = found.cells
+    up = cells["metric"].map(GREATER_IS_BETTER).astype(bool)
+    gain = (cells["score_after"] - cells["score_before"]) * np.where(up, 1, -1)
+    ratio = cells["seconds_after"] / cells["seconds_before"]
+    return tuple(
+        table.assign(
+            better=table["score_significant"] & (table["gain"] > 0),
+            worse=table["score_significant"] & (table["gain"] < 0),
+            failed=table["new_failures"] > 0,
+            faster=table["seconds_significant"]
+            & (table["ratio"] < 1 / (1 + tolerance)),
+            slower=table["seconds_significant"] & (table["ratio"] > 1 + tolerance),
+        )
+        for table in (cells.assign(gain=gain, ratio=ratio), found.methods)
+    )
+
+
+def sentence(found, cells):
+    """The line that says what became of the cells."""
+    if not len(cells):
+        said = "no cell (a data set, a method and a repeat) is in both runs"
+    else:
+        counts = [f"{cells[name].sum()} {name}" for name in VERDICTS]
+        said = f"{count(len(cells), 'cell')} in both runs: {', '.join(counts)}"
+        if untested := int((cells["n"] < FEWEST).sum()):
+            said += f"; {untested} with fewer than {FEWEST} pairs, not tested"
+    for others, where in (
+        (found.only_before, "only before"),
+        (found.only_after, "only after"),
+        (found.other_splits, "of other rows or splits"),
+    ):
+        said += f"; {count(len(others), 'cell')} {where}" if others else ""
+    return said
+
+
+def shown(cells, methods):
+    """The tables that people read: all methods, and the cells that changed."""
+    if not len(cells):
+        return {}
+    changed = cells[cells[list(VERDICTS)].any(axis=1)]
+    return {
+        "Methods over all data sets": _table(
+            methods,
+            {
+                "data sets": methods["n"],
+                "better on": methods["sets_better"],
+                "worse on": methods["sets_worse"],
+                "p": _numbers(methods["score_pvalue"]),
+                "time": _numbers(methods["ratio"]),
+                "p of time": _numbers(methods["seconds_pvalue"]),
+            },
+        ),
+        "Changed": _table(
+            changed,
+            {
+                "data set": changed["dataset"],
+                "metric": changed["metric"],
+                "pairs": changed["n"],
+                "before": _numbers(changed["score_before"]),
+                "after": _numbers(changed["score_after"]),
+                "time": _numbers(changed["ratio"]),
+            },
+        ),
+    }
+
+
+def _table(rows, columns):
+    said = [
+        ", ".join(name for name in VERDICTS if row[name])
+        for row in rows.to_dict("records")
+    ]
+    first = {"task": rows["task"], "method": rows["method"]}
+    return pd.DataFrame(first | columns).assign(verdict=said)
+
+
+def _numbers(values):
+    return [f"{value:.3g}" if np.isfinite(value) else "-" for value in values]
+
+
+def page(found, cells, methods, tolerance, before, after):
+    """The comparison as one HTML file."""
+    return rendered(
+        "diff.html.j2",
+        before=before,
+        after=after,
+        line=sentence(found, cells),
+        tolerance=tolerance,
+        tables=shown(cells, methods),
+        alone={
+            f"Only in {before}": found.only_before,
+            f"Only in {after}": found.only_after,
+            "Of other rows or splits": found.other_splits,
+        },
+    )

@@ -1,0 +1,250 @@
+"""MLflow's database: opened by one process at a time, filled with runs.
+
+A run is found again by the tag of its fit, and a tag that hashes the whole record tells
+whether it is up to date. MLflow is imported when something is logged, not before.
+"""
+
+import contextlib
+import fcntl
+import json
+import logging
+import math
+import os
+import re
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from adakern._utils.files import atomic_path
+from adakern_bench.report.show import VIEW
+from adakern_bench.report.tables import read_csv
+from adakern_bench.report.wording import count
+from adakern_bench.tracking.runs import sha256
+
+DEFAULT_URI = "sqlite:///mlflow.db"
+
+#: Tags that say which fit a run is of, and what was written of it.
+KEY, DIGEST, PARENT = "adakern.key", "adakern.digest", "mlflow.parentRunId"
+
+_MOST_RUNS = 50_000  # that MLflow gives in one answer
+_STAGES = ("search_seconds", "fit_seconds", "predict_seconds")
+#: What an error holds, and what that means.
+_REASONS = {
+    "database is locked": "cannot be written, another program holds it: end that",
+    "disk is full": "cannot be written, its disk is full: free some space",
+    "disk I/O error": (
+        "cannot be written, its disk or quota is full, or broken: free some space"
+    ),
+    "readonly database": "may not be written: change its permissions",
+    "Permission denied": "may not be written: change the permissions of its folder",
+    "Max retries exceeded": "does not answer: start it, or change MLFLOW_TRACKING_URI",
+}
+
+
+class Logged(NamedTuple):
+    """How many runs were written, were up to date, and were replaced or removed."""
+
+    written: int
+    unchanged: int
+    removed: int
+
+
+@contextlib.contextmanager
+def opened(experiment, tracking_uri):
+    """The client and the experiment's id, while no other process here writes."""
+    uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    # Else a server that does not answer is asked for minutes.
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+    from mlflow import MlflowClient
+
+    with _in_words(uri), lock(uri):
+        # The forty lines that Alembic writes when it makes the tables.
+        for name in ("alembic", "mlflow.store.db.utils"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+        database = _database(uri)
+        if database and not database.exists():
+            # Whole or not at all: MLflow makes the tables in some forty steps, and
+            # refuses for ever a file in which they were broken off. The first question
+            # makes them.
+            with atomic_path(database) as path:
+                MlflowClient(f"sqlite:///{path}").get_experiment_by_name("Default")
+        client = MlflowClient(uri)
+        yield client, _experiment(client, experiment, database)
+
+
+def register(results, name, tracking_uri=None):
+    """Register the kept model of the best method, of its first repeat, under a name."""
+    import mlflow
+
+    method = read_csv(Path(results) / "ranks.csv")["method"][0]
+    with opened(Path(results).name, tracking_uri) as (client, number):
+        wanted = (
+            f"tags.kind = 'solve' and tags.method = '{method}' and tags.status = 'ok'"
+        )
+        run, *_ = client.search_runs([number], wanted, order_by=["tags.repeat"])
+        known = client.search_model_versions(f"name = '{name}'")
+        if run.info.run_id not in {version.run_id for version in known}:
+            mlflow.set_tracking_uri(tracking_uri)
+            mlflow.register_model(f"runs:/{run.info.run_id}/model", name)
+
+
+def experiment_id(experiment, tracking_uri=None):
+    """MLflow's own number of an experiment, made if it does not exist."""
+    with opened(experiment, tracking_uri) as (_, number):
+        return number
+
+
+@contextlib.contextmanager
+def _in_words(uri):
+    """Say why nothing can be written, without the SQL or the address of a request."""
+    try:
+        yield
+    except Exception as error:  # MLflow's or SQLAlchemy's
+        for sign, reason in _REASONS.items():
+            if sign in str(error):
+                raise OSError(
+                    f"The tracker {uri} {reason}, and run the same command again. The "
+                    "results are safe in their files: `adakern track results` fills it "
+                    "later"
+                ) from error
+        raise
+
+
+@contextlib.contextmanager
+def lock(uri):
+    """One writer at a time: several on a cold SQLite file lose every run."""
+    database = _database(uri)
+    # Of a server's, of this user: a shared file would belong to its first user.
+    mine = f"adakern-{os.getuid()}-{sha256(uri.encode())[:16]}"
+    path = Path(f"{database or Path(tempfile.gettempdir()) / mine}.lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _database(uri):
+    """Path of an SQLite file, or None for anything else."""
+    prefix = "sqlite:///"
+    return Path(uri.removeprefix(prefix)).absolute() if uri.startswith(prefix) else None
+
+
+def _experiment(client, name, database):
+    """The experiment's id, resolved once: `set_experiment` may fall back to Default.
+
+    Artifacts of a local database lie beside it, where notebooks and the server find
+    them. A folder that was moved has runs whose artifacts are where it was: they go,
+    and are written anew from the files.
+    """
+    home = database and (database.parent / "mlartifacts" / quote(name, "")).as_uri()
+    found = client.get_experiment_by_name(name)
+    if found and home and found.artifact_location != home:
+        client.rename_experiment(found.experiment_id, f"{name} {found.experiment_id}")
+        client.delete_experiment(found.experiment_id)
+        found = None
+    if found is None:
+        tags = {"mlflow.experimentKind": "custom_model_development"}
+        return client.create_experiment(name, home, tags)
+    if found.lifecycle_stage == "deleted":
+        client.restore_experiment(found.experiment_id)
+    return found.experiment_id
+
+
+def log_runs(runs, experiment, tracking_uri, prune, view):
+    """Write the runs that are missing, remove those that they replace, and nest them.
+
+    With `prune`, runs that are not among them go too, but for a summary. `view` is how
+    MLflow's pages show their table.
+    """
+    wanted = {run.key: run.digest for run in runs}
+    with opened(experiment, tracking_uri) as (client, number):
+        client.set_experiment_tag(
+            number, f"mlflow.sharedViewState.{VIEW}", json.dumps(view)
+        )
+        whole, gone, ids = {}, [], {}
+        for made in client.search_runs([number], max_results=_MOST_RUNS):
+            key, tags = made.data.tags.get(KEY), made.data.tags
+            if key in wanted:
+                is_whole = made.info.status != "RUNNING" and tags[DIGEST] == wanted[key]
+                if is_whole and key not in whole:
+                    whole[key] = made
+                else:
+                    gone.append(made)
+            elif prune and key not in (None, "summary"):
+                gone.append(made)
+        for run in runs:  # parents come before their children
+            parent = {PARENT: ids[run.parent]} if run.parent else {}
+            if made := whole.get(run.key):
+                ids[run.key] = made.info.run_id
+                if parent and made.data.tags.get(PARENT) != parent[PARENT]:
+                    client.set_tag(made.info.run_id, PARENT, parent[PARENT])
+            else:
+                ids[run.key] = _write(client, number, run, parent)
+        for made in gone:
+            client.delete_run(made.info.run_id)
+    return Logged(len(runs) - len(whole), len(whole), len(gone))
+
+
+def _write(client, experiment_id, run, tags):
+    """Make a run; its id."""
+    from mlflow.entities import Metric, Param
+
+    seconds = sum(record.get(stage) or 0 for record in run.records for stage in _STAGES)
+    started = [r["started_at"] for r in run.records if r.get("started_at")]
+    start = min(started, default=time.time() - seconds)
+    end = int(1000 * (start + seconds))
+    made = client.create_run(
+        experiment_id,
+        start_time=int(1000 * start),
+        run_name=run.name,
+        tags=run.tags | tags | {KEY: run.key, DIGEST: run.digest},
+    )
+    run_id = made.info.run_id
+    finite = {
+        name: value for name, value in run.metrics.items() if math.isfinite(value)
+    }
+    metrics = [Metric(_allowed(name), value, end, 0) for name, value in finite.items()]
+    params = [Param(_allowed(name), value) for name, value in run.params.items()]
+    client.log_batch(run_id, metrics=metrics, params=params)
+    for record in run.records[:1]:
+        _log_data(client, run_id, record)
+    for name, source in run.artifacts.items():
+        if isinstance(source, Path):
+            folder = Path(name).parent.as_posix()
+            client.log_artifact(run_id, source, None if folder == "." else folder)
+        else:
+            client.log_text(run_id, source() if callable(source) else source, name)
+    failed = run.records and all(record["status"] != "ok" for record in run.records)
+    client.set_terminated(
+        run_id, status="FAILED" if failed else "FINISHED", end_time=end
+    )
+    return run_id
+
+
+def _allowed(name):
+    """A blank for what MLflow's names may not hold, such as in `dank@eta=0.1`."""
+    return re.sub(r"[^\w/.\- :]", " ", name)
+
+
+def _log_data(client, run_id, record):
+    """The data set that went in, with its fingerprint and size."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    fingerprint = record.get("data_fingerprint") or record.get("data_sha256")
+    if not fingerprint:
+        return
+    rows = sum(record.get(part) or 0 for part in ("n_train", "n_test"))
+    size = {"num_rows": rows, "num_features": record.get("n_features")}
+    sizes = f"{count(rows, 'row')}, {count(size['num_features'] or 0, 'feature')}"
+    dataset = Dataset(
+        f"{record['dataset']}: {sizes}",
+        fingerprint[:8],
+        "local",
+        "{}",
+        profile=json.dumps(size),
+    )
+    tag = InputTag("mlflow.data.context", "training and test")
+    client.log_inputs(run_id, [DatasetInput(dataset, [tag])])
