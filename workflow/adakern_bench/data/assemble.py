@@ -16,9 +16,9 @@ def table_from_frames(name, entry, frames):
     """The table of an entry from the parsed frames of its files, in their order."""
     import pandas as pd
 
-    kind = format_of(entry, entry.files[0])
-    is_mixed, described = kind == "table", frames[0].attrs
-    if kind == "libsvm":
+    form = format_of(entry, entry.files[0])
+    is_mixed, described = form == "table", frames[0].attrs
+    if form == "libsvm":
         # An index that occurs in another file only stands for zeros.
         widest = max(frames, key=lambda frame: frame.shape[1]).columns
         frames = [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
@@ -39,7 +39,8 @@ def table_from_frames(name, entry, frames):
         frame = frame.dropna(subset=[target]).copy()
     if entry.time is not None:
         time = column(entry.time)
-        frame[time] = _times(frame[time], name)
+        frame[time], kind = _times(frame[time], name)
+        is_date = "date" in (kind, described.get("kinds", {}).get(time))
         frame = frame.sort_values(time, kind="stable")
     for key, codes in entry.codes.items():
         categories = column(key)
@@ -77,6 +78,8 @@ def table_from_frames(name, entry, frames):
         names,
         categories=categories,
         in_order_of_time=entry.time is not None,
+        times=None if entry.time is None else frame[time].to_numpy(float),
+        times_are_dates=entry.time is not None and is_date,
         kinds=facts.get("kinds", {}),
         date_formats=facts.get("date_formats", {}),
     )
@@ -121,7 +124,7 @@ def table_from_loader(name, entry, seed):
 
 
 def _times(values, name):
-    """When rows were observed, as numbers; dates are counted in days."""
+    """When rows were observed, as numbers, and of what kind; dates are days."""
     times, kind, *_ = read_column(values, ".", kind=None)
     if kind == "categorical" or times.isna().any():
         raise DatasetError(
@@ -129,7 +132,7 @@ def _times(values, name):
             f"{int(times.isna().sum())} of {len(values)} rows have none; dates or "
             "numbers are needed in every row."
         )
-    return times
+    return times, kind
 
 
 def _numbers(columns, name, **allowed):

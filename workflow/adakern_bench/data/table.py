@@ -33,6 +33,9 @@ class Table:
     #: True for the validation rows of the published tuning split.
     tuning_rows: np.ndarray | None = None
     in_order_of_time: bool = False
+    #: When rows were observed: numbers, or days since 1970.
+    times: np.ndarray | None = None
+    times_are_dates: bool = False
     #: Source, SHA-256 of the files' bytes, content fingerprint, licence, citation.
     provenance: dict = field(default_factory=dict)
     categories: dict = field(default_factory=dict)
