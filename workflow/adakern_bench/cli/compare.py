@@ -14,12 +14,13 @@ from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
-from adakern.cli import add_table_arguments
+from adakern.cli import add_table_arguments, named_columns
 from adakern.datasets import TableError
 from adakern_bench.base.paths import ROOT, solved_batches
 from adakern_bench.cli.choose import JOB, choose, slowness
-from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.entry import ENDINGS
+from adakern_bench.config.plan import absent_needs
 from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.report.wording import count, duration
 
@@ -85,7 +86,7 @@ def _own(file, arguments):
         sys.exit("adakern compare: --target names the column to predict")
     keys = ("task", "name", "group", "time", "again")
     options = {key: getattr(arguments, key) for key in keys}
-    options["drop"] = [name for name in arguments.drop.split(",") if name]
+    options |= named_columns(arguments)
     overrides = adopt(file, arguments.target, ROOT, **options)
     name = overrides[1].removeprefix("name=")
     path = ROOT / "conf" / "dataset" / f"{name}.yaml"
@@ -96,7 +97,7 @@ def _of_openml(number, arguments, given):
     """(overrides, size, task) of ``openml:31`` or ``openml:task-59``."""
     from adakern_bench.config.plan import load_plan
 
-    for option in ("task", "name", "group", "time", "drop"):
+    for option in ("task", "name", "group", "time", "drop", "keep", "categorical"):
         if getattr(arguments, option):
             sys.exit(
                 f"--{option} is of a file; of OpenML's data set {number} it is a "
@@ -124,8 +125,14 @@ def _chosen(overrides, size, task, given, arguments, slower):
         return ["jobs.batch_rows=0", *given] if arguments.minutes else given
     cores = arguments.cores or os.cpu_count()
     limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
+    config, _ = load_config([*overrides, *given])
+    methods = config.method
+    absent = absent_needs(methods)
+    for method, needs in absent.items():
+        print(f"  left out: {method} ({', '.join(needs)} is not installed)")
+        del methods[method]
     n, d = size
-    chosen, said = choose(name, n, d, task, **limits)
+    chosen, said = choose(name, methods, n, d, task, **limits)
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)
     keys = {override.partition("=")[0] for override in given}
     return [o for o in chosen if o.partition("=")[0] not in keys] + given

@@ -25,6 +25,7 @@ from adakern_bench.config.estimators import make_estimator
 from adakern_bench.data import Table
 from adakern_bench.records.models import table_model
 from adakern_bench.records.prepare import Prepared, prepare
+from adakern_bench.records.solve import fit
 from adakern_bench.records.split import load_split
 from adakern_bench.report.figures import save_svg
 from adakern_bench.report.winner_figures import draw_all
@@ -133,7 +134,7 @@ def fitted(method, table, train, test, settings, best_params, seed, metric):
         is_planned=True,
     )
     data = prepare(table, train, test, **settings["preparation"])
-    pipeline = table_model(model.fit(data.X_train, data.y_fit), data, table)
+    pipeline = table_model(fit(model, data), data, table)
     best = Best(
         method,
         table.task,

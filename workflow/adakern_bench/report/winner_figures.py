@@ -181,8 +181,8 @@ def _draw_calibration(axis, best):
         f"{count(len(parts), 'group')} of test rows of rising probability of "
         f"'{best.event}', with 95 % intervals: a bar that crosses the dashed line "
         f"agrees with what was predicted. On average {_percent(p.mean())} were "
-        f"predicted and {_percent(truth.mean())} observed. The scale is that of square roots, so "
-        "that small shares can be seen."
+        f"predicted and {_percent(truth.mean())} observed. The scale "
+        "is that of square roots, so that small shares can be seen."
     )
 
 
