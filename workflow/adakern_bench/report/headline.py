@@ -13,19 +13,21 @@ CONSTANT = "dummy"
 
 
 def headline(tables, records):
-    """Sentences: what to do, how sure that is, and what it rests on."""
-    return [*verdict(tables, records), *evidence(tables, records)]
+    """Sentences: who leads, by how much, what is significant, what failed, the cost."""
+    *said, cost = verdict(tables, records, is_short=True)
+    return [*said, *evidence(tables, records), cost]
 
 
-def verdict(tables, records):
-    """Who leads, by how much, how sure that is, what no model would do, the cost."""
+def verdict(tables, records, *, is_short=False):
+    """Sentences to decide by: who leads, how sure that is, no model, the cost."""
     sentences = []
     for task, ranks in tables["ranks"].groupby("task"):
         cells, tests = comparison(tables, task), tables["ttest"]
-        runs = records[records["task"] == task]
         sentences += [_conclusion(task, cells, ranks)]
-        sentences += [_how_sure(ranks, tests[tests["task"] == task], runs)]
-        sentences += [_without_model(cells, ranks)]
+        if not is_short:
+            runs = records[records["task"] == task]
+            sentences += [_how_sure(ranks, tests[tests["task"] == task], runs)]
+            sentences += [_without_model(cells, ranks)]
     return [sentence for sentence in [*sentences, _cost(records)] if sentence]
 
 

@@ -50,7 +50,7 @@ class Best:
     metric: str
     model: Any
     data: Prepared
-    #: From columns as they were written to predictions in the target's units.
+    #: From columns that were read to predictions in the target's units.
     pipeline: Any
     X: pd.DataFrame
     y: np.ndarray
@@ -141,8 +141,8 @@ def fitted(method, table, train, test, settings, best_params, seed, metric):
         judged_by(table, metric, pipeline),
         model,
         data,
-        pipeline,
-        table.as_written(test),
+        pipeline[1:],
+        pipeline[0].transform(table.as_written(test)),
         table.y[test],
     )
     if table.task == "classification":
@@ -218,7 +218,9 @@ def _alone(table, train, metric):
     shares = np.bincount(codes) / len(y)
     base = _of_probabilities(y, np.tile(shares, (len(y), 1)), classes, metric)
     perfect = float(GREATER_IS_BETTER[metric])
-    tree = DecisionTreeClassifier(max_leaf_nodes=32)
+    # Of leaves with few rows the probabilities would be too sure.
+    least = max(1, min(len(y) // 50, np.bincount(codes).min() // 2))
+    tree = DecisionTreeClassifier(max_leaf_nodes=32, min_samples_leaf=least)
     for column in table.X[train].T:
         p = cross_val_predict(tree, column[:, None], y, cv=3, method="predict_proba")
         found = _of_probabilities(y, p, classes, metric)

@@ -338,7 +338,7 @@ def _dependences(figure, best, columns):
             axis.plot(values, means, color=COLOURS[1])
             plain_ticks(axis.xaxis)
         else:
-            axis.plot([str(v) for v in values], means, "o", color=COLOURS[1])
+            axis.plot([str(v)[:10] for v in values], means, "o", color=COLOURS[1])
             axis.tick_params("x", rotation=90 if len(values) > 3 else 0, labelsize=8)
         axis.set_xlabel(name)
         plain_ticks(axis.yaxis)
