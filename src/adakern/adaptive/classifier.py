@@ -16,8 +16,8 @@ from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.many_rows import in_blocks
 
 #: What a threshold can be chosen by.
-THRESHOLD_METRICS = ("accuracy", "balanced_accuracy", "f1", "jaccard")
-THRESHOLD_METRICS += ("matthews_corrcoef",)
+THRESHOLD_METRICS = {"accuracy", "balanced_accuracy", "f1", "jaccard"}
+THRESHOLD_METRICS |= {"matthews_corrcoef"}
 
 
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):

@@ -358,7 +358,8 @@ def _values(column):
         return found if len(found) <= MOST_VALUES else []
     if known.nunique() <= MOST_VALUES:
         return np.unique(known)
-    return np.linspace(*np.quantile(known, [0.05, 0.95]), MOST_VALUES)
+    low, high = np.quantile(known, [0.05, 0.95])
+    return np.linspace(low, high, MOST_VALUES)
 
 
 def _percent(share, _place=None):
