@@ -19,8 +19,7 @@ def test_experiment_is_valid(name):
 def test_method_says_what_it_is(name):
     # Some data set of each task, so that every recipe of the method is checked.
     selected = ["dataset=[sk-wine,step-1d]", f"method=[{','.join({name, 'knn'})}]"]
-    load_plan(selected)
-    method = load_config(selected)[0].method[name]
+    method = load_plan(selected).config.method[name]
     assert method.description and method.reference
 
 
@@ -32,6 +31,7 @@ PUBLISHED.remove(FINISHED)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.slow
 def test_a_published_folder_says_the_command_that_makes_it(name):
     """Many only cut an experiment to fit an hour: these are overrides of it."""
     origin = json.loads((RESULTS / name / "provenance.json").read_text())

@@ -78,7 +78,6 @@ def test_a_file_becomes_a_report_of_its_own(own):
     assert (results / "report.html").as_uri() in again
 
 
-@pytest.mark.slow
 def test_from_a_file_to_a_model_in_use(own, tmp_path):
     """``make run DATA=... TARGET=...``, then the commands that it ends with."""
     project, path = own
@@ -132,7 +131,6 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
         np.testing.assert_array_equal(kept.predict(new), found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["group-holdout", "time"])
 def test_groups_and_times_decide_the_split(own, kind):
     """A panel whose file is in no order: days first, 12 people on 10 days each."""
