@@ -20,9 +20,9 @@ from snakemake.exceptions import WorkflowError
 from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import plan_from_snakemake
-from adakern_bench.config.sources import check_tables
+from adakern_bench.data.sources import check_tables
 from adakern_bench.data import DatasetError
-from adakern_bench.locks import RunningAlready, claim, release_when_made
+from adakern_bench.base.locks import RunningAlready, claim, release_when_made
 from adakern_bench.report.publish import log_run
 
 STARTED = time.time()

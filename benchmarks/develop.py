@@ -22,8 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from adakern_bench.config.compose import load_config
+from adakern_bench.config.estimators import make_estimator
 from adakern_bench.data import load_table
-from adakern_bench.records.estimators import make_estimator
 
 ROOT = Path(__file__).resolve().parents[1]
 OTHERS = """sk-diabetes sk-wine sk-breast-cancer bodyfat pyrim triazines mpg housing mg

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
-from adakern_bench.paths import SCRIPTS
+from adakern_bench.base.paths import SCRIPTS
 
 
 class Files(dict):

@@ -41,13 +41,9 @@ def main(argv=None):
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
         extra = (
-            'pandas and skops come with pip install "adakern[table]", adakern_bench '
+            'pandas and skops come with pip install "adakern[table]", the packages of '
+            "baselines with `.venv/bin/pip install -e .[rivals]` in the repository"
         )
-        extra += (
-            "(--method of one word) with `make env` in the repository, and the "
-            "packages "
-        )
-        extra += "of its baselines with `.venv/bin/pip install -e .[rivals]` there"
         sys.exit(f"adakern {argv[0]}: there is no package {error.name}; {extra}")
     except (ValueError, OSError) as error:
         file = getattr(error, "filename", None)
@@ -208,10 +204,8 @@ def _estimator(arguments, task):
         return flagship(preset=arguments.preset, random_state=0, verbose=1)
     if arguments.minutes:
         _note("--minutes bounds the time of the default method alone")
-    if re.fullmatch(r"[\w-]+", arguments.method):  # a method of the workflow
-        from adakern_bench.report.use import method_named
-
-        estimator = method_named(arguments.method, task)
+    if re.fullmatch(r"[\w-]+", arguments.method):
+        estimator = _method_named(arguments.method, task)
     else:
         estimator = estimator_of(arguments.method)
     if is_classifier(estimator) != classifies:
@@ -221,6 +215,19 @@ def _estimator(arguments, task):
         name for name, v in params if name.endswith("random_state") and v is None
     ]
     return estimator.set_params(**dict.fromkeys(unseeded, 0))
+
+
+def _method_named(name, task):
+    """The estimator of a method that the workflow, where it is installed, has a name
+    for.
+    """
+    for named in entry_points(group="adakern.methods"):
+        return named.load()(name, task)
+    raise ValueError(
+        f"--method {name}: methods of one word are those of the workflow: clone the "
+        "repository and run `make env` there. Or name a class with its module, such as "
+        "sklearn.svm.SVC"
+    )
 
 
 def _held_out(pipeline, table):

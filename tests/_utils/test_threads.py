@@ -15,7 +15,7 @@ from adakern._utils.threads import (
     one_blas_thread,
     one_thread,
 )
-from adakern.dank import DANKClassifier, exact, working_set
+from adakern.dank import DANKClassifier, exact, quartic
 
 
 def threads():
@@ -99,7 +99,7 @@ def test_errors_in_threads_are_raised_and_leave_the_threads_as_they_were():
 
 @pytest.mark.parametrize(
     ("strategy", "module", "name"),
-    [("exact", exact, "make_objective"), ("whole", working_set, "maximise_quartic")],
+    [("exact", exact, "make_objective"), ("whole", quartic, "solve")],
 )
 def test_small_fits_hold_linear_algebra_to_one_thread(
     monkeypatch, strategy, module, name

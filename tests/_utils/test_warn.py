@@ -13,7 +13,7 @@ from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.knpl import KNPLClassifier
 
 SHORT = {"C": 100.0, "gamma": 1.0, "max_iter": 1, "tol": 1e-10}
-ASCENT = {"C": 100.0, "eta": 0.01, "method": "nesterov", "max_iter": 2}
+ASCENT = {"C": 100.0, "eta": 0.01, "method": "accelerated", "max_iter": 2}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ al. (2004)."""
 import cvxpy as cp
 import numpy as np
 
+from adakern.dank import interior_point
 from adakern.svm.dual import classification_dual, regression_dual
 
 
@@ -46,3 +47,9 @@ def solve_dank(K, dual, eta, tau):
     tolerances = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-9)
     problem.solve(solver=cp.CLARABEL, **tolerances)
     return problem.value, F.value
+
+
+def solve_quartic(quartic, share):
+    """By the interior-point method, to this share of the optimal value."""
+    rough = interior_point.solve(quartic, None, 1e-3 * quartic.dual.C)
+    return interior_point.solve(quartic, None, share * abs(rough.value))

@@ -6,13 +6,13 @@ import pytest
 from sklearn.svm import SVC
 
 from adakern.dank.decomposed import SparseModel, solve_clusters
-from adakern.dank.interior_point import interior_point
 from adakern.dank.objective import SVM_TOL
 from adakern.dank.partition import clusters_for
 from adakern.dank.quartic import Quartic
 from adakern.dank.working_set import maximise_on_rows, never_support
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import classification_dual, regression_dual
+from dank.oracle import solve_quartic
 
 KERNEL = {"kernel": "rbf", "gamma": 2.0}
 
@@ -25,7 +25,7 @@ def rings(n, seed=0):
 
 def exact(X, dual, eta, kernel=KERNEL, tol=1e-10):
     """The solution on the whole Gram matrix."""
-    return interior_point(Quartic(gram_matrix(X, **kernel), dual, eta), tol=tol)
+    return solve_quartic(Quartic(gram_matrix(X, **kernel), dual, eta), tol)
 
 
 def solve(X, y, n_clusters=10, eta="svm", tol=1e-4, **options):
@@ -107,7 +107,7 @@ def test_every_cluster_solves_its_own_problem():
     assert result.eta == pytest.approx(eta, rel=1e-12)
     labels = result.partition.labels
     blocked = gram_matrix(X, **KERNEL) * (labels[:, None] == labels)
-    whole = interior_point(Quartic(blocked, dual, result.eta), tol=1e-9)
+    whole = solve_quartic(Quartic(blocked, dual, result.eta), 1e-9)
     total = sum(solution.objective for solution in result.solutions)
     assert total == pytest.approx(whole.value, rel=1e-8)
 

@@ -153,19 +153,6 @@ def test_eta_is_exact_where_libsvm_ends_early(strategy):
     assert_allclose(fitted.eta_, (dual.value**2).sum(), rtol=1e-4)
 
 
-@pytest.mark.parametrize("method", ["nesterov", "projected-gradient"])
-def test_methods_of_the_papers_rise_to_the_same_optimum(method):
-    X, y = problem(20, 19, "classification")
-    common = {"C": 0.1, "eta": 10.0, "tau": 0.01}
-    best = model("classification", **common).fit(X, y)
-    fitted = model("classification", method=method, tol=1e-3, max_iter=20000, **common)
-    fitted.fit(X, y)
-    assert fitted.objective_ <= best.objective_ * (1 + 1e-9)
-    assert_allclose(fitted.objective_, best.objective_, rtol=1e-4)
-    # From zero, where F is that of 11' alone.
-    assert_allclose(fitted.history_["objective"][0], 10.0 * (0.01 * 20 - 0.01**2 / 4))
-
-
 @pytest.mark.parametrize(
     "task, kernel, tau",
     [("classification", "rbf", 1.0), ("regression", "linear", 0.01)],

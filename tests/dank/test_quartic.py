@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adakern.dank.interior_point import interior_point
+from adakern.dank import quartic
 from adakern.dank.quartic import Quartic
-from adakern.dank.quartic_solver import maximise_quartic
 from adakern.kernels import gram_matrix
 from dank import oracle
 
@@ -65,8 +64,8 @@ def test_optimum_of_the_conic_program(gamma, C, weight, fit_intercept, share):
         problem = make(task, 40, gamma, C, share * C**2, epsilon=epsilon, **options)
         expected, dual = conic_optimum(problem), problem.dual
         points = [
-            interior_point(problem, tol=1e-9),
-            maximise_quartic(problem, np.zeros(40), gap_goal=1e-9 * expected),
+            oracle.solve_quartic(problem, 1e-9),
+            quartic.solve(problem, np.zeros(40), 1e-9 * expected),
         ]
         for point in points:
             assert point.gap <= 1e-7 * expected
@@ -85,7 +84,7 @@ def test_certificate_bounds_what_is_missing(seed, gamma, C, ratio, epsilon):
     for task in ("classification", "regression"):
         problem = make(task, 12, gamma, C, eta, epsilon=epsilon, seed=seed)
         lower, upper = problem.dual.lower, problem.dual.upper
-        best = interior_point(problem, tol=1e-8)
+        best = oracle.solve_quartic(problem, 1e-9)
         assert best.gap <= 1e-8 * best.value
         assert ((best.d >= lower) & (best.d <= upper)).all()
         for _ in range(5):
@@ -111,7 +110,7 @@ def test_row_gaps_are_the_best_change_of_each_separable_term():
 
 
 def test_rows_that_are_no_support_vectors_are_exact_zeros():
-    d = interior_point(make("classification", 80, 0.5, 1.0, 10.0), tol=1e-8).d
+    d = oracle.solve_quartic(make("classification", 80, 0.5, 1.0, 10.0), 1e-8).d
     assert 0 < np.count_nonzero(d) < 80
     assert (np.abs(d[d != 0]) > 1e-6).all()
     assert (np.abs(d) == 1.0).any()

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from adakern_bench import data
-from adakern_bench.config.sources import placed_by_hand
-from adakern_bench.data.entry import UNSTATED
+from adakern_bench.config.entry import UNSTATED
+from adakern_bench.data.sources import placed_by_hand
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3)).round(4)
 LABELS = np.where(ROWS[:, 0] > 0, "up", "down")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adakern_bench.config.entry import check_content
 from adakern_bench.data import (
     DatasetEntry,
     DatasetError,
@@ -12,7 +13,6 @@ from adakern_bench.data import (
     content_fingerprint,
     fingerprint,
 )
-from adakern_bench.data.entry import check_content
 from adakern_bench.data.fingerprint import six_digits
 
 

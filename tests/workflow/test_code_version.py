@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from adakern_bench.base.paths import SCRIPTS
 from adakern_bench.config import code_version as module
-from adakern_bench.paths import SCRIPTS
 
 NETWORK = "adakern.baselines.ResNetRegressor"
 SVC = "sklearn.svm.SVC"

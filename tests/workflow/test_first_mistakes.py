@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from adakern_bench.cli.main import main
+from adakern_bench.config.entry import check_content
 from adakern_bench.config.plan import load_plan
-from adakern_bench.data.entry import check_content
 from record_factory import make_record, write_records
 
 REPOSITORY = Path(__file__).parents[2]

@@ -15,15 +15,14 @@ import pytest
 import yaml
 
 from adakern import cli
+from adakern_bench.base.paths import CONF
 from adakern_bench.cli.compare import adopt
 from adakern_bench.cli.main import main
-from adakern_bench.config import compose
+from adakern_bench.config import compose, recipes
 from adakern_bench.config.compose import ConfigError, available, load_config
+from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.plan import load_plan, plan_from_snakemake
 from adakern_bench.data import DatasetEntry, DatasetError, load_table
-from adakern_bench.paths import CONF
-from adakern_bench.records.estimators import make_estimator
-from adakern_bench.report import use
 from adakern_bench.tracking.store import lock
 from record_factory import make_record
 
@@ -394,10 +393,10 @@ def memory_in_a_fit(conf):
         {"classifier": recipe},
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(use, "available", partial(available, conf=conf))
-        patch.setattr(use, "load_config", partial(load_config, conf=conf))
+        patch.setattr(recipes, "available", partial(available, conf=conf))
+        patch.setattr(recipes, "load_config", partial(load_config, conf=conf))
         with pytest.raises(ValueError, match=IS_PATH):
-            use.method_named("plain", "classification")
+            recipes.method_named("plain", "classification")
 
 
 def record_elsewhere(conf):

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import mlflow
@@ -14,17 +15,20 @@ import pandas as pd
 import pytest
 import yaml
 
+from adakern import cli
+from adakern._utils.dotted import resolve
 from adakern.model_file import estimator_of, load_model, written
+from adakern_bench.base.paths import CONF
 from adakern_bench.cli.choose import choose
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.cli.main import main
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
+from adakern_bench.config.recipes import method_named
 from adakern_bench.config.settings import solve
 from adakern_bench.data import Table
-from adakern_bench.paths import CONF
 from adakern_bench.records.split import load_split
-from adakern_bench.report.use import method_named, out_of_time
+from adakern_bench.report.use import out_of_time
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]
@@ -274,6 +278,15 @@ def test_a_method_by_its_name_is_the_one_that_is_written():
         method_named("svm-cv", "regression")
     with pytest.raises(ValueError, match=r"Did you mean 'krr-cv'.*sklearn\.svm\.SVC"):
         method_named("krr-vc", "regression")
+
+
+def test_a_method_of_one_word_needs_the_workflow(monkeypatch):
+    project = tomllib.loads((REPOSITORY / "workflow" / "pyproject.toml").read_text())
+    (named,) = project["project"]["entry-points"]["adakern.methods"].values()
+    assert resolve(named.replace(":", ".")) is method_named
+    monkeypatch.setattr(cli, "entry_points", lambda group: [])
+    with pytest.raises(ValueError, match=r"--method krr-cv: .*`make env`"):
+        cli._method_named("krr-cv", "regression")
 
 
 LARGE = "boosting-default adaptive linear"

@@ -2,9 +2,9 @@
 
 import pytest
 
+from adakern_bench.base.paths import solved_batches
 from adakern_bench.config.compose import load_config
 from adakern_bench.config.plan import Plan, load_plan
-from adakern_bench.paths import solved_batches
 
 
 def plan(*overrides):

@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification, make_friedman1
 
 from adakern_bench.config.compose import load_config
+from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.plan import load_plan
-from adakern_bench.records.estimators import make_estimator
 
 RIVALS = [
     *(

@@ -9,11 +9,11 @@ from sklearn.model_selection import train_test_split
 
 from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.estimators import expand_grid
 from adakern_bench.config.plan import load_plan
-from adakern_bench.config.sources import check_tables
+from adakern_bench.config.suite import expand_suite
 from adakern_bench.data import DatasetEntry, SourceFile, Suite, Table, load_table
-from adakern_bench.data.suite import expand_suite
-from adakern_bench.records.estimators import expand_grid
+from adakern_bench.data.sources import check_tables
 from adakern_bench.records.search import _published_tuning
 from adakern_bench.records.split import make_splits
 

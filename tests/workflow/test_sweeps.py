@@ -4,10 +4,10 @@ import pytest
 from sklearn.svm import SVC
 
 from adakern_bench.config import settings
+from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.schema import Protocol
 from adakern_bench.config.sweeps import Variant, expand_datasets, expand_sweep
-from adakern_bench.records.estimators import make_estimator
 
 NEIGHBOURS = {"knn": {"extension": "knn", "n_neighbors": 5}}
 RELATIVE = {"relative_to": "C", "power": 2, "values": ["svm", 0.1]}

@@ -4,7 +4,7 @@ import os
 import re
 
 from adakern_bench.config.sweeps import base_name
-from adakern_bench.paths import PUBLISHED, solved_batches
+from adakern_bench.base.paths import PUBLISHED, solved_batches
 
 RESULTS = str(PLAN.results)
 DATA = PLAN.config.data.cache

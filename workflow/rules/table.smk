@@ -1,6 +1,6 @@
 # The canonical table of a data set, from the cache, the mirror, its url or its generator.
 
-from adakern_bench.config.sources import placed_by_hand
+from adakern_bench.data.sources import placed_by_hand
 
 
 rule table:

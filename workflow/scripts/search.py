@@ -3,7 +3,7 @@
 from functools import partial
 
 from adakern._utils.files import check_whole, plain, write_json
-from adakern_bench.paths import repeats_of
+from adakern_bench.base.paths import repeats_of
 from adakern_bench.records.job import job
 from adakern_bench.records.process import run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat, search_repeat

@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from adakern._utils.files import check_whole, write_json
-from adakern_bench.paths import repeats_of
-from adakern_bench.records.dotted import estimator_class
+from adakern_bench.base.dotted import estimator_class
+from adakern_bench.base.paths import repeats_of
 from adakern_bench.records.job import job
 from adakern_bench.records.process import Outcome, run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat

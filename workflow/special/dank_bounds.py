@@ -6,11 +6,11 @@ from sklearn.svm import SVC
 
 from adakern.dank import DANKClassifier
 from adakern.dank.objective import saddle_gradient, saddle_value
-from adakern.dank.papers import between_clusters, partition_bounds, screened_rows
 from adakern.dank.partition import partition
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import classification_dual
 from adakern_bench.report.figures import add_legend, grid
+from dank_papers import between_clusters, partition_bounds, screened_rows
 from shared import fit_quietly
 
 

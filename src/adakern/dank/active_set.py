@@ -19,7 +19,7 @@ MAX_SYSTEMS = 25
 SLACK = 1e-10
 
 
-def primal_dual_active_set(problem, start, *, gap_goal):
+def solve(problem, start, tol):
     """The maximiser of h from a start whose active set is nearly right, or None."""
     xp, dual = array_namespace(start), problem.dual
     total = float(xp.sum(start)) if dual.fit_intercept else None
@@ -56,7 +56,7 @@ def primal_dual_active_set(problem, start, *, gap_goal):
         inclined = slope - dual.epsilon * side
         leave = (at_lower & (inclined > slack)) | (at_upper & (inclined < -slack))
         settled = not xp.any(below | above | leave)
-        if settled and (np.isinf(problem.eta) or point.gap <= gap_goal):
+        if settled and (np.isinf(problem.eta) or point.gap <= tol):
             return point
         at_lower, at_upper = (at_lower & ~leave) | below, (at_upper & ~leave) | above
     return None
@@ -67,11 +67,9 @@ def _sides(d, slope, dual):
     tube.
     """
     xp = array_namespace(d)
-    return (
-        xp.where(d != 0, xp.sign(d), xp.sign(slope))
-        if dual.epsilon
-        else xp.zeros_like(d)
-    )
+    if not dual.epsilon:
+        return xp.zeros_like(d)
+    return xp.where(d != 0, xp.sign(d), xp.sign(slope))
 
 
 def _bounds_on(side, dual):

@@ -4,8 +4,7 @@ The problem and its concave function h are in :mod:`objective <adakern.dank.obje
 without a nuclear norm h is the :mod:`quartic <adakern.dank.quartic>`. The strategy
 "exact" is in :mod:`exact <adakern.dank.exact>`; "decomposed" and "whole" are in
 :mod:`decomposed <adakern.dank.decomposed>` and work by :mod:`working_set
-<adakern.dank.working_set>`. :mod:`papers <adakern.dank.papers>` serves experiments; the
-other modules are algorithms, each named after itself.
+<adakern.dank.working_set>`. The other modules are algorithms, each named after itself.
 """
 
 from numbers import Integral

@@ -47,11 +47,9 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
         "decomposed" solves k-means clusters on their own, without an intercept, and
         predicts a row by its own cluster (section 4 of [1]_); "whole" solves all rows
         together, started from the clusters. Both take PyTorch's tensors.
-    method : {"newton", "accelerated", "nesterov", "projected-gradient"}, \
-            default="newton"
-        Of the strategy "exact". Rounds of a model of the problem, solved to optimality;
-        accelerated ascent with backtracking and restart; the papers' two methods with
-        fixed step lengths.
+    method : {"newton", "accelerated"}, default="newton"
+        Solver of the strategy "exact": Newton's method, or accelerated gradient ascent
+        with backtracking and restart.
     n_clusters : int, default=None
         Of "decomposed" and "whole"; None for a fit within about 1 GiB and ten minutes.
     fit_intercept : bool, default=True

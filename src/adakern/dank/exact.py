@@ -8,23 +8,17 @@ from scipy.optimize import brentq
 from adakern._utils.blocks import row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import one_blas_thread
+from adakern.dank import newton, quartic
 from adakern.dank.extension import make_extension
-from adakern.dank.newton import newton
 from adakern.dank.objective import SVM_TOL, make_objective, svm_eta
-from adakern.dank.papers import nesterov, projected_gradient
 from adakern.dank.quartic import Quartic, squared_product
-from adakern.dank.quartic_solver import maximise_quartic
 from adakern.kernels import TrainingRows, gram_matrix
 from adakern.linalg import require_positive_semidefinite
-from adakern.svm.ascent import Ascent, accelerated
+from adakern.svm import ascent
 from adakern.svm.libsvm import svm_dual
 
-METHODS = {
-    "newton": newton,
-    "accelerated": accelerated,
-    "nesterov": nesterov,
-    "projected-gradient": projected_gradient,
-}
+#: By name, for the parameter ``method``.
+METHODS = {"newton": newton.solve, "accelerated": ascent.solve}
 
 
 def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
@@ -42,19 +36,22 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
             raise ValueError(f"kernel={kernel['kernel']!r} gives infinite values here")
         if kernel["kernel"] in ("precomputed", "tl1", "poly"):
             require_positive_semidefinite(K, kernel["kernel"], "DANK")
-        svm = support_vector_machine(K, dual)
-        if eta == "svm":
-            d = dual.coefficients(svm)
-            eta = svm_eta([d], dual.C, lambda: [_without_intercept(K, dual, d)])
-        h = make_objective(K, dual, eta, tau, tol)
-        start = best_multiple(K, dual, eta, svm, tol)
-        if method in ("nesterov", "projected-gradient"):
-            start = np.zeros_like(start)
-        ascent = Ascent(tol, h(start))
-        METHODS[method](h, ascent, max_iter)
-        Z, rows = h.factor(ascent.point), TrainingRows(X, K, kernel)
-        rule = make_extension(Z, ascent.point.d, K, rows, eta=eta, tau=tau, **extension)
-        return ExactModel(rows, eta, Z, ascent, rule)
+        problem, start = make_problem(K, dual, eta, tau, tol)
+        solution = METHODS[method](problem, problem(start), tol, max_iter=max_iter)
+        point, rows = solution.point, TrainingRows(X, K, kernel)
+        Z, eta = problem.factor(point), problem.eta
+        rule = make_extension(Z, point.d, K, rows, eta=eta, tau=tau, **extension)
+        return ExactModel(rows, eta, Z, solution, rule)
+
+
+def make_problem(K, dual, eta, tau, tol):
+    """h on a Gram matrix, and the SVM's variables u to start from; eta may be "svm"."""
+    svm = support_vector_machine(K, dual)
+    if eta == "svm":
+        d = dual.coefficients(svm)
+        eta = svm_eta([d], dual.C, lambda: [_without_intercept(K, dual, d)])
+    start = best_multiple(K, dual, eta, svm, tol)
+    return make_objective(K, dual, eta, tau, tol), start
 
 
 def support_vector_machine(K, dual):
@@ -72,7 +69,7 @@ def _without_intercept(K, dual, start):
     """Coefficients of the SVM without an intercept, from those of another."""
     goal = SVM_TOL**2 * max(abs(dual.linear @ dual.variables(start)), dual.C)
     problem = Quartic(K, replace(dual, fit_intercept=False), np.inf)
-    return maximise_quartic(problem, start, gap_goal=goal).d
+    return quartic.solve(problem, start, goal).d
 
 
 def best_multiple(K, dual, eta, u, tol):
@@ -98,21 +95,14 @@ def best_multiple(K, dual, eta, u, tol):
 class ExactModel:
     """A model with F on its training rows and a rule for F on new ones."""
 
-    def __init__(self, rows, eta, adaptive_factor, ascent, extension):
-        point = ascent.point
+    def __init__(self, rows, eta, adaptive_factor, solution, extension):
+        point = solution.point
         self.dual_coef, self.intercept = point.d, point.intercept
-        self.eta, self.adaptive_factor, self.rank = (
-            eta,
-            adaptive_factor,
-            adaptive_factor.shape[1],
-        )
-        self.objective, self.duality_gap = point.value, point.gap
-        self.n_iter, self.converged, self.history = (
-            ascent.n_iter,
-            ascent.converged,
-            ascent.history,
-        )
-        self.extension = extension
+        self.eta, self.adaptive_factor = eta, adaptive_factor
+        self.rank = adaptive_factor.shape[1]
+        self.objective, self.duality_gap = point.value, solution.gap
+        self.n_iter, self.converged = solution.n_iter, solution.converged
+        self.history, self.extension = solution.history, extension
         self._rows, self._support = rows, np.flatnonzero(point.d)
 
     def decision_function(self, X):

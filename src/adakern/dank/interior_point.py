@@ -22,9 +22,8 @@ PATIENCE = 10
 TO_BOUNDARY = 0.995
 
 
-def interior_point(problem, start=None, *, tol=1e-6, gap_goal=0.0, max_iter=100):
-    """The rounded point that maximises h, up to ``gap_goal`` or the share
-    ``tol`` of h."""
+def solve(problem, start, tol, *, max_iter=100):
+    """The rounded point that maximises h; start may be None."""
     xp = array_namespace(problem.K)
     total = None
     if problem.dual.fit_intercept:
@@ -35,16 +34,14 @@ def interior_point(problem, start=None, *, tol=1e-6, gap_goal=0.0, max_iter=100)
     best, n_best = None, 0
     for n_iter in range(max_iter + 1):
         inside = problem.at(iterate.d)
-        enough = max(gap_goal, tol * abs(inside.value))
-        if iterate.complementarity() <= 20 * enough or n_iter == max_iter:
+        if iterate.complementarity() <= 20 * tol or n_iter == max_iter:
             now = problem.at(iterate.rounded())
             if best is None or now.gap < best.gap:
                 best, n_best = now, n_iter
             # When steps no longer lower the gap, what is left of it is rounding.
-            reached = best.gap <= max(gap_goal, tol * abs(best.value))
-            if reached or n_iter >= n_best + PATIENCE:
+            if best.gap <= tol or n_iter >= n_best + PATIENCE:
                 break
-        iterate.step(inside.hessian(), inside.gradient, least=LEAST * enough)
+        iterate.step(inside.hessian(), inside.gradient, least=LEAST * tol)
     return best
 
 

@@ -11,22 +11,52 @@ from dataclasses import replace
 import numpy as np
 
 from adakern._utils.blocks import CACHE_BYTES, row_blocks
+from adakern.dank import quartic
 from adakern.dank.quartic import Quartic
-from adakern.dank.quartic_solver import maximise_quartic
 from adakern.linalg import add_to_diagonal
-from adakern.svm.ascent import accelerated, rounds
+from adakern.svm import ascent
+from adakern.svm.dual import Solution
 
 
-def newton(h, ascent, max_iter):
-    """Maximise h by one method after another, until the gap is reached."""
-    rounds(h, ascent, _second_order if h.tau else _quartic, max_iter)
-    accelerated(h, ascent, max_iter)
+def solve(problem, start, tol, *, max_iter):
+    """Maximise h by rounds of a model of it, then by accelerated ascent."""
+    way = ascent.Ascent(start, tol)
+    maximise_model = _second_order if problem.tau else _quartic
+    while not way.converged and way.n_iter < max_iter:
+        target = maximise_model(problem, way.point, tol)
+        new = _line_search(problem, way.point, target)
+        if new is None:  # no ascent left above rounding
+            break
+        way.add(new)
+    rest = ascent.solve(problem, way.point, tol, max_iter=max_iter - way.n_iter)
+    history = {name: way.history[name] + rest.history[name][1:] for name in way.history}
+    return Solution(rest.point, rest.gap, rest.converged, history)
+
+
+def _line_search(problem, point, target, shortest=1e-6):
+    """The first sufficient ascent on the way back from the target, or None."""
+    direction = target - point.u
+    slope = point.gradient @ direction
+    slack = ascent.ROUNDING * abs(point.value)
+    share = 1.0
+    if not direction.any():
+        return None
+    while share >= shortest:
+        # The target itself, lest rounding move variables off their bounds.
+        new = problem(target if share == 1.0 else point.u + share * direction, point)
+        gain = new.value - point.value
+        if gain >= 0.1 * share * slope - slack and (slope > 0 or new.gap < point.gap):
+            return new
+        # The maximiser of the parabola through the two values and the slope.
+        parabola = share * slope * share / (2 * (share * slope - gain))
+        share = min(max(parabola, 0.1 * share), 0.5 * share)
+    return None
 
 
 def _quartic(h, point, tol):
     """The maximiser of h, which is a quartic without a nuclear norm."""
     goal = tol / 2 * abs(point.svm_value)
-    return h.dual.variables(maximise_quartic(h, point.d, gap_goal=goal).d)
+    return h.dual.variables(quartic.solve(h, point.d, goal).d)
 
 
 def _second_order(h, point, tol):
@@ -42,7 +72,7 @@ def _second_order(h, point, tol):
     program = Quartic(H, replace(dual, target=target), np.inf)
     accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
     start = dual.coefficients(dual.project(point.u))
-    return dual.variables(maximise_quartic(program, start, gap_goal=accuracy).d)
+    return dual.variables(quartic.solve(program, start, accuracy).d)
 
 
 def thresholded_hessian(h, point):

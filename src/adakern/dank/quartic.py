@@ -20,8 +20,9 @@ u in the box of row i, w_i its weight, and at the (w, v) of d primal minus dual 
 ``sum_i max_u m_i(u) - m_i(d_i)``: no term is negative. Under ``1'd = const`` the same
 holds with ``t - b`` in place of t, for any number b.
 
-:mod:`adakern.dank.quartic_solver` maximises h. Arrays are NumPy's, PyTorch's or those
-of any array-API library.
+Its solvers take the duality gap to reach, in units of h, and return the
+:class:`QuarticPoint` where they end. Arrays are NumPy's, PyTorch's or those of any
+array-API library.
 """
 
 import math
@@ -32,11 +33,23 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from adakern._utils.blocks import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
+from adakern.dank import active_set, interior_point
 from adakern.linalg import add_to_diagonal, principal_submatrix
 from adakern.svm.dual import Dual
 
 #: Halvings of an interval, to its last digit.
 BISECTIONS = 64
+
+
+def solve(problem, start, tol):
+    """Maximise h, from a start whose active set is nearly right: by active sets, else
+    by the interior-point method.
+    """
+    point = active_set.solve(problem, start, tol)
+    if point and point.gap <= tol:
+        return point
+    best = interior_point.solve(problem, start, tol)
+    return point if point and point.gap <= best.gap else best
 
 
 def squared_product(K, q):
@@ -73,26 +86,25 @@ class QuarticPoint:
     Kd: Any
     Qq: Any
 
+    def __post_init__(self):
+        """Slope at zero, and curvature, of the function m of each row."""
+        problem = self.problem
+        self.residual = problem.dual.target - self.Kd
+        self.curvature = problem.weight + self.Qq / (8 * problem.eta)
+
     @cached_property
     def value(self):
         """The value h(d)."""
         d, problem, dual = self.d, self.problem, self.problem.dual
         xp = array_namespace(d)
+        linear = d * (dual.target - 0.5 * self.Kd) - dual.epsilon * xp.abs(d)
         square = d * d * (problem.weight + self.Qq / (16 * problem.eta))
-        return float(
-            xp.sum(
-                d * (dual.target - 0.5 * self.Kd) - dual.epsilon * xp.abs(d) - square
-            )
-        )
-
-    @property
-    def _diagonal(self):
-        return self.Qq / (4 * self.problem.eta) + 2 * self.problem.weight
+        return float(xp.sum(linear - square))
 
     @cached_property
     def gradient(self):
         """Gradient of the smooth part of h, without epsilon |d|; shape (n,)."""
-        return self.problem.dual.target - self.Kd - self.d * self._diagonal
+        return self.residual - self.d * (2 * self.curvature)
 
     @property
     def slope(self):
@@ -103,17 +115,15 @@ class QuarticPoint:
         """Minus the second derivative ``K + dd'∘K∘K / (2 eta) + diag(.)``, of all rows
         or some.
         """
-        K, d, diagonal = self.problem.K, self.d, self._diagonal
+        K, d, diagonal = self.problem.K, self.d, 2 * self.curvature
         if rows is not None:
             take = array_namespace(d).take
             d, diagonal = take(d, rows), take(diagonal, rows)
             K = principal_submatrix(K, rows)
             if math.isinf(self.problem.eta):
                 return add_to_diagonal(K, diagonal)
-        H, scaled = (
-            array_namespace(K).empty_like(K),
-            (d / (2 * self.problem.eta))[None, :],
-        )
+        H = array_namespace(K).empty_like(K)
+        scaled = (d / (2 * self.problem.eta))[None, :]
         for block in row_blocks(K.shape[0], 8 * K.shape[0], CACHE_BYTES):
             part = K[block, :]
             tile = part * part
@@ -128,49 +138,31 @@ class QuarticPoint:
         """The multiplier b of ``1'd = const`` with the smallest duality gap, by
         bisection.
         """
-        if not self.problem.dual.fit_intercept:
+        dual = self.problem.dual
+        if not dual.fit_intercept:
             return 0.0
-        xp, (residual, curvature), dual = (
-            array_namespace(self.d),
-            self._rows,
-            self.problem.dual,
-        )
+        xp = array_namespace(self.d)
         total = float(xp.sum(self.d))
-
-        def is_below(b):
-            return float(xp.sum(_best_rows(residual - b, curvature, dual))) > total
-
-        low, high = (
-            float(xp.min(residual)) - dual.epsilon,
-            float(xp.max(residual)) + dual.epsilon,
-        )
+        low = float(xp.min(self.residual)) - dual.epsilon
+        high = float(xp.max(self.residual)) + dual.epsilon
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
-            low, high = (middle, high) if is_below(middle) else (low, middle)
+            best = _best_rows(self.residual - middle, self.curvature, dual)
+            if float(xp.sum(best)) > total:
+                low = middle
+            else:
+                high = middle
         return high
-
-    @property
-    def _rows(self):
-        """Slope at zero, and curvature, of the function m of each row."""
-        problem = self.problem
-        return problem.dual.target - self.Kd, problem.weight + self.Qq / (
-            8 * problem.eta
-        )
 
     @cached_property
     def row_gaps(self):
         """Upper bounds on what each row can still add to h, shape (n,)."""
-        xp, dual, (residual, curvature) = (
-            array_namespace(self.d),
-            self.problem.dual,
-            self._rows,
-        )
-        residual = residual - self.intercept
-
-        def m(u):
-            return u * (residual - curvature * u) - dual.epsilon * xp.abs(u)
-
-        gaps = m(_best_rows(residual, curvature, dual)) - m(self.d)
+        xp, dual = array_namespace(self.d), self.problem.dual
+        residual = self.residual - self.intercept
+        best = _best_rows(residual, self.curvature, dual)
+        u = xp.stack([best, self.d])
+        m = u * (residual - self.curvature * u) - dual.epsilon * xp.abs(u)
+        gaps = m[0, ...] - m[1, ...]
         return xp.where(gaps > 0, gaps, xp.zeros_like(gaps))
 
     @cached_property

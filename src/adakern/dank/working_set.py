@@ -12,8 +12,8 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from adakern._utils.threads import one_blas_thread
+from adakern.dank import quartic
 from adakern.dank.quartic import Quartic, QuarticPoint, squared_product
-from adakern.dank.quartic_solver import maximise_quartic
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 from adakern.linalg import principal_submatrix
 
@@ -181,5 +181,5 @@ def _best_change(gram, moving, point, gap_goal):
     )
     part = replace(problem, K=K, dual=replace(part, target=target), weight=weight)
     change = xp.zeros_like(point.d)
-    change[moving] = maximise_quartic(part, now, gap_goal=gap_goal).d - now
+    change[moving] = quartic.solve(part, now, gap_goal).d - now
     return change

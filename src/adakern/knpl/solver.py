@@ -11,7 +11,7 @@ import numpy as np
 
 from adakern._utils.threads import one_blas_thread
 from adakern.knpl.pairwise import admm, gamma_matrix, project_onto_affine
-from adakern.svm.ascent import Ascent, accelerated
+from adakern.svm import ascent
 from adakern.svm.dual import DualEvaluation, classification_dual
 from adakern.svm.libsvm import svm_dual
 
@@ -19,14 +19,11 @@ from adakern.svm.libsvm import svm_dual
 class Saddle:
     """Solution: the layer G, the SVM on G∘K, and how the solver got there."""
 
-    def __init__(self, d, intercept, G, ascent, reg, n_iter):
+    def __init__(self, d, intercept, G, solution, reg, n_iter):
         self.d, self.intercept, self.G, self.n_iter = d, intercept, G, n_iter
-        self.gap, self.converged, self.history = (
-            ascent.point.gap,
-            ascent.converged,
-            ascent.history,
-        )
-        # Terms that do not depend on the variables are left out.
+        self.gap, self.converged = solution.gap, solution.converged
+        self.history = solution.history
+        # The solvers leave out what does not depend on the variables.
         constant = reg * len(d) ** 2
         self.history["objective"] = [
             value + constant for value in self.history["objective"]
@@ -83,12 +80,9 @@ def solve_exact(K, y, C, reg, *, max_iter, tol):
     function = SaddleFunction(K, dual, reg)
     with one_blas_thread(len(K)):
         start = dual.project(dual.adjoint(svm_dual(K, y, C)[0]))
-        ascent = Ascent(tol, function(start))
-        accelerated(function, ascent, max_iter)
-    d = ascent.point.d
-    return Saddle(
-        d, ascent.point.intercept, function.layer(d), ascent, reg, ascent.n_iter
-    )
+        solution = ascent.solve(function, function(start), tol, max_iter=max_iter)
+    d, b = solution.point.d, solution.point.intercept
+    return Saddle(d, b, function.layer(d), solution, reg, solution.n_iter)
 
 
 def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
@@ -96,16 +90,20 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
 
     It need not converge.
     """
-    dual, ascent, residuals = classification_dual(y, C), Ascent(tol), []
+    dual, way, residuals = classification_dual(y, C), None, []
     d, _ = svm_dual(K, y, C)
     for _ in range(max_outer):
         G, inner = admm(gamma_matrix(d, K, reg), max_iter=max_inner)
         residuals.append(inner)
         learned = G * K
         regulariser = reg * (np.vdot(G, G) - len(y) ** 2)
-        ascent.add(DualEvaluation(dual, dual.adjoint(d), learned @ d, regulariser))
+        point = DualEvaluation(dual, dual.adjoint(d), learned @ d, regulariser)
+        if way is None:
+            way = ascent.Ascent(point, tol)
+        else:
+            way.add(point)
         d, intercept = svm_dual(learned, y, C)
-        if ascent.converged:
+        if way.converged:
             break
-    ascent.history["inner_residuals"] = residuals
-    return Saddle(d, intercept, G, ascent, reg, len(residuals))
+    way.history["inner_residuals"] = residuals
+    return Saddle(d, intercept, G, way.solution(), reg, len(residuals))

@@ -140,3 +140,25 @@ class DualEvaluation:
         self.gradient = dual.linear - dual.adjoint(scores)
         #: Duality gap of the SVM with kernel G, an upper bound on suboptimality.
         self.gap = max(quadratic + loss - linear, 0.0)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What every ``solve(problem, start, tol)`` returns: where it ended, and its way
+    there.
+    """
+
+    #: The evaluation there, with ``d``, ``intercept`` and ``value``.
+    point: Any
+    #: What the value can still gain, at most.
+    gap: float
+    #: Whether the gap is below the tolerance.
+    converged: bool
+    #: Columns "objective" and "gap", and what else is known, of the start and of each
+    #: iteration.
+    history: dict
+
+    @property
+    def n_iter(self):
+        """Iterations, or rounds."""
+        return len(self.history["gap"]) - 1

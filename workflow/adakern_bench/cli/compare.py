@@ -16,11 +16,11 @@ from adakern._utils.files import read_json
 from adakern._utils.printable import printable
 from adakern.cli import add_table_arguments
 from adakern.datasets import TableError
+from adakern_bench.base.paths import ROOT, solved_batches
 from adakern_bench.cli.choose import JOB, choose, slowness
 from adakern_bench.config.compose import ConfigError
-from adakern_bench.data.entry import ENDINGS
+from adakern_bench.config.entry import ENDINGS
 from adakern_bench.data.infer import inferred_yaml
-from adakern_bench.paths import ROOT, solved_batches
 from adakern_bench.report.wording import count, duration
 
 _MADE_FROM = "# From: "

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from adakern._utils.printable import printable
 from adakern.cli import add_commands, parsed
+from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
+from adakern_bench.base.paths import ROOT
 from adakern_bench.cli import diff
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
 from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.entry import UNSTATED
 from adakern_bench.data import DatasetError, load_table
-from adakern_bench.data.entry import UNSTATED
-from adakern_bench.paths import ROOT
-from adakern_bench.records.dotted import ALLOW_OUTSIDE, links_out
 from adakern_bench.report.wording import count
 
 

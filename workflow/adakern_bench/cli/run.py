@@ -3,7 +3,7 @@
 import os
 import shlex
 
-from adakern_bench.records.dotted import ALLOW_OUTSIDE
+from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.report.origin import in_one
 
 

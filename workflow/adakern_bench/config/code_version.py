@@ -18,7 +18,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from adakern_bench.records.dotted import distribution_of
+from adakern_bench.base.dotted import distribution_of
 
 #: Functions whose first argument is the name of a module to import.
 IMPORTERS = {"import_module", "require"}

@@ -13,11 +13,10 @@ from omegaconf.errors import GrammarParseError, OmegaConfBaseException
 from yaml import YAMLError
 
 from adakern._utils.hints import did_you_mean
-from adakern_bench.config import schema
-from adakern_bench.data import entry
-from adakern_bench.data.suite import expand_suite, suite_sets
-from adakern_bench.paths import CONF
-from adakern_bench.records.dotted import use_own_resolvers
+from adakern_bench.base.dotted import use_own_resolvers
+from adakern_bench.base.paths import CONF
+from adakern_bench.config import entry, schema
+from adakern_bench.config.suite import expand_suite, suite_sets
 
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
 

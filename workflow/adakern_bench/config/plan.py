@@ -7,7 +7,10 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 
 from adakern._utils.warn import warn_user
+from adakern_bench.base.dotted import ALLOW_OUTSIDE
+from adakern_bench.base.paths import CONF, results_of
 from adakern_bench.config.compose import ConfigError, load_config, nearest
+from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.config.sweeps import (
     Variant,
     base_name,
@@ -16,10 +19,6 @@ from adakern_bench.config.sweeps import (
 )
 from adakern_bench.config.validate import validate
 from adakern_bench.config.variant import as_variant
-from adakern_bench.paths import CONF, results_of
-from adakern_bench.records.dotted import ALLOW_OUTSIDE
-
-TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
 
 
 def load_plan(overrides=(), conf=CONF, typed=None):

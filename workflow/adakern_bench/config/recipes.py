@@ -1,14 +1,36 @@
-"""Whether an estimator can be built as a recipe says, and its grid be searched."""
+"""From a recipe to an estimator, or to what keeps it from being one."""
 
 import re
 from inspect import signature
 
 from sklearn.base import is_classifier, is_regressor
 
-from adakern_bench.config.compose import nearest
-from adakern_bench.records import estimators
-from adakern_bench.records.dotted import check_all_handed_on, estimator_class
-from adakern_bench.records.estimators import DISTRIBUTIONS, expand_grid, is_relative
+from adakern._utils.hints import did_you_mean
+from adakern._utils.warn import warn_user
+from adakern_bench.base.dotted import check_all_handed_on, estimator_class
+from adakern_bench.config import estimators
+from adakern_bench.config.compose import available, load_config, nearest
+from adakern_bench.config.estimators import DISTRIBUTIONS, expand_grid, is_relative
+from adakern_bench.config.schema import TASK_RECIPE
+
+
+def method_named(name, task):
+    """The estimator of a method of ``conf/method``, for ``adakern fit --method``."""
+    if name not in (known := available("method")):
+        raise ValueError(
+            f"--method {name}: conf/method has none of this "
+            f"name.{did_you_mean(name, known)} "
+            "Name a class with its module, such as sklearn.svm.SVC"
+        )
+    config, _ = load_config([f"method=[{name}]"])
+    if (recipe := getattr(config.method[name], TASK_RECIPE[task])) is None:
+        raise ValueError(f"--method {name} is no method for {task}")
+    if recipe.grid:
+        warn_user(
+            f"{name} is fitted with its defaults; `adakern compare` searches its "
+            "parameters"
+        )
+    return estimators.make_estimator(recipe.estimator)
 
 
 def recipe_problems(recipe, task):

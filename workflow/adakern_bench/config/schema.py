@@ -4,8 +4,11 @@ it means."""
 from dataclasses import dataclass, field
 from typing import Any
 
-from adakern_bench.data import DatasetEntry, Suite
-from adakern_bench.data.entry import number, one_of
+from adakern_bench.config.entry import DatasetEntry, number, one_of
+from adakern_bench.config.suite import Suite
+
+#: The part of a :class:`Method` that treats a task.
+TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
 
 
 @dataclass

@@ -12,12 +12,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import adakern_bench.report
+from adakern_bench.base.dotted import targets
+from adakern_bench.base.paths import SCRIPTS
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.schema import View
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.data.parsers import PARSERS, format_of
-from adakern_bench.paths import SCRIPTS
-from adakern_bench.records.dotted import targets
 
 #: What an entry says for the reader, checks, or tells a later stage.
 NOT_IN_TABLE = (

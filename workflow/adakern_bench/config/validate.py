@@ -9,12 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from adakern._utils.files import read_json, write_json
-from adakern_bench.config.code_version import code_version, functions_of
-from adakern_bench.config.compose import ConfigError, available, nearest
-from adakern_bench.config.sweeps import base_name
-from adakern_bench.data.entry import check_entry, setting_problems
-from adakern_bench.paths import PUBLISHED, SPECIAL, results_of
-from adakern_bench.records.dotted import (
+from adakern_bench.base.dotted import (
     ALLOW_OUTSIDE,
     is_inside,
     is_own,
@@ -22,6 +17,11 @@ from adakern_bench.records.dotted import (
     outside_paths,
     targets,
 )
+from adakern_bench.base.paths import PUBLISHED, SPECIAL, results_of
+from adakern_bench.config.code_version import code_version, functions_of
+from adakern_bench.config.compose import ConfigError, available, nearest
+from adakern_bench.config.entry import check_entry, setting_problems
+from adakern_bench.config.sweeps import base_name
 
 #: Modules of the report whose functions are figures and tables.
 VIEWS = ("contrast", "leaderboard", "sweep")

@@ -1,9 +1,14 @@
 """Data sets: their entries, where their files come from, and the checked table."""
 
-from adakern_bench.data.entry import DatasetEntry, DatasetError, SourceFile, check_entry
+from adakern_bench.config.entry import (
+    DatasetEntry,
+    DatasetError,
+    SourceFile,
+    check_entry,
+)
+from adakern_bench.config.suite import Suite
 from adakern_bench.data.fetch import load_table
 from adakern_bench.data.fingerprint import content_fingerprint
-from adakern_bench.data.suite import Suite
 from adakern_bench.data.table import Table
 
 __all__ = [

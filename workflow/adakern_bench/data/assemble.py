@@ -6,10 +6,10 @@ import numpy as np
 
 from adakern.datasets.cells import read_column
 from adakern.datasets.read_table import find_column
-from adakern_bench.data.entry import DatasetError
+from adakern_bench.base.dotted import loader_function, outside_paths
+from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.parsers import format_of
 from adakern_bench.data.table import Table
-from adakern_bench.records.dotted import loader_function, outside_paths
 
 
 def table_from_frames(name, entry, frames):

@@ -13,13 +13,13 @@ from urllib.parse import urljoin, urlsplit
 from adakern._utils.files import atomic_path, write_json
 from adakern._utils.warn import warn_user
 from adakern.datasets.unpack import TableError
-from adakern_bench.data.assemble import table_from_frames, table_from_loader
-from adakern_bench.data.entry import (
+from adakern_bench.config.entry import (
     DatasetError,
     SourceFile,
     check_content,
     check_entry,
 )
+from adakern_bench.data.assemble import table_from_frames, table_from_loader
 from adakern_bench.data.parsers import parse
 from adakern_bench.data.splits import read_splits, row_lists, seeded_splits
 

@@ -11,7 +11,7 @@ from adakern._utils.memory import require_memory
 from adakern.datasets.file_cells import Layout
 from adakern.datasets.read_table import typed_columns
 from adakern.datasets.unpack import TableError, unpack
-from adakern_bench.data.entry import FORMATS, DatasetError
+from adakern_bench.config.entry import FORMATS, DatasetError
 
 MISSING_WORDS = ["?", "NA", "NaN", "nan", ""]
 ENDINGS = {".csv": "csv", ".arff": "arff", ".libsvm": "libsvm", ".svm": "libsvm"}

@@ -5,7 +5,7 @@ import io
 import numpy as np
 
 from adakern.datasets.unpack import unpack
-from adakern_bench.data.entry import DatasetError
+from adakern_bench.config.entry import DatasetError
 
 
 def read_splits(data, entry, n):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adakern._utils.files import atomic_path
-from adakern_bench.data.entry import DatasetError
+from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.fingerprint import content_fingerprint
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from adakern._utils.printable import printable
-from adakern_bench import paths  # noqa: F401 - finds the modules that YAML files name
+from adakern_bench.base import paths  # noqa: F401 - finds the modules that YAML files name
 
 
 @contextmanager

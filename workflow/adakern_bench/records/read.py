@@ -9,7 +9,7 @@ import pandas as pd
 from adakern._utils.files import read_json
 from adakern.evaluation import METRICS
 from adakern.evaluation.quantities import main_metric
-from adakern_bench.paths import repeats_of
+from adakern_bench.base.paths import repeats_of
 
 # Nested parts of a record and the prefix of their columns.
 _OWN = ("extra", "machine", "preparation", "protocol", "search", "sweep")

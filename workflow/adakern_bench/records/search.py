@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain, read_json
 from adakern.model_selection import KernelSearchCV
+from adakern_bench.config.estimators import expand_grid, make_estimator
 from adakern_bench.data import Table
-from adakern_bench.records.estimators import expand_grid, make_estimator
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import folds, load_split
 

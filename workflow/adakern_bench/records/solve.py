@@ -19,8 +19,8 @@ from adakern.evaluation.metrics import (
     interval_scores,
     probability_scores,
 )
+from adakern_bench.config.estimators import make_estimator
 from adakern_bench.data import Table
-from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split

@@ -43,9 +43,9 @@ class Difference(NamedTuple):
 
 def read_run(place):
     """The records of a folder of results, a published folder, or FOLDER@COMMIT."""
-    folder, at, commit = str(place).partition("@")
+    published, at, commit = str(place).partition("@")
     if at and not Path(place).exists():
-        return _of_commit(folder, commit)
+        return _of_commit(published, commit)
     folder = Path(place)
     table = folder / "records.parquet"
     if table.is_file():

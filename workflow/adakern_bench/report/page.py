@@ -92,7 +92,7 @@ def rendered(template, **values):
     """A template of this package with values, which are escaped in HTML."""
     environment = Environment(
         loader=PackageLoader("adakern_bench.report"),
-        autoescape=lambda name: name.endswith(".html.j2"),
+        autoescape=lambda name: str(name).endswith(".html.j2"),
         finalize=printable,
         undefined=StrictUndefined,
         trim_blocks=True,

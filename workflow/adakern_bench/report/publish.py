@@ -23,8 +23,8 @@ from datetime import UTC, datetime
 import pandas as pd
 
 from adakern._utils.files import write_json
+from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.config.compose import ConfigError
-from adakern_bench.records.dotted import ALLOW_OUTSIDE
 from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.report.origin import in_one, make_command
 from adakern_bench.report.wording import count

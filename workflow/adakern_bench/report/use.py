@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from adakern._utils.hints import did_you_mean
-from adakern._utils.warn import warn_user
 from adakern.datasets.encoding import takes_raw_columns
 from adakern.model_file import written
-from adakern_bench.config.compose import available, load_config
-from adakern_bench.config.plan import TASK_RECIPE
-from adakern_bench.records.estimators import make_estimator
+from adakern_bench.config.estimators import make_estimator
+from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.records.read import read_records
 from adakern_bench.report.tables import read_csv
 
@@ -27,25 +24,6 @@ def out_of_time(out):
         "others. Call it again to try them again, or give it more --minutes."
     )
     return 2 * cut > len(runs), said if cut else ""
-
-
-def method_named(name, task):
-    """The estimator of a method of ``conf/method``."""
-    if name not in (known := available("method")):
-        raise ValueError(
-            f"--method {name}: conf/method has none of this "
-            f"name.{did_you_mean(name, known)} "
-            "Name a class with its module, such as sklearn.svm.SVC"
-        )
-    config, _ = load_config([f"method=[{name}]"])
-    if (recipe := getattr(config.method[name], TASK_RECIPE[task])) is None:
-        raise ValueError(f"--method {name} is no method for {task}")
-    if recipe.grid:
-        warn_user(
-            f"{name} is fitted with its defaults; `adakern compare` searches its "
-            "parameters"
-        )
-    return make_estimator(recipe.estimator)
 
 
 def model_lines(out, config, file=None):

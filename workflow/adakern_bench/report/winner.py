@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 from adakern._utils.files import atomic_path
 from adakern.evaluation import GREATER_IS_BETTER, METRICS, QUANTITIES, score
 from adakern.evaluation.quantities import main_metric
+from adakern_bench.config.estimators import make_estimator
 from adakern_bench.data import Table
-from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.models import table_model
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split

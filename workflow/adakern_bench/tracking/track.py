@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from adakern_bench.paths import kept_models
+from adakern_bench.base.paths import kept_models
 from adakern_bench.records.read import find_records, read_records
 from adakern_bench.tracking.runs import Run, of_fit, of_methods, sha256, table_view
 from adakern_bench.tracking.store import log_runs

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 #: The repository: the Snakefile, ``conf/`` and ``methods/`` belong together.
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CONF = ROOT / "conf"
 SCRIPTS = ROOT / "workflow" / "scripts"
 #: Special computations, figures and tables of the experiments, each a module.
@@ -43,7 +43,7 @@ def kept_models(results, record):
 def repeats_of(path):
     """The repeats that a file named after its batch holds.
 
-    >>> from adakern_bench.paths import repeats_of
+    >>> from adakern_bench.base.paths import repeats_of
     >>> list(repeats_of("results/quickstart/records/heart/svm-cv/2-4.json"))
     [2, 3, 4]
     """

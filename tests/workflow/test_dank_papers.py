@@ -5,11 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
 
-from adakern.dank import papers
-from adakern.dank.newton import newton
+import dank_papers as papers
+from adakern.dank import newton
 from adakern.dank.objective import make_objective, saddle_value
 from adakern.kernels import gram_matrix
-from adakern.svm.ascent import Ascent
 from dank.oracle import dual_of, problem
 
 C, ETA = 2.0, 200.0
@@ -42,14 +41,26 @@ def test_gradient_changes_no_faster_than_the_theorems_say(kernel, task, tau, eta
         assert change <= L * np.linalg.norm(v)
 
 
+@pytest.mark.parametrize("method", [papers.nesterov, papers.projected_gradient])
+def test_methods_of_the_papers_rise_to_the_same_optimum(method):
+    X, y = problem(20, 19, "classification")
+    dual = dual_of("classification", y, 0.1)
+    h = make_objective(gram_matrix(X, gamma=0.5), dual, 10.0, 0.01)
+    start = h(np.zeros(20))
+    best = newton.solve(h, start, 1e-8, max_iter=2000)
+    found = method(h, start, 1e-3, max_iter=20000)
+    assert found.point.value <= best.point.value * (1 + 1e-9)
+    assert_allclose(found.point.value, best.point.value, rtol=1e-4)
+    # From zero, where F is that of 11' alone.
+    assert_allclose(start.value, 10.0 * (0.01 * 20 - 0.01**2 / 4))
+
+
 def solve(K, y, eta=ETA):
     """Exact solution of problem 17 on K: the point, F, and the saddle
     function there."""
     dual = dual_of("classification", y, C, False)
     h = make_objective(K, dual, eta, 0.0)
-    ascent = Ascent(1e-8, h(np.zeros(len(y))))
-    newton(h, ascent, 100)
-    point = ascent.point
+    point = newton.solve(h, h(np.zeros(len(y))), 1e-8, max_iter=100).point
     F = 1 + K * np.outer(point.d, point.d) / (4 * eta)
     return point, F, lambda K: saddle_value(point.u, F, K, dual, eta, 0.0)
 

@@ -1,8 +1,8 @@
 """What the papers print: methods, constants and bounds. For experiments only.
 
 Step lengths 1/L from the theorems are far too short to reach the optimum in the papers'
-2,000 iterations; "newton" and "accelerated" are for use. The projections are exact,
-where the papers alternate between a box and a plane.
+2,000 iterations. The projections are exact, where the papers alternate between a box
+and a plane.
 
 The bounds on what a partition of the data costs are for the problem without intercept
 and without the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart
@@ -12,6 +12,8 @@ B = B2 - B1.
 """
 
 import numpy as np
+
+from adakern.svm.ascent import Ascent
 
 #: Length of a step at which the papers' methods end.
 LEAST_STEP = 1e-4
@@ -32,40 +34,44 @@ def lipschitz_constant(K, dual, eta):
     )
 
 
-def nesterov(h, ascent, max_iter):
+def nesterov(problem, start, tol, *, max_iter):
     """Nesterov's method: JMLR, Algorithm 1 (classification) and 2 (regression)."""
-    L, project = lipschitz_constant(h.K, h.dual, h.eta), h.dual.project
-    origin, weighted_gradients = ascent.point.u, np.zeros_like(ascent.point.u)
+    dual = problem.dual
+    L = lipschitz_constant(problem.K, dual, problem.eta)
+    weighted_gradients = np.zeros_like(start.u)
 
     def following(point, t):
         nonlocal weighted_gradients
         weighted_gradients = weighted_gradients + (t + 1) * point.gradient
-        theta = project(point.u + point.gradient / L)  # line 6
-        beta = project(origin + weighted_gradients / (2 * L))  # line 7
+        theta = dual.project(point.u + point.gradient / L)  # line 6
+        beta = dual.project(start.u + weighted_gradients / (2 * L))  # line 7
         return (t + 1) / (t + 3) * theta + 2 / (t + 3) * beta  # line 8
 
-    _iterate(h, ascent, following, max_iter)
+    return _iterate(problem, start, tol, following, max_iter)
 
 
-def projected_gradient(h, ascent, max_iter):
+def projected_gradient(problem, start, tol, *, max_iter):
     """Projected gradient ascent (JMLR, equation 17) with the bound of lambda_max(F) of
     Lemma 1.
     """
-    n, kappa = len(h.K), np.abs(h.K).max()
-    largest = np.linalg.eigvalsh(h.K)[-1]
-    bound = n - h.tau / 2 + n * h.dual.C**2 * largest / (4 * h.eta)
+    K, dual = problem.K, problem.dual
+    n, kappa = len(K), np.abs(K).max()
+    largest = np.linalg.eigvalsh(K)[-1]
+    bound = n - problem.tau / 2 + n * dual.C**2 * largest / (4 * problem.eta)
 
     def following(point, t):
-        return h.dual.project(point.u + point.gradient / (kappa * bound))
+        return dual.project(point.u + point.gradient / (kappa * bound))
 
-    _iterate(h, ascent, following, max_iter)
+    return _iterate(problem, start, tol, following, max_iter)
 
 
-def _iterate(h, ascent, following, max_iter):
+def _iterate(problem, start, tol, following, max_iter):
+    ascent = Ascent(start, tol)
     for t in range(max_iter):
-        ascent.add(h(following(ascent.point, t), near=ascent.point))
+        ascent.add(problem(following(ascent.point, t), near=ascent.point))
         if ascent.history["step"][-1] <= LEAST_STEP or ascent.converged:
             break
+    return ascent.solution()
 
 
 def between_clusters(K, clusters):

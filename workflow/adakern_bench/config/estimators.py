@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from adakern_bench.records.dotted import (
+from adakern_bench.base.dotted import (
     check_all_handed_on,
     instantiate,
     outside_paths,

@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from adakern_bench.data.entry import DatasetEntry
+from adakern_bench.config.entry import DatasetEntry
 
 
 @dataclass

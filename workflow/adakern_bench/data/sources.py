@@ -5,7 +5,7 @@ from pathlib import Path
 
 from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
-from adakern_bench.data.entry import DatasetError, check_content
+from adakern_bench.config.entry import DatasetError, check_content
 from adakern_bench.data.fetch import Obtained, check_hashes, is_fetched, load_table
 from adakern_bench.data.table import opened
 

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from adakern._utils.dotted import resolve
-from adakern_bench.paths import ROOT
+from adakern_bench.base.paths import ROOT
 
 #: Typed beside the overrides, it lets results and data lie outside the project.
 ALLOW_OUTSIDE = "--allow-outside"
@@ -218,7 +218,7 @@ def instantiate(node):
     """Build what a ``_target_`` mapping describes, nested ones first; Hydra would start
     slowly.
 
-    >>> from adakern_bench.records.dotted import instantiate
+    >>> from adakern_bench.base.dotted import instantiate
     >>> instantiate({"_target_": "sklearn.svm.SVC", "C": 2.0})
     SVC(C=2.0)
     """
@@ -285,7 +285,7 @@ def _texts(value):
 def targets(node):
     """Every ``_target_`` of a mapping, those of nested ones too, in their order.
 
-    >>> from adakern_bench.records.dotted import targets
+    >>> from adakern_bench.base.dotted import targets
     >>> targets({"_target_": "a.Outer", "steps": [["x", {"_target_": "b.Inner"}]]})
     ['a.Outer', 'b.Inner']
     """

@@ -1,0 +1,1 @@
+"""What all parts share: places, locks, names that a configuration may use."""
