@@ -403,7 +403,7 @@ def test_a_folder_that_another_user_keeps_to_himself(project):
     if subprocess.run(probe, env=environment, user=65534).returncode:
         pytest.skip("nobody else can run this environment")
     run = Run(command, project.root, environment, user=65534).ends(1)
-    assert "Another user made it and keeps it to himself" in run.output
+    assert "The folder belongs to another user" in run.output
     assert "Traceback" not in run.output and ".py" not in run.output
 
 

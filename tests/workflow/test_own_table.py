@@ -182,7 +182,7 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
     _, entry, _ = adopted(path, root)
     assert "drop" not in entry
     _, again, file = adopted(path, root)
-    assert again == entry and "Going by" in capsys.readouterr().out
+    assert again == entry and "Using conf/dataset/" in capsys.readouterr().out
     _, entry, _ = adopted(path, root, drop=["ward"])
     assert (
         entry["drop"] == ["ward"]
@@ -208,7 +208,7 @@ def test_a_changed_file_is_said_and_read(place, capsys):
     adopted(path, root)
     study(90).to_csv(path, index=False)
     _, entry, file = adopted(path, root)
-    assert entry["n"] == 90 and "is not the file that it was" in capsys.readouterr().out
+    assert entry["n"] == 90 and "has changed" in capsys.readouterr().out
     copy = root / "data" / "raw" / "my-my" / "my.csv"
     assert copy.read_bytes() == path.read_bytes()
     file.write_text(file.read_text().replace("title: my.csv", "title: Mine"))

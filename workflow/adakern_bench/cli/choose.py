@@ -1,4 +1,4 @@
-"""What a comparison takes, estimated before it starts, and what of it fits."""
+"""Estimate the cost of a comparison, and choose the methods that fit."""
 
 import time
 from typing import NamedTuple
@@ -15,11 +15,11 @@ class Cost(NamedTuple):
     """
 
     seconds: float
-    #: The time of a fit grows with this power of the rows.
+    #: Exponent of the number of rows in the time of a fit.
     power: float = 1.0
-    #: Of a search, which looks at so many rows at most.
+    #: Seconds of a search, which uses a limited number of rows.
     search: float = 0.0
-    #: Matrices of rows times rows in memory.
+    #: Number of matrices of rows x rows in memory.
     matrices: float = 0.0
     tasks: tuple = ("classification", "regression")
 
@@ -39,21 +39,21 @@ COSTS = {
     "dank": Cost(0.2, 2.2, matrices=6),
     "knpl": Cost(0.1, 2.2, search=1.0, matrices=6, tasks=("classification",)),
 }
-#: Of :func:`slowness` there.
+#: Result of :func:`slowness` on the machine of the measurements.
 REFERENCE_SECONDS = 0.1
-#: What a comparison of any length keeps.
+#: Methods that every comparison includes.
 ALWAYS = ("dummy", "linear", "boosting-default", "adaptive")
-#: Seconds: the limit of a run (conf/experiment/compare.yaml), the start of a job there.
+#: Seconds: time limit of a run (conf/experiment/compare.yaml), start of a job.
 LONGEST, JOB = 600, 2.0
-#: Repeats of a comparison, those that it should have in the time given, jobs after
-#: them.
+#: Number of repeats, minimum number of repeats if the time is limited, and number of
+#: jobs after them.
 REPEATS, FEWEST, REST_JOBS, TEST_SIZE = 5, 2, 6, 0.33
-#: Up to so many rows all repeats of a method are one job.
+#: Maximum number of rows for which all repeats of a method are one job.
 BATCH_ROWS = 2000
 
 
 def slowness():
-    """How much slower this machine is now than the one of :data:`COSTS`."""
+    """Time of this machine relative to that of :data:`COSTS`, at present."""
     start, matrix = (
         time.perf_counter(),
         np.random.default_rng(0).normal(size=(300, 300)),
@@ -64,7 +64,7 @@ def slowness():
 
 
 def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0):
-    """(overrides, sentences) of a comparison on n rows of d features."""
+    """Return overrides and sentences of a comparison on n rows of d features."""
     memory = (memory or psutil.virtual_memory().available) / cores
     rows, job, said = n * (1 - TEST_SIZE), JOB * slower, []
     rest = REST_JOBS * job
@@ -96,7 +96,7 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
         del methods["dank-decomposed"]
     overrides = []
     if minutes:
-        # One repeat of every method, then what there is time for: two at least.
+        # One repeat of every method, then as many as there is time for: at least two.
         overrides.append("jobs.batch_rows=0")
         budget = max(60 * minutes - rest, 20 * minutes) * cores
         while work(FEWEST, FEWEST) > budget and methods.keys() - ALWAYS:
@@ -105,12 +105,12 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
                 slowest, f"about {duration(FEWEST * (methods[slowest] + job))} in all"
             )
         wanted, methods["adaptive"] = methods["adaptive"], 0.0
-        # Where it wins it is fitted once more, alone.
+        # The best method is fitted once more, alone.
         share = max(
             (budget - work(FEWEST, FEWEST)) / (FEWEST + cores), min(wanted, 10.0)
         )
         methods["adaptive"] = min(wanted, share)
-        if 2 * wanted > share:  # an estimate may be half of the truth
+        if 2 * wanted > share:  # estimates can be too low by half
             overrides.append(f"+settings.{dataset}.adaptive.time_limit={share:.0f}")
         if wanted > share:
             overrides.append(f"+settings.{dataset}.adaptive.preset=fast")

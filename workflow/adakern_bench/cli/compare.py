@@ -1,4 +1,4 @@
-"""``adakern compare``: a table of one's own becomes a data set of the workflow."""
+"""``adakern compare``: compare methods on your own table."""
 
 import hashlib
 import json
@@ -27,18 +27,20 @@ _MADE_FROM = "# From: "
 
 
 def add_arguments(parser):
-    """The command line of ``adakern compare``, but for settings."""
+    """Arguments of ``adakern compare``, without settings."""
     add_table_arguments(parser)
-    parser.add_argument("--name", help="of the data set; the file's name by default")
     parser.add_argument(
-        "--metric", help="to rank by, such as balanced_accuracy, auc, mae, r2"
+        "--name", help="name of the data set (default: that of the file)"
     )
-    again = "infer the entry again, drop its edits"
+    parser.add_argument(
+        "--metric", help="ranking metric, such as balanced_accuracy, auc, mae, r2"
+    )
+    again = "infer the entry again and discard its edits"
     parser.add_argument("--again", action="store_true", help=again)
 
 
 def run_compare(arguments, given):
-    """Compare methods on a file, and say how to use the best; the exit status."""
+    """Compare methods on a file; returns the exit status."""
     from adakern_bench.cli.run import run
     from adakern_bench.config.plan import load_plan
     from adakern_bench.report.use import model_lines, out_of_time
@@ -59,7 +61,7 @@ def run_compare(arguments, given):
     plan = load_plan(overrides)
     _try_again(plan.results)
     if arguments.minutes:
-        # What comes after the fits takes the start of some jobs.
+        # The jobs after the fits also have to start.
         seconds = 60 * arguments.minutes
         os.environ["ADAKERN_ENDS"] = str(
             started + seconds - min(4 * JOB * slower, seconds / 3)
@@ -80,7 +82,7 @@ def run_compare(arguments, given):
 
 
 def _chosen(overrides, given, arguments, slower):
-    """The methods and limits that the size of the table and --minutes allow."""
+    """Choose methods and limits by the size of the table and --minutes."""
     groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
     name = overrides[1].removeprefix("name=")
     path = ROOT / "conf" / "dataset" / f"{name}.yaml"
@@ -97,7 +99,7 @@ def _chosen(overrides, given, arguments, slower):
 
 
 def _try_again(results):
-    """Forget what ran out of time."""
+    """Delete the records of runs that timed out."""
     for path in [
         *results.glob("search/*/*/*.json"),
         *results.glob("records/*/*/*.json"),
@@ -107,9 +109,10 @@ def _try_again(results):
 
 
 def _first_repeats(plan, overrides, cores):
-    """Run the first repeat of every method, and see how many more there is time for.
+    """Run the first repeat of every method, and estimate how many more fit.
 
-    The exit status. Where an earlier call ran all repeats in one job, so does this one.
+    Returns the exit status. If an earlier call ran all repeats in one job, so does this
+    one.
     """
     from adakern_bench.cli.run import snakemake_config
 
@@ -132,16 +135,18 @@ def _first_repeats(plan, overrides, cores):
     process = subprocess.Popen(
         [*command, "--cores", str(cores), "--", *map(str, files)]
     )
-    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake ends its jobs
+    interrupt = signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Snakemake terminates its jobs
     status = process.wait()
     signal.signal(signal.SIGINT, interrupt)
     if status:
-        print("Stopped. What is finished is kept: the same command goes on from there.")
+        print("Stopped. Finished jobs are kept: repeat the command to continue.")
         return status
     runs = [record for file in files for record in read_json(file)]
     spent = [run["run_seconds"] + (run["search_seconds"] or 0) for run in runs]
     each = max(time.time() - started, sum(spent) / cores)
-    # The best method is fitted once more, for the report.
+    # For the report, the best method is fitted once more.
     left = float(os.environ["ADAKERN_ENDS"]) - time.time() - max(spent)
     repeats = min(len(batches), 1 + max(0, int(0.8 * left / each)))
     os.environ["ADAKERN_REPEATS"] = str(repeats)
@@ -150,12 +155,12 @@ def _first_repeats(plan, overrides, cores):
 
 
 def adopt(file, target, root, *, name=None, again=False, **options):
-    """Add a file to the data sets, and say what was found in it.
+    """Add a file to the data sets, and print what was inferred.
 
-    The entry becomes ``conf/dataset/my-<name>.yaml`` below ``root``, and the file is
-    copied below ``data/raw``; both are ignored by git. An entry that nobody edited is
-    made anew when the file or the options (``task``, ``drop``, ``group``, ``time``) are
-    others than before. Returns the overrides that compare methods on it.
+    The entry is written to ``conf/dataset/my-<name>.yaml`` in ``root``, and the file is
+    copied to ``data/raw``; both are ignored by git. An unedited entry is inferred again
+    if the file or the options (``task``, ``drop``, ``group``, ``time``) have changed.
+    Returns the overrides of the comparison.
     """
     file = Path(file).expanduser()
     if not file.is_file():
@@ -170,7 +175,9 @@ def adopt(file, target, root, *, name=None, again=False, **options):
     asked = {"target": str(target)} | {k: v for k, v in options.items() if v}
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     if path.exists() and not again and _is_kept(path, asked, sha256, file):
-        print(f"Going by {path.relative_to(root)}, made earlier (--again: look anew)")
+        print(
+            f"Using {path.relative_to(root)} of an earlier call; --again infers it anew"
+        )
     else:
         if options.get("group") == "none":
             options["group"] = False
@@ -200,7 +207,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
 
 
 def comparison_of(name, root):
-    """Overrides of the comparison on a table of one's own; [] where it is none."""
+    """Overrides of the comparison on a user's own table; [] for other data sets."""
     path = Path(root) / "conf" / "dataset" / f"{name}.yaml"
     if not name.startswith("my-") or not path.is_file():
         return []
@@ -220,7 +227,7 @@ def _entry(path):
 
 
 def _made(path):
-    """How an entry came to be, {} where it was written by hand."""
+    """Options and file of an inferred entry; {} if it was written by hand."""
     line = re.search(
         f"^{_MADE_FROM}(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE
     )
@@ -228,7 +235,7 @@ def _made(path):
 
 
 def _is_kept(path, asked, sha256, file):
-    """Whether an entry still is what a call asks for; says why where it is not."""
+    """Whether an entry matches a call; prints the reason if it does not."""
     made, text = _made(path), path.read_text(encoding="utf-8")
     if not made:
         raise ConfigError(
@@ -250,15 +257,15 @@ def _is_kept(path, asked, sha256, file):
             "too, give another --name, or --again to look at the file anew"
         )
     if sha256 != made["sha256"]:
-        others.append(f"{file.name} is not the file that it was")
+        others.append(f"{file.name} has changed")
         if edited:
             print(f"{others[-1]}; {path.name}, which was edited, stays")
             stays = json.dumps(made | {"sha256": sha256})
             text = text.replace(line, f"{_MADE_FROM}{stays}\n")
-            # It is the table that says how many rows there are now.
+            # The number of rows is that of the table.
             path.write_text(re.sub(r"(?m)^n: \d+\n", "", text), encoding="utf-8")
     if others and not edited:
-        print(f"Looking anew, since {' and '.join(others)}")
+        print(f"Inferring the entry again, since {' and '.join(others)}")
     return edited or not others
 
 

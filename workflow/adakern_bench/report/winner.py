@@ -1,6 +1,6 @@
-"""The best method of one table, looked into: errors, calibration, what it relies on.
+"""The best method of a table: errors, calibration and permutation importances.
 
-It is fitted again on the first split. Columns are those of the table's file.
+It is refitted on the first split. Columns are those of the file.
 """
 
 import matplotlib
@@ -25,20 +25,20 @@ from adakern_bench.records.split import load_split
 from adakern_bench.report.figures import COLOURS, STYLE, save_svg
 from adakern_bench.report.tables import heading, scaled
 
-#: Test rows that are looked at, and values of a column in its dependence.
+#: Maximum number of test rows, and number of values of partial dependence.
 MOST_ROWS, MOST_VALUES = 1000, 20
-#: Classes whose calibration is drawn.
+#: Maximum number of classes with a calibration curve.
 MOST_CLASSES = 3
-#: Columns that are permuted, those that alone tell the most; training rows for that.
+#: Maximum number of columns to permute, and of training rows to select them.
 MOST_COLUMNS, TRAINING_ROWS = 100, 5000
-#: Share of what there is to know that a column alone tells if it gives the target away.
+#: Share explained by a single column above which it nearly gives the target away.
 GIVEN_AWAY = 0.9
 
 
 def explain_files(
     method, table, split, figure, columns, settings, best_params, repeat, metric=None
 ):
-    """Write the figure and the table of :func:`explain` of a repeat."""
+    """Write the figure and table of :func:`explain` for a repeat."""
     with threadpool_limits(settings["threads"]):
         train, test = load_split(split, repeat)
         of = Table.load(table)
@@ -56,7 +56,7 @@ def explain(method, table, train, test, settings, best_params, repeat, metric=No
     """
     free = {k: v for k, v in best_params.items() if k not in settings["fixed"]}
     seed = settings["seed"] + repeat
-    # Drawn, since the first rows of a sorted table are of one class, or early.
+    # Random rows: the first rows of a sorted table are of one class, or early.
     test = np.sort(np.random.default_rng(seed).permutation(test)[:MOST_ROWS])
     model = make_estimator(
         settings["estimator"],
@@ -93,7 +93,7 @@ def explain(method, table, train, test, settings, best_params, repeat, metric=No
     columns["hint"] = away.map({True: "nearly gives the target away", False: ""})
     with matplotlib.rc_context(
         STYLE | {"text.parse_math": False}
-    ):  # names may hold a $
+    ):  # names can contain a $
         figure = Figure(figsize=(10.5, 6.4), layout="constrained")
         figure.suptitle(f"{method} on {len(test):,} test rows of one split", fontsize=9)
         errors, calibration, bars, *dependences = figure.subplots(2, 3).ravel()
@@ -113,7 +113,7 @@ def explain(method, table, train, test, settings, best_params, repeat, metric=No
 
 
 def _permuted(goodness, X, names, seed, n_repeats=3):
-    """How much worse predictions are, a row for each column that is permuted."""
+    """Permutation importances: the loss added by permuting each column."""
     rng, whole, worse = np.random.default_rng(seed), goodness(X), []
     for name in np.repeat(names, n_repeats):
         permuted = X[name].sample(frac=1, random_state=rng).set_axis(X.index)
@@ -175,7 +175,7 @@ def _draw_errors(errors, calibration, model, data):
 
 
 def _draw_dependence(axis, pipeline, X, name):
-    """The mean prediction as one column varies; of categories, where there are few."""
+    """Plot the mean prediction as one column varies."""
     categorical = not pd.api.types.is_numeric_dtype(X[name])
     if X[name].nunique() < 2 or (categorical and X[name].nunique() > MOST_VALUES):
         return
