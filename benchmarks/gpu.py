@@ -13,8 +13,8 @@ import numpy as np
 
 from adakern import AdaptiveKernelClassifier
 from adakern._utils.arrays import as_numpy
-from adakern.dank.decomposed import solve_clusters
-from adakern.dank.working_set import maximise_on_rows
+from adakern.dank import decomposed, working_set
+from adakern.dank.working_set import RowsProblem
 from adakern.datasets import make_covtype_like
 from adakern.kernels import kernel_product
 from adakern.svm.dual import classification_dual
@@ -55,12 +55,12 @@ def run(library, dtype, device, X, y, T, t):
         took.append(time)
         return result
 
-    options = {"eta": "svm", "tol": 1e-4, "max_iter": 200, "random_state": 0}
-    fine = timed(solve_clusters, X, box, KERNEL, n_clusters=n_clusters, **options)
-    whole = timed(
-        maximise_on_rows, X, box, fine.eta, fine.dual_coef, kernel=KERNEL, tol=1e-3
-    )
-    values = timed(kernel_product, T, X, whole.dual_coef, **KERNEL)
+    problem = RowsProblem(X, KERNEL, box, "svm")
+    options = {"n_clusters": n_clusters, "max_iter": 200, "random_state": 0}
+    fine = timed(decomposed.solve, problem, None, 1e-4, **options)
+    problem = RowsProblem(X, KERNEL, box, fine.eta)
+    whole = timed(working_set.solve, problem, fine.d, 1e-3)
+    values = timed(kernel_product, T, X, whole.point.d, **KERNEL)
     positive = np.asarray((values > 0).cpu() if library == "torch" else values > 0)
     return took, float((positive == (t > 0)).mean()), whole.converged
 

@@ -8,7 +8,7 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotri, spotrs
 
-from adakern._utils.blocks import CACHE_BYTES, row_blocks
+from adakern._utils.blocks import CACHE_BYTES
 
 #: Maximum number of columns and minimum number of rows for which a symmetric matrix is
 #: multiplied with single vectors: that reads only half of a matrix beyond the cache.
@@ -312,8 +312,10 @@ def invert_definite(A):
 
 def _copy_upper_triangle(A):
     """Copy the upper triangle of A to the lower one, by blocks."""
-    for rows in row_blocks(len(A), A.itemsize * len(A), CACHE_BYTES):
-        A[rows, : rows.start] = A[: rows.start, rows].T
+    size = max(1, CACHE_BYTES // (A.itemsize * len(A)))
+    for start in range(0, len(A), size):
+        rows = slice(start, start + size)
+        A[rows, :start] = A[:start, rows].T
         square = A[rows, rows]
         square[:] = np.triu(square) + np.triu(square, 1).T
 

@@ -11,9 +11,9 @@ from threadpoolctl import ThreadpoolController
 
 from adakern._utils.arrays import as_numpy
 from adakern.adaptive import MEMBERS, AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive.plan import default_members
-from adakern.adaptive.screening import LEARNERS
+from adakern.adaptive.choose import LEARNERS
 from devices import put
+from steps import fitted_members, suited
 
 FAST = ["linear", "laplacian", "extra-trees"]
 BOTH = [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
@@ -192,7 +192,7 @@ def test_on_many_rows_members_are_screened(estimator, capsys):
     few = {"max_support": 100, "n_folds": 2, "random_state": 0}
     model = estimator(verbose=1, **few).fit(X, y)
     assert "screening: " in capsys.readouterr().out
-    assert {m.name for m in model.members_} == set(default_members(len(X)))
+    assert {m.name for m in model.members_} == set(suited(len(X)))
     used = {member.name for member in model.ensemble_.members}
     dropped = [m for m in model.members_ if m.name not in used]
     assert "linear" in {m.name for m in dropped}  # of a target that is not
@@ -210,17 +210,20 @@ def test_on_few_rows_kernels_are_judged_in_closed_form(estimator):
     """
     X, y = make_friedman1(600, n_features=5, random_state=0)
     y = y if estimator is AdaptiveKernelRegressor else (y > 14).astype(int)
-    learned = estimator(random_state=0).learn(X[:300], y[:300])
-    dropped = {member.name for member in learned.dropped}
-    names = set(default_members(300, 5, estimator is AdaptiveKernelClassifier))
+    _, members, dropped = fitted_members(estimator(random_state=0), X[:300], y[:300])
+    dropped = {member.name for member in dropped}
+    names = set(suited(300, 5, classify=estimator is AdaptiveKernelClassifier))
     assert dropped
     assert dropped <= {name for name in names if "rbf" in name or "laplacian" in name}
-    assert {member.name for member in learned.members} == names - dropped
+    assert {member.name for member in members} == names - dropped
     models = [estimator(members=m, random_state=0) for m in ("auto", sorted(names))]
     scores = [model.fit(X[:300], y[:300]).score(X[300:], y[300:]) for model in models]
     assert scores[0] > scores[1] - 0.02
-    assert not estimator(random_state=0).learn(X, y, groups=np.arange(600) // 2).dropped
-    assert not estimator(random_state=0, time_limit=600).learn(X[:300], y[:300]).dropped
+    *_, dropped = fitted_members(models[0], X, y, groups=np.arange(600) // 2)
+    assert not dropped
+    limited = models[0].set_params(time_limit=600)
+    *_, dropped = fitted_members(limited, X[:300], y[:300])
+    assert not dropped
 
 
 @pytest.mark.filterwarnings("ignore:9000 different rows")

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive.equal_rows import PRIORS, EqualRows
-from adakern.adaptive.folds import make_table
+from adakern.adaptive.model import PRIORS, EqualRows
+from adakern.adaptive.prepare import make_table
 
 
 def kinds(n_kinds, between, within, seed=0):

@@ -1,6 +1,7 @@
 """The closed form against leaving rows out, its gradient against differences."""
 
 import itertools
+from copy import copy
 
 import numpy as np
 import pytest
@@ -13,11 +14,16 @@ from sklearn.preprocessing import scale
 from adakern import linalg
 from adakern._utils.arrays import device_context
 from adakern.adaptive import leave_one_out as search
-from adakern.adaptive.kernel_members import FEWEST_CENTRES, KernelRidgeMember
 from adakern.adaptive.leave_one_out import (
     LeaveOneOutError,
     Search,
     tune_scales,
+)
+from adakern.adaptive.members.base import Setting
+from adakern.adaptive.members.kernel_ridge import (
+    FEWEST_CENTRES,
+    KernelRidge,
+    NystromKernelRidge,
 )
 from adakern.kernels import gram_matrix
 from adakern.linalg import invert_definite, leave_one_out, ridge_solution
@@ -27,6 +33,14 @@ KERNELS = ["laplacian", "l2-laplacian", "rbf"]
 
 #: No search: the start is kept.
 KEPT = Search(max_iter=0)
+
+
+def on_centres(kernel, max_support, **options):
+    """The Nyström form on at most so many centres."""
+    setting = Setting(max_support=max_support)
+    return NystromKernelRidge(
+        kernel=kernel, setting=setting, **{"random_state": 0} | options
+    )
 
 
 def problem(n=25, d=3, k=2, seed=0):
@@ -121,16 +135,19 @@ def test_the_error_is_the_closed_form_and_its_gradient_that_of_differences(
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("max_support", [15, 60])
+@pytest.mark.parametrize("max_support", [15, None])
 def test_a_member_is_the_same_in_pytorch_and_holds_none_of_it(kernel, max_support):
     """In the Nyström form and on all rows."""
     torch = pytest.importorskip("torch")
     X, Y, weights = problem(n=60)
     start = np.full(3, 0.7), 0.2
-    options = {"max_support": max_support, "start": start, "search": KEPT}
-    expected = KernelRidgeMember(kernel, **options, random_state=0).fit(X, Y, weights)
+    options = {"start": start, "search": KEPT, "random_state": 0}
+    unfitted = KernelRidge(kernel=kernel, **options)
+    if max_support:
+        unfitted = on_centres(kernel, max_support, **options)
+    expected = copy(unfitted).fit(X, Y, weights)
     with device_context(put(torch, np.empty(0))):
-        member = KernelRidgeMember(kernel, **options, random_state=0)
+        member = copy(unfitted)
         found = member.fit(X, Y, weights).predict(X)
     # The normal equations of the Nyström form lose half of the digits.
     np.testing.assert_allclose(found, expected.predict(X), rtol=1e-6)
@@ -175,7 +192,7 @@ def test_the_search_is_as_good_as_a_grid_on_all_rows(seed):
     st.integers(1, 4000),
 )
 def test_no_round_of_a_search_repeats_the_rows_before(n, n_kept, most, fewest):
-    rows = search.rows_of_search(n, n_kept, Search("", 10, most, fewest))
+    rows = search.rows_of_search(n, n_kept, Search(10, most, fewest))
     assert rows[-1] <= min(n, most)
     assert rows[0] == min(fewest, rows[-1])
     assert all(now < then <= 2 * now for now, then in itertools.pairwise(rows))
@@ -186,7 +203,7 @@ def test_no_round_of_a_search_repeats_the_rows_before(n, n_kept, most, fewest):
 def test_left_out_is_fitting_without_each_kind_of_row(kernel):
     X, Y, weights = problem()
     X[1::5] = X[::5]
-    fold = KernelRidgeMember(kernel, random_state=0).fit(X[:18], Y[:18], weights[:18])
+    fold = KernelRidge(kernel=kernel, random_state=0).fit(X[:18], Y[:18], weights[:18])
     expected = np.empty_like(Y)
     scaled, weights = X * fold.scales_, weights / weights.sum()
     for i in range(len(X)):
@@ -208,12 +225,10 @@ def test_copies_of_rows_are_left_out_with_them_in_the_nystrom_form():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((60, 2)), rng.standard_normal((60, 1))
     X = X[np.lexsort(X.T)]  # the order of merged rows, for the same centres
-    options = {"max_support": 15, "random_state": 0}
-    once = KernelRidgeMember("rbf", **options).fit(X, Y, np.ones(60))
+    once = on_centres("rbf", 15).fit(X, Y, np.ones(60))
     four = [np.repeat(values, 4, axis=0) for values in (X, Y)]
-    again = KernelRidgeMember("rbf", **options).fit(*four, np.ones(240))
-    assert once.is_nystrom(60)
-    assert again.found()[1] == pytest.approx(once.found()[1], rel=1e-3)
+    again = on_centres("rbf", 15).fit(*four, np.ones(240))
+    assert again.alpha_ == pytest.approx(once.alpha_, rel=1e-3)
     assert again.alpha_ > 1
     np.testing.assert_allclose(again.predict(X), once.predict(X), atol=1e-3)
 
@@ -226,7 +241,9 @@ def test_a_ridge_below_the_rounding_of_distances_is_raised():
     K = gram_matrix(X * scales, kernel="l2-laplacian", gamma=1.0)
     start = scales, 1e-8
     assert np.linalg.eigvalsh(K)[0] < -start[1], "no such problem on this machine"
-    member = KernelRidgeMember("l2-laplacian", start=start, search=KEPT, random_state=0)
+    member = KernelRidge(
+        kernel="l2-laplacian", start=start, search=KEPT, random_state=0
+    )
     member.fit(X, X[:, :1], np.ones(400))
     assert 1e-8 < member.alpha_ < 1e-5
     np.testing.assert_allclose(member.predict(X), X[:, :1], atol=1e-4)
@@ -239,9 +256,7 @@ def test_a_smooth_function_of_many_rows_needs_few_centres():
         ("rbf", (np.ones(1), 0.1), FEWEST_CENTRES),
         ("laplacian", (np.full(1, 1e4), 1e-4), 600),
     ):
-        model = KernelRidgeMember(
-            kernel, max_support=600, start=start, search=KEPT, random_state=0
-        )
+        model = on_centres(kernel, 600, start=start, search=KEPT)
         assert len(model.fit(X, Y, np.ones(1900)).support_) == n_centres
 
 
@@ -249,13 +264,13 @@ def test_a_smooth_function_of_many_rows_needs_few_centres():
 def test_one_pass_is_least_squares_without_each_fold(kernel):
     X, Y, weights = problem(n=60)
     fold = np.arange(60) % 3
-    member = KernelRidgeMember(kernel, max_support=15, random_state=0)
-    *members, whole = member.fit_nystrom_folds(X, Y, weights, fold)
+    member = on_centres(kernel, 15)
+    *members, whole = member.fit_without_each(X, Y, weights, fold)
     assert len(members) == 3
     centred, weights = Y - whole.intercept_, weights / weights.mean()
     G = gram_matrix(whole.support_, kernel=kernel, gamma=1.0)
     for k, model in enumerate([*members, whole]):
-        rest, model.local_ = fold != k, None
+        rest, model.local_.share = fold != k, 0.0
         K = gram_matrix(X[rest] * whole.scales_, whole.support_, kernel=kernel)
         A = K.T @ (weights[rest, None] * K) + whole.alpha_ * G
         dual = np.linalg.solve(A, K.T @ (weights[rest, None] * centred[rest]))

@@ -44,7 +44,7 @@ def test_coefficients_are_those_of_all_rows(small_blocks):
     model = fitted(fit_params={"sample_weight": large}, members=["laplacian"])
     (member,) = model.ensemble_.members
     whole, unit = member.fits.whole, model.ensemble_.blend.unit
-    whole.local_ = None
+    whole.local_.share = 0.0
     Z, centres = member.view.transform(X) * whole.scales_, whole.support_
     K, G = (
         gram_matrix(Z, centres, kernel="laplacian"),

@@ -1,5 +1,7 @@
 """Which members there are, and what the one with a margin and the trees are for."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,42 +11,42 @@ from sklearn.datasets import make_friedman1
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVC
 
-from adakern import AdaptiveKernelClassifier
-from adakern.adaptive import fitting, margin_members, plan, screening
-from adakern.adaptive.margin_members import (
+from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive import MEMBERS, choose, fit_all, members
+from adakern.adaptive.members import kernel_ridge, svm
+from adakern.adaptive.members.svm import (
     MARGIN_COSTS,
     MARGIN_FACTORS,
-    MarginMember,
     _Pairs,
     _scores,
+    choose_machine,
 )
-from adakern.adaptive.other_members import BoostingMember
-from adakern.adaptive.parts import Table
-from adakern.adaptive.plan import MEMBERS, Settings, default_members, make_member
+from adakern.adaptive.prepare import Table
+from steps import fitted_members, member, suited
 
 
 @pytest.mark.parametrize("classify", [True, False])
 @pytest.mark.parametrize("n", [30, 500, 5000, 50_000])
 @pytest.mark.parametrize("d", [2, 50, 5000])
 def test_every_table_has_members_and_the_fast_ones_are_fewer(n, d, classify):
-    best, fast = (default_members(n, d, classify, p) for p in ("best", "fast"))
+    best, fast = (suited(n, d, classify=classify, fast=fast) for fast in (False, True))
     assert set(fast) < set(best) <= set(MEMBERS)
     assert len(fast) <= 5
     assert any(name.split("-")[-1] in ("laplacian", "rbf", "ard") for name in fast)
     assert ("svm" in best) == (classify and n <= 4000)
-    assert ("svm" in default_members(n, d, classify, pair=9000)) == (
-        classify and n <= 4000
-    )
+    by_pairs = suited(n, d, pair=9000, classify=classify)
+    assert ("svm" in by_pairs) == (classify and n <= 4000)
 
 
 @pytest.mark.parametrize(
     ("n", "pair", "has"), [(9001, 9000, 1), (25_000, 9000, 1), (9500, 9001, 0)]
 )
 def test_machines_of_many_rows_where_no_two_classes_have_many(n, pair, has):
-    assert ("svm" in default_members(n, 6, True, pair=pair)) == has
-    assert "svm" not in default_members(n, 6, False, pair=pair)
+    assert ("svm" in suited(n, 6, pair=pair, classify=True)) == has
+    assert "svm" not in suited(n, 6, pair=pair)
 
 
 def table_of_rules(seed=0):
@@ -77,7 +79,6 @@ def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
     y = (X[:, 0] * X[:, 1] + 0.2 * noise * rng.standard_normal(n) > 0).astype(int)
     one = np.ones(n)
     table = Table(X, np.eye(2)[y], one, fold, np.arange(n), one, one, one == 1)
-    member = MarginMember({"rbf": (np.ones(2), 1.0)}, random_state=0)
     judged, losses = fold <= (0 if n > 1000 else 2), {}
     for factor in MARGIN_FACTORS:
         for C in MARGIN_COSTS:
@@ -88,19 +89,18 @@ def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
             Z = decision[judged, None]
             p = LogisticRegression(C=1e6).fit(Z, y[judged]).predict_proba(Z)
             losses[factor, C] = log_loss(y[judged], p)
-    kernel, scales, C = member._choose(X, table)
+    kernel, scales, C = choose_machine(table, {"rbf": (np.ones(2), 1.0)})
     assert kernel == "rbf"
     assert losses[scales[0], C] <= 1.01 * min(losses.values())
 
 
 @pytest.mark.parametrize(("n", "rows"), [(300, 250), (2000, 500), (4000, 1000)])
 def test_the_fast_preset_searches_on_a_quarter_of_the_rows(n, rows):
-    settings = Settings(
-        False, True, np.zeros(10, dtype=bool), 3000, dict.fromkeys(MEMBERS, 0)
-    )
-    member = make_member("rbf-ard", settings, n, 10, {})
-    assert (member.search.max_iter, member.search.most_rows) == (15, rows)
-    assert member.fold_search.most_rows <= rows
+    X = np.zeros((n, 10))
+    table = SimpleNamespace(X=X, n_folds=5)
+    found = member("rbf-ard", fast=True).set_up(table, {})
+    assert (found.search.max_iter, found.search.most_rows) == (15, rows)
+    assert found.fold_search.most_rows <= rows
 
 
 def test_machines_of_pairs_are_those_of_one_gram_matrix():
@@ -137,27 +137,26 @@ def test_odds_of_pairs_are_coupled_as_by_price():
 @pytest.mark.slow
 def test_machines_of_many_rows_start_at_scales_that_the_screening_found(monkeypatch):
     for module, name, value in (
-        *((module, "MARGIN_ROWS", 200) for module in (margin_members, plan)),
-        *((plan, name, 700) for name in ("PAIR_ROWS", "MANY_ROWS")),
-        *((fitting, "LEARNERS", 600), (screening, "RISE", -1)),  # all are kept
+        *((svm, "MARGIN_ROWS", 200), (svm, "PAIR_ROWS", 700)),
+        (kernel_ridge, "MANY_ROWS", 700),
+        *((fit_all, "LEARNERS", 600), (choose, "RISE", -1)),  # all are kept
     ):
         monkeypatch.setattr(module, name, value)
     X = np.random.default_rng(0).uniform(-1, 1, (900, 2))
     y = np.floor(3 * X[:, 0] + X[:, 1]) % 3
     with pytest.warns(UserWarning, match="svm"):
-        learned = AdaptiveKernelClassifier(max_support=60, random_state=0).learn(X, y)
-    models = {member.name: member.model for member in learned.members}
+        model = AdaptiveKernelClassifier(max_support=60, random_state=0)
+        problem, members, _ = fitted_members(model, X, y)
+    models = {member.name: member.model for member in members}
     kernel, scales, _ = models["svm"].chosen
     assert isinstance(models["svm"].model_, _Pairs)
     assert (
         np.ptp(scales)
         and np.corrcoef(scales, models[f"{kernel}-ard"].scales_)[0, 1] > 0.9
     )
-    (svm,) = (member for member in learned.members if member.name == "svm")
-    assert (
-        np.mean(svm.fits.predicted.argmax(1) == learned.table.left_out.Y.argmax(1))
-        > 0.9
-    )
+    (machines,) = (member for member in members if member.name == "svm")
+    codes = problem.table.left_out.Y.argmax(axis=1)
+    assert np.mean(machines.fits.predicted.argmax(axis=1) == codes) > 0.9
 
 
 def test_scores_of_two_classes_differ_by_twice_the_decision_value():
@@ -175,14 +174,12 @@ def test_scores_of_two_classes_differ_by_twice_the_decision_value():
 
 @pytest.mark.parametrize("classify", [True, False])
 def test_trees_of_a_screening_are_fewer_in_regression(classify):
-    settings = Settings(
-        classify, False, np.zeros(1, dtype=bool), 3000, dict.fromkeys(MEMBERS, 0)
-    )
+    setting = {"classify": classify, "is_categorical": np.zeros(1, dtype=bool)}
     X = np.random.default_rng(0).uniform(size=(2500, 1))
     Y, counts = np.hstack([X > 0.5, X <= 0.5]).astype(float)[:, : 1 + classify], []
     for name in ("forest", "boosting"):
-        member = make_member(name, settings, *X.shape, {}, screening=True)
-        model = member.fit(X, Y, np.ones(2500)).model_
+        screened = member(name, screening=True, **setting)
+        model = screened.fit(X, Y, np.ones(2500)).model_
         counts.append(model.get_params().get("n_estimators") or model.max_iter)
     assert counts == ([60, 750] if classify else [20, 250])
 
@@ -190,6 +187,47 @@ def test_trees_of_a_screening_are_fewer_in_regression(classify):
 def test_the_number_of_boosted_trees_is_bounded_for_many_classes():
     X, y = make_friedman1(300, random_state=0)
     Y = np.eye(60)[np.argsort(np.argsort(y)) % 60]
-    member = BoostingMember(True, np.zeros(10, dtype=bool), random_state=0)
-    member.fit(X[:, :10], Y, np.ones(300))
-    assert member.model_.n_iter_ * 60 <= 1500
+    boosting = member(
+        "boosting", classify=True, is_categorical=np.zeros(10, dtype=bool)
+    )
+    boosting.fit(X[:, :10], Y, np.ones(300))
+    assert boosting.model_.n_iter_ * 60 <= 1500
+
+
+@pytest.fixture
+def neighbours(tmp_path, monkeypatch):
+    """The package of members with the file that CONTRIBUTING.md prints."""
+    page = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    (tmp_path / "neighbours.py").write_text(source, encoding="utf-8")
+    monkeypatch.setattr(members, "__path__", [*members.__path__, str(tmp_path)])
+    monkeypatch.setattr(choose, "REGISTRY", members.found())
+
+
+def test_a_member_is_added_by_one_file(neighbours):
+    """It predicts as scikit-learn's regression, and "auto" has it but for "fast"."""
+    X, y = make_friedman1(90, noise=0.1, random_state=0)
+    X_new, _ = make_friedman1(20, random_state=1)
+    model = AdaptiveKernelRegressor(members=["neighbours"], random_state=0).fit(X, y)
+    (member,) = model.ensemble_.members
+    assert len(member.fits.models) == 5
+    Z, fold = member.view.transform(X), member.fits.models[0]
+    rows = [np.flatnonzero((row == Z).all(axis=1)) for row in fold.index_._fit_X]
+    rest = np.concatenate(rows)
+    assert len(rest) == 72
+    expected = KNeighborsRegressor().fit(Z[rest], y[rest])
+    np.testing.assert_allclose(
+        fold.predict(member.view.transform(X_new))[:, 0] * model.ensemble_.blend.unit,
+        expected.predict(member.view.transform(X_new)),
+    )
+    for preset, has in (("best", True), ("fast", False)):
+        model = AdaptiveKernelRegressor(preset=preset, random_state=0).fit(X, y)
+        assert ("neighbours" in model.weights_) == has
+
+
+def test_an_added_member_is_blended_for_classes_too(neighbours, rng):
+    X = rng.uniform(-1, 1, size=(120, 2))
+    y = np.sign(X[:, 0] * X[:, 1])  # of which no linear model knows anything
+    model = AdaptiveKernelClassifier(members=["linear", "neighbours"], random_state=0)
+    assert model.fit(X, y).weights_["neighbours"] > 0.5
+    assert model.oof_score_ > 0.8

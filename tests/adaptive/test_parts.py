@@ -8,21 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from adakern.adaptive import screening
-from adakern.adaptive import weights as blending
-from adakern.adaptive.calibration import Calibration, log_loss
-from adakern.adaptive.fitting import _Job
-from adakern.adaptive.folds import FULL_CELL, assign_folds, make_table
-from adakern.adaptive.intervals import conformal_quantile
-from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
-from adakern.adaptive.regressor import WeightedMean
-from adakern.adaptive.screening import (
+from adakern.adaptive import blend as blending
+from adakern.adaptive import choose
+from adakern.adaptive.blend import Calibration, WeightedMean, log_loss
+from adakern.adaptive.choose import (
     JUDGES,
     LEARNERS,
     RISE,
     candidates_kept,
-    subsample,
 )
+from adakern.adaptive.fit_all import improves
+from adakern.adaptive.intervals import conformal_quantile
+from adakern.adaptive.members.trees import ROWS_PER_TREE, Forest
+from adakern.adaptive.prepare import FULL_CELL, assign_folds, make_table
 
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 
@@ -225,7 +223,7 @@ def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():
     n = ROWS_PER_TREE + 1000
     X, weights = np.arange(n)[:, None].astype(float), np.ones(n)
     for extra in (True, False):
-        forest = ForestMember(False, extra, random_state=0)
+        forest = Forest(extra=extra, random_state=0)
         tree, *_ = forest.fit(X, X, weights).model_.estimators_
         root = tree.tree_.weighted_n_node_samples[0]
         assert root == (n if extra else ROWS_PER_TREE)
@@ -235,7 +233,7 @@ def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():
 def test_a_screening_draws_rows_of_both_sides_of_the_first_fold(n):
     X = np.arange(n, dtype=float)[:, None]
     table, _ = make_table(X, 2 * X, X[:, 0] + 1, 5, np.random.RandomState(0))
-    part = subsample(table, np.random.RandomState(0))
+    part = table.subsample(np.random.RandomState(0), LEARNERS, JUDGES)
     drawn = part.X[:, 0].astype(int)
     assert len(set(drawn)) == len(drawn)
     np.testing.assert_array_equal(part.fold == 0, table.fold[drawn] == 0)
@@ -270,7 +268,7 @@ def test_candidates_kept_do_nearly_as_well_as_all(m, seed):
     reach = 2 * loss_of(np.arange(m))  # 16 times the rows, to the power of a quarter
     may = trees & np.array([loss_of([i]) <= reach for i in range(m)])
     np.testing.assert_array_equal(
-        screening.trees_on_trial(loss_of, trees, 16 * LEARNERS), may
+        choose.trees_on_trial(loss_of, trees, 16 * LEARNERS), may
     )
 
 
@@ -283,10 +281,10 @@ def test_a_member_on_trial_has_to_improve_the_first_fold():
     fitted = [
         SimpleNamespace(fits=SimpleNamespace(predicted=table.X[:, :1]), slope=1.0)
     ]
-    job = _Job(table, None, {}, WeightedMean())
+    problem = SimpleNamespace(table=table, blend=WeightedMean())
     first = table.X[table.fold == 0]
     for values, better in (
         (first.sum(axis=1), True),
         (rng.standard_normal(len(first)), False),
     ):
-        assert job.improves(fitted, (None, values[:, None])) == better
+        assert improves(problem, fitted, (None, values[:, None])) == better

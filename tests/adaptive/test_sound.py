@@ -2,13 +2,17 @@
 
 import tracemalloc
 
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 
 from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive.blend import WeightedMean, fit_blend
+from steps import fitted_members
 
 MEMBERS = ["linear", "laplacian", "rbf", "forest", "extra-trees", "boosting"]
 
@@ -136,17 +140,21 @@ def test_a_blend_is_no_worse_than_its_best_member(zeros):
     X = rng.standard_normal((150, 3))
     y = np.where(rng.uniform(size=150) < zeros, 0, np.exp(X[:, 0]) + X[:, 1] ** 2)
     y[:3] *= 20
-    learned = regressor().learn(X, y)
-    blend = learned.weigh(learned.members)
-    predicted, Y = learned.combine(blend, learned.members), learned.table.Y
-    assert r2_score(Y, predicted) >= max(blend.scores) - 1e-9
-    learned = classifier().learn(X, y > np.median(y))
+
+    def blended(problem, members):
+        blend = fit_blend(problem, members)
+        return blend, blend.combine([m.fits.left_out for m in members], X)
+
+    problem, members, _ = fitted_members(regressor(), X, y)
+    blend, predicted = blended(problem, members)
+    assert r2_score(problem.table.Y, predicted) >= max(blend.scores) - 1e-9
+    problem, members, _ = fitted_members(classifier(), X, y > np.median(y))
 
     def loss(members):
-        blend = learned.weigh(members)
-        return blend.losses(learned.combine(blend, members), learned.table.Y).sum()
+        blend, predicted = blended(problem, members)
+        return blend.losses(predicted, problem.table.Y).sum()
 
-    assert loss(learned.members) <= (1 + 1e-9) * min(loss([m]) for m in learned.members)
+    assert loss(members) <= (1 + 1e-9) * min(loss([m]) for m in members)
 
 
 # Claims.
@@ -206,6 +214,37 @@ def test_bounds_of_prices_are_not_negative():
     prices = np.exp(2 * X[:, 0] + rng.standard_normal(150))
     assert regressor().fit(X, prices).predict_interval(X).min() >= 0
     assert regressor().fit(X, -prices).predict_quantiles(X).max() <= 0
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("member", ["linear", "laplacian", "boosting"])
+def test_predictions_lie_in_their_intervals_and_quantiles_do_not_cross(sign, member):
+    """Of a hinge, whose line is negative on one side, and of waiting times."""
+    rng = np.random.default_rng(0)
+    X, new = rng.uniform(-2, 4, (120, 1)), rng.uniform(-4, 6, (300, 1))
+    for y in (np.maximum(X[:, 0], 0), rng.exponential(np.exp(X[:, 0]))):
+        model = AdaptiveKernelRegressor(members=[member], random_state=0)
+        model.fit(X, sign * y)
+        predicted = model.predict(new)
+        assert (sign * predicted).min() >= 0
+        for coverage in (0.01, 0.5, 0.9, 0.999):
+            low, high = model.predict_interval(new, coverage).T
+            assert (low <= predicted).all() and (predicted <= high).all()
+        quantiles = model.predict_quantiles(new, [0.01, 0.3, 0.49, 0.5, 0.51, 0.99])
+        assert (np.diff(quantiles, axis=1) >= 0).all()
+        assert (sign * model.oof_prediction_).min() >= 0
+
+
+@hypothesis.settings(max_examples=50, deadline=None)
+@hypothesis.given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=5))
+def test_members_reach_half_the_range_beyond_targets_and_not_beyond_zero(targets):
+    Y = np.array(targets)[:, None]
+    low, high = WeightedMean().bounds(Y)
+    assert low <= Y.min() <= Y.max() <= high
+    if Y.min() < 0 < Y.max():
+        assert high - low == pytest.approx(2 * np.ptp(Y))
+    else:
+        assert low >= 0 or high <= 0
 
 
 def test_the_sign_of_bounds_is_that_of_all_targets():
@@ -290,7 +329,7 @@ def test_columns_of_every_kind():
         np.testing.assert_array_equal(model.predict(frame.assign(more=1)), predicted)
     with pytest.raises(ValueError, match="X lacks the columns number, took"):
         model.predict(frame.drop(columns=["number", "took"]))
-    with pytest.warns(UserWarning, match="column 'day' held dates in training"):
+    with pytest.warns(UserWarning, match="day. is a date: 60 cells are no date"):
         assert np.isfinite(model.predict(frame.assign(day="soon"))).all()
 
 
@@ -415,7 +454,7 @@ def test_an_interrupted_refit_is_not_fitted(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("adakern.adaptive.base.fit_members", interrupted)
+    monkeypatch.setattr("adakern.adaptive.base.fit_all", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     with pytest.raises(NotFittedError):

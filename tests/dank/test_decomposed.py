@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from adakern.dank.decomposed import SparseModel, solve_clusters
+from adakern.dank import decomposed, working_set
+from adakern.dank.model import SparseModel
 from adakern.dank.objective import SVM_TOL
 from adakern.dank.partition import clusters_for
 from adakern.dank.quartic import Quartic
-from adakern.dank.working_set import maximise_on_rows, never_support
+from adakern.dank.working_set import RowsProblem, never_support
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import classification_dual, regression_dual
 from dank.oracle import solve_quartic
@@ -31,13 +32,14 @@ def exact(X, dual, eta, kernel=KERNEL, tol=1e-10):
 def solve(X, y, n_clusters=10, eta="svm", tol=1e-4, **options):
     ends = {"tol": tol, "max_iter": 200, "random_state": 0}
     dual = classification_dual(y, 2.0, False)
-    return solve_clusters(
-        X, dual, KERNEL, eta=eta, n_clusters=n_clusters, **ends, **options
-    )
+    problem = RowsProblem(X, KERNEL, dual, eta)
+    return decomposed.solve(problem, None, n_clusters=n_clusters, **ends, **options)
 
 
 def decide(T, X, solution):
-    return SparseModel(X, KERNEL, solution).decision_function(T)
+    return SparseModel(RowsProblem(X, KERNEL, None, None), solution).decision_function(
+        T
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,12 +58,11 @@ def test_working_sets_reach_the_optimum_over_all_rows(
     params = {"kernel": kernel, "gamma": 0.5, "degree": 2, "coef0": 1.0}
     expected = exact(X, dual, 40.0, params)
     tol = 1e-7 if max_working == 6000 else 1e-6
-    solution = maximise_on_rows(
-        X, dual, 40.0, kernel=params, tol=tol, max_working=max_working
-    )
+    problem = RowsProblem(X, params, dual, 40.0)
+    solution = working_set.solve(problem, None, tol, max_working=max_working)
     assert solution.converged
     assert solution.n_iter > 1
-    assert solution.objective == pytest.approx(expected.value, rel=2 * tol)
+    assert solution.point.value == pytest.approx(expected.value, rel=2 * tol)
 
 
 @pytest.mark.parametrize("gamma", [0.1, 1.0, 10.0])
@@ -80,13 +81,20 @@ def test_screened_rows_are_no_support_vectors(gamma, tol):
             assert never.sum() > 0.5 * (best == 0).sum() > 0
 
 
-def test_screening_drops_rows_on_the_way():
+def test_screening_drops_rows_on_the_way(monkeypatch):
     X, y = rings(400)
     dual = classification_dual(y, 2.0, False)
-    solution = maximise_on_rows(X, dual, 40.0, kernel=KERNEL, tol=1e-9)
+    dropped = []
+
+    def counted(*at):
+        dropped.append(never_support(*at))
+        return dropped[-1]
+
+    monkeypatch.setattr(working_set, "never_support", counted)
+    solution = working_set.solve(RowsProblem(X, KERNEL, dual, 40.0), None, 1e-9)
     assert solution.converged
-    assert solution.n_screened > 0
-    assert solution.objective == pytest.approx(exact(X, dual, 40.0).value, rel=1e-8)
+    assert dropped[-1].any()
+    assert solution.point.value == pytest.approx(exact(X, dual, 40.0).value, rel=1e-8)
 
 
 def test_every_cluster_solves_its_own_problem():
@@ -95,10 +103,10 @@ def test_every_cluster_solves_its_own_problem():
     dual = classification_dual(y, 2.0, False)
     result = solve(X, y, n_clusters=4, tol=1e-10)
     eta = 0.0
-    for rows, solution in zip(result.partition.rows, result.solutions, strict=True):
+    for rows, solution in zip(result.partition.rows, result.parts, strict=True):
         alone = exact(X[rows], dual.take(rows), result.eta)
-        assert solution.objective == pytest.approx(alone.value, rel=1e-7)
-        np.testing.assert_allclose(result.dual_coef[rows], alone.d, atol=1e-4)
+        assert solution.point.value == pytest.approx(alone.value, rel=1e-7)
+        np.testing.assert_allclose(result.d[rows], alone.d, atol=1e-4)
         if len(set(y[rows])) == 2:
             svm = SVC(C=2.0, gamma=2.0, tol=SVM_TOL, shrinking=False).fit(
                 X[rows], y[rows]
@@ -108,7 +116,7 @@ def test_every_cluster_solves_its_own_problem():
     labels = result.partition.labels
     blocked = gram_matrix(X, **KERNEL) * (labels[:, None] == labels)
     whole = solve_quartic(Quartic(blocked, dual, result.eta), 1e-9)
-    total = sum(solution.objective for solution in result.solutions)
+    total = sum(solution.point.value for solution in result.parts)
     assert total == pytest.approx(whole.value, rel=1e-8)
 
 
@@ -120,7 +128,7 @@ def test_decision_is_that_of_the_own_cluster():
         near = ((row - result.partition.centres) ** 2).sum(axis=1).argmin()
         rows = result.partition.rows[near]
         K = gram_matrix(row[None, :], X[rows], **KERNEL)
-        assert value == pytest.approx((K @ result.dual_coef[rows])[0])
+        assert value == pytest.approx((K @ result.d[rows])[0])
 
 
 def test_clusters_of_one_class_of_one_row_and_of_copies():
@@ -158,7 +166,7 @@ def test_workers_do_not_change_the_result(backend):
     alone = solve(X, y, n_clusters=5, n_jobs=1)
     with joblib.parallel_config(backend):
         spread = solve(X, y, n_clusters=5, n_jobs=2)
-    np.testing.assert_array_equal(spread.dual_coef, alone.dual_coef)
+    np.testing.assert_array_equal(spread.d, alone.d)
 
 
 def test_balanced_rows_start_from_zero():
@@ -166,8 +174,9 @@ def test_balanced_rows_start_from_zero():
     X, _ = rings(60)
     dual = regression_dual(np.abs(X[:, 0]), 1.0, 0.1)
     expected = exact(X, dual, 5.0)
-    solution = maximise_on_rows(X, dual, 5.0, np.zeros(60), kernel=KERNEL, tol=1e-7)
+    problem = RowsProblem(X, KERNEL, dual, 5.0)
+    solution = working_set.solve(problem, np.zeros(60), 1e-7)
     assert solution.converged
-    assert solution.objective == pytest.approx(expected.value, rel=2e-7)
-    assert solution.intercept == pytest.approx(expected.intercept, abs=1e-4)
-    assert abs(solution.dual_coef.sum()) < 1e-12
+    assert solution.point.value == pytest.approx(expected.value, rel=2e-7)
+    assert solution.point.intercept == pytest.approx(expected.intercept, abs=1e-4)
+    assert abs(solution.point.d.sum()) < 1e-12

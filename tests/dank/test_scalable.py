@@ -50,7 +50,7 @@ def test_clusters_change_neither_the_whole_problem_nor_much_of_what_is_predicted
         np.testing.assert_allclose(
             one.decision_function(X), whole.decision_function(X), atol=1e-3
         )
-    monkeypatch.setattr("adakern.dank.base.clusters_for", lambda n: n // 100)
+    monkeypatch.setattr("adakern.dank.model.clusters_for", lambda n: n // 100)
     exact = DANKClassifier(**options).fit(X[:300], y[:300])
     fast = DANKClassifier(strategy="decomposed", **options).fit(X[:300], y[:300])
     assert len(fast.models_[0].partition.rows) == 3

@@ -7,9 +7,10 @@ from sklearn.datasets import load_diabetes, load_iris
 
 import adaptive_ablation as script
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive.plan import default_members
+from adakern.adaptive.blend import fit_blend
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
+from steps import suited
 
 MEMBERS = ["linear", "laplacian", "extra-trees", "boosting"]
 CASES = {
@@ -28,22 +29,20 @@ def prepared(task):
 @pytest.fixture(scope="module", params=CASES)
 def fitted(request):
     data, flagship = prepared(request.param), CASES[request.param][1]
-    learned = flagship(members=MEMBERS, random_state=0).learn(
-        data.X_train, data.y_train
-    )
-    return data, learned, flagship
+    model = flagship(members=MEMBERS, random_state=0)
+    return data, script.fitted(model, data.X_train, data.y_train), flagship
 
 
 @pytest.mark.parametrize("taken", ["linear", None, "blending"])
 @pytest.mark.slow
 def test_what_is_left_is_a_fit_that_never_had_the_part(fitted, taken):
-    data, learned, flagship = fitted
+    data, (problem, members), flagship = fitted
     left = [name for name in MEMBERS if name != taken]
     if taken == "blending":  # the best member stands alone
-        scores = learned.weigh(learned.members).scores
-        left = [learned.members[int(np.argmax(scores))].name]
-    variant = dict(script.variants(learned))[taken or script.WHOLE]
-    found = variant.predict(learned.reader.transform(data.X_test))
+        scores = fit_blend(problem, members).scores
+        left = [members[int(np.argmax(scores))].name]
+    variant = dict(script.variants(problem, members))[taken or script.WHOLE]
+    found = variant.predict(problem.reader.transform(data.X_test))
     model = flagship(members=left, random_state=0).fit(data.X_train, data.y_train)
     if flagship is AdaptiveKernelRegressor:
         expected = model.predict(data.X_test)[:, None] / variant.blend.unit
@@ -53,9 +52,9 @@ def test_what_is_left_is_a_fit_that_never_had_the_part(fitted, taken):
 
 
 def test_without_the_refit_members_answer_by_the_mean_over_folds(fitted):
-    data, learned, _ = fitted
-    variant = dict(script.variants(learned))["refit on all rows"]
-    X = learned.reader.transform(data.X_test)
+    data, (problem, members), _ = fitted
+    variant = dict(script.variants(problem, members))["refit on all rows"]
+    X = problem.reader.transform(data.X_test)
     for member in variant.members:
         folds = [member.predict_without(k, X) for k in range(5)]
         np.testing.assert_allclose(member.predict(X), np.mean(folds, axis=0))
@@ -64,11 +63,12 @@ def test_without_the_refit_members_answer_by_the_mean_over_folds(fitted):
 def test_without_targets_of_equal_rows_the_blend_alone_answers(rng):
     X = np.repeat(rng.normal(size=(60, 2)), 2, axis=0)
     y = np.repeat(rng.normal(size=60), 2)
-    learned = AdaptiveKernelRegressor(members=["linear"], random_state=0).learn(X, y)
-    variants = dict(script.variants(learned))
+    model = AdaptiveKernelRegressor(members=["linear"], random_state=0)
+    problem, members = script.fitted(model, X, y)
+    variants = dict(script.variants(problem, members))
     assert np.isfinite(variants[script.WHOLE].equal_rows.prior_rows_)
     alone = variants["targets of equal rows"]
-    line = learned.members[0].predict(X)
+    line = members[0].predict(X)
     np.testing.assert_allclose(alone.predict(X), line)
     assert np.var(variants[script.WHOLE].predict(X)[:, 0] - y) < np.var(line[:, 0] - y)
 
@@ -98,9 +98,7 @@ def test_every_part_and_every_loss(task):
     data = prepared(task)
     frame = script.compute(data, 0, task=task)
     assert np.isfinite(frame["value"]).all()
-    members = set(
-        default_members(*data.X_train.shape, classify=task == "classification")
-    )
+    members = set(suited(*data.X_train.shape, classify=task == "classification"))
     groups = {
         name for name, names in script.GROUPS.items() if members.intersection(names)
     }

@@ -58,6 +58,17 @@ def test_a_click_sorts_and_a_word_filters(tab):
     assert [n for n in cells(table, 0) if n] == ["method-c"]
 
 
+def test_columns_are_filtered_by_the_name_of_the_data_set(tab):
+    table = tab.locator("#classification table").first
+    boxes = tab.locator("#classification input[aria-label*=columns]")
+    boxes.first.fill("set-1")
+    heads = [h.inner_text() for h in table.locator("thead th:visible").all()]
+    assert heads == ["Method", "data-set-1", "data-set-10", "data-set-11"]
+    assert table.locator("tbody tr").first.locator("td:visible").count() == 3
+    boxes.first.fill("")
+    assert table.locator("thead th:visible").count() == 4 + len(DATASETS)
+
+
 def cells(table, column):
     rows = table.locator("tbody tr:visible")
     return [

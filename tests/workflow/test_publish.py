@@ -76,6 +76,10 @@ def test_what_is_refused_and_what_is_kept(repository):
     names = {path.name for path in kept.iterdir()}
     assert {"records.parquet", "summary.csv", "config.yaml"} <= names
     assert "report.html" not in names
+    text = (kept / "paper" / "classification.tex").read_text()
+    assert "clowns" in text and "failed" in text
+    shown = repository.adakern("show", *PUBLISH[1:], "--latex").stdout
+    assert shown.startswith(text) and "results/small" in shown.splitlines()[-1]
     records = pd.read_parquet(kept / "records.parquet")
     assert len(records) == 4
     tests = compare_pairs(records)  # each can be computed again

@@ -5,10 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 from sklearn.metrics import accuracy_score, root_mean_squared_error
+from sklearn.utils import check_random_state
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive import MEMBERS
-from adakern.adaptive.equal_rows import EqualRows
+from adakern.adaptive.blend import fit_blend
+from adakern.adaptive.choose import choose
+from adakern.adaptive.fit_all import Limits, fit_all
+from adakern.adaptive.members import REGISTRY
+from adakern.adaptive.model import EqualRows, make_model
+from adakern.adaptive.prepare import prepare
+from adakern.adaptive.views import TreeView
 from adakern.evaluation import GREATER_IS_BETTER, probability_scores
 from adakern.evaluation.significance import compare_over_sets, holm_correction
 from adakern_bench.report.figures import grid
@@ -16,11 +22,13 @@ from adakern_bench.report.figures import grid
 #: The flagship as it is; the other variants lack something.
 WHOLE = "nothing"
 
-#: What members have in common that can be taken away at once.
+#: What members have in common that can be taken away at once: kernels with scales per
+#: feature (True) or one scale (False), and trees.
+SCALES = {m.name: getattr(m, "per_feature", None) for m in REGISTRY.values()}
 GROUPS = {
-    "scales per feature": [name for name in MEMBERS if name.endswith("-ard")],
-    "one scale for all": ["laplacian", "l2-laplacian", "rbf"],
-    "trees": ["forest", "extra-trees", "boosting"],
+    "scales per feature": [name for name in REGISTRY if SCALES[name] is True],
+    "one scale for all": [name for name in REGISTRY if SCALES[name] is False],
+    "trees": [name for name, m in REGISTRY.items() if m.view is TreeView],
 }
 
 
@@ -31,23 +39,35 @@ def compute(data, seed, *, task):
     Returns a DataFrame with the columns without, metric and value.
     """
     flagship, losses = TASKS[task]
-    learned = flagship(random_state=seed).learn(data.X_train, data.y_train)
-    X = learned.reader.transform(data.X_test)
+    problem, members = fitted(flagship(random_state=seed), data.X_train, data.y_train)
+    X = problem.reader.transform(data.X_test)
     return pd.DataFrame(
         [
             {"without": without, "metric": metric, "value": value}
-            for without, ensemble in variants(learned)
+            for without, ensemble in variants(problem, members)
             for metric, value in losses(ensemble, X, data.y_test).items()
         ]
     )
 
 
-def variants(learned):
+def fitted(flagship, X, y):
+    """The problem that a flagship learns from, and its members, fitted."""
+    rng = check_random_state(flagship.random_state)
+    problem = prepare(flagship, X, y, rng=rng)
+    members = choose(flagship.members, problem.shape, problem.setting, rng)
+    limits = Limits(may_drop=flagship.members == "auto")
+    return problem, fit_all(problem, members, limits, rng)[0]
+
+
+def variants(problem, everyone):
     """The name of each part, and what predicts without it."""
-    members = {member.name: member for member in learned.members}
-    everyone = list(members.values())
-    blend = learned.weigh(everyone)
-    whole = learned.ensemble(everyone, blend)
+
+    def model(members, blend):
+        return make_model(problem, members, blend, np.random.RandomState(0))
+
+    members = {member.name: member for member in everyone}
+    blend = fit_blend(problem, everyone)
+    whole = model(everyone, blend)
     best = max(zip(blend.scores, members, strict=True))[1]
     taken = {name: [name] for name in members} | GROUPS
     taken["blending"] = [name for name in members if name != best]
@@ -55,13 +75,13 @@ def variants(learned):
     for without, names in taken.items():
         left = [member for name, member in members.items() if name not in names]
         if left and len(left) < len(members):
-            yield without, learned.ensemble(left, learned.weigh(left))
-    by_folds = learned.weigh(everyone, by="predicted")
-    yield "closed-form weights", learned.ensemble(everyone, by_folds)
+            yield without, model(left, fit_blend(problem, left))
+    by_folds = fit_blend(problem, everyone, by="predicted")
+    yield "closed-form weights", model(everyone, by_folds)
     folds_alone = [_with_fits(member, whole=None) for member in everyone]
-    yield "refit on all rows", learned.ensemble(folds_alone, by_folds)
+    yield "refit on all rows", model(folds_alone, by_folds)
     one_fold = [_with_fits(m, models=m.fits.models[:1]) for m in everyone]
-    yield "mean over folds", learned.ensemble(one_fold, blend)
+    yield "mean over folds", model(one_fold, blend)
     yield "targets of equal rows", replace(whole, equal_rows=EqualRows())
 
 

@@ -101,6 +101,11 @@ def validate_arrays(estimator, X, y="no_validation", *, y_numeric=False):
     return X, np.asarray(y, dtype=np.float64) if y_numeric else y
 
 
+def is_dask(X):
+    """Whether X is an array or data frame of Dask."""
+    return type(X).__module__.partition(".")[0] == "dask"
+
+
 def _is_foreign(array):
     return is_array_api_obj(array) and not is_numpy_array(array)
 

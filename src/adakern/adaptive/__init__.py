@@ -4,8 +4,11 @@ from adakern.adaptive.base import DEFAULTS_VERSION as DEFAULTS_VERSION
 from adakern.adaptive.classifier import (
     AdaptiveKernelClassifier as AdaptiveKernelClassifier,
 )
-from adakern.adaptive.plan import MEMBERS as MEMBERS
+from adakern.adaptive.members import REGISTRY
 from adakern.adaptive.plot import plot_adaptive as plot_adaptive
 from adakern.adaptive.regressor import (
     AdaptiveKernelRegressor as AdaptiveKernelRegressor,
 )
+
+#: Names of the members, the most useful for their time first.
+MEMBERS = tuple(REGISTRY)

@@ -1,6 +1,4 @@
-"""The adaptive classifier, and the blend of least log loss."""
-
-from dataclasses import dataclass, field, replace
+"""The adaptive classifier."""
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -10,148 +8,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from adakern._utils.arrays import output_like
 from adakern.adaptive.base import AdaptiveKernel, check_levels
-from adakern.adaptive.calibration import Calibration, log_loss, mix
+from adakern.adaptive.blend import Mixture, accuracies, log_loss
 from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.many_rows import in_blocks
-from adakern.adaptive.weights import mixture_weights, no_worse_than_best
-
-#: Evidence, in rows, that the members are equally good.
-PRIOR_ROWS = 10.0
-
-#: Evidence, in rows, that a row is of any class, as frequent as that is: of a hundred
-#: rows without an error the next may still be one.
-PRIOR_ROWS_OF_CLASSES = 0.2
-
-
-@dataclass
-class Mixture:
-    """The mixture of members' calibrated probabilities, calibrated once more.
-
-    The class frequencies where there are no members.
-    """
-
-    classify = True
-
-    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
-    scores: list = field(default_factory=list)
-    calibrations: list = field(default_factory=list)
-    final: Calibration | None = None
-    log_prior: np.ndarray | None = None
-    nearer: float = 0.0
-    classes: np.ndarray | None = None
-
-    def encode(self, y):
-        """Indicators (n, k) of the classes."""
-        if unknown := sorted({str(label) for label in y[~np.isin(y, self.classes)]}):
-            raise ValueError(
-                f"y_val holds labels that y does not: {', '.join(unknown)}"
-            )
-        return (y[:, None] == self.classes).astype(float)
-
-    def decode(self, predicted):
-        """Probabilities as they are."""
-        return predicted
-
-    def bounds(self, Y):
-        """Least and greatest value that members predict."""
-        return -np.inf, np.inf
-
-    def fit(self, values, slopes, table):
-        """The blend of least log loss of members that give these scores."""
-        codes, row_weights = table.Y.argmax(axis=1), table.weights
-        k = table.Y.shape[1]
-        # Laplace's rule: no class is impossible, the prior also where nothing is known.
-        counts = np.bincount(codes, row_weights, minlength=k)
-        log_prior = np.log((counts + 1 / k) / (counts.sum() + 1))
-        nearer = PRIOR_ROWS_OF_CLASSES / (PRIOR_ROWS_OF_CLASSES + counts.sum())
-        blend = replace(self, log_prior=log_prior, nearer=nearer)
-        mixed = np.tile(log_prior, (len(codes), 1))
-        if values:
-            calibrations, log_proba = _calibrated(values, slopes, codes, row_weights)
-            weights = no_worse_than_best(
-                _weights(log_proba, codes, row_weights),
-                _weights(log_proba, codes, row_weights, prior=0.0),
-                lambda b: blend._finished(mix(log_proba, b), b, table)[1],
-            )
-            scores = _accuracies(log_proba, codes, row_weights)
-            blend = replace(
-                blend, weights=weights, scores=scores, calibrations=calibrations
-            )
-            mixed = mix(log_proba, weights)
-        return blend._finished(mixed, blend.weights, table)[0]
-
-    def _finished(self, mixed, weights, table):
-        """Itself, calibrating what is mixed, and its loss.
-
-        A mixture is less sure than its members until calibrated; one member is already.
-        """
-        codes, blend = table.Y.argmax(axis=1), self
-        if np.count_nonzero(weights) > 1:
-            blend = replace(self, final=Calibration().fit(mixed, codes, table.weights))
-        return blend, log_loss(blend._log_proba(mixed), codes, table.weights)
-
-    def _log_proba(self, mixed):
-        """What is predicted from a mixture: a little nearer to the frequencies of the
-        classes.
-        """
-        found = mixed if self.final is None else self.final.log_probabilities(mixed)
-        nearer = np.log(self.nearer) + self.log_prior
-        return np.logaddexp(np.log1p(-self.nearer) + found, nearer)
-
-    def only(self, used):
-        """The blend of the members that are used."""
-        calibrations = [
-            c for c, counts in zip(self.calibrations, used, strict=True) if counts
-        ]
-        return replace(self, weights=self.weights[used], calibrations=calibrations)
-
-    def combine(self, values, X):
-        """Probabilities (n, k) for the rows X from the scores of each member."""
-        if len(values):
-            mixed = mix(_log_proba(self.calibrations, values), self.weights)
-        else:
-            mixed = np.tile(self.log_prior, (len(X), 1))
-        proba = np.exp(self._log_proba(mixed))
-        return proba / proba.sum(axis=1, keepdims=True)
-
-    def losses(self, predicted, Y):
-        """Log loss of each row."""
-        return -np.log(predicted[np.arange(len(Y)), Y.argmax(axis=1)])
-
-    def judge(self, values, slopes, table):
-        """The loss of a mixture of some members, and the accuracy of each."""
-        codes, row_weights = table.Y.argmax(axis=1), table.weights
-        _, log_proba = _calibrated(values, slopes, codes, row_weights)
-
-        def loss_of(some):
-            weights = _weights(log_proba[some], codes, row_weights)
-            return log_loss(mix(log_proba[some], weights), codes, row_weights)
-
-        return loss_of, _accuracies(log_proba, codes, row_weights)
-
-
-def _calibrated(values, slopes, codes, row_weights):
-    """The calibrations of members that give these scores, and what comes of them."""
-    calibrations = [
-        Calibration(slope).fit(scores, codes, row_weights)
-        for slope, scores in zip(slopes, values, strict=True)
-    ]
-    return calibrations, _log_proba(calibrations, values)
-
-
-def _log_proba(calibrations, values):
-    pairs = zip(calibrations, values, strict=True)
-    return np.array([c.log_probabilities(scores) for c, scores in pairs])
-
-
-def _weights(log_proba, codes, row_weights, prior=PRIOR_ROWS):
-    picked = log_proba[:, np.arange(len(codes)), codes]
-    return mixture_weights(np.exp(picked), row_weights, prior=prior)
-
-
-def _accuracies(log_proba, codes, row_weights):
-    right = log_proba.argmax(axis=2) == codes
-    return np.average(right, axis=1, weights=row_weights).tolist()
 
 
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
@@ -294,15 +153,15 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         )
         return counts * (share / np.count_nonzero(total))[codes]
 
-    def _set_out_of_fold(self, learned, blend, proba, of_folds):
-        table = learned.table.left_out
+    def _set_out_of_fold(self, problem, blend, proba, of_folds):
+        table = problem.table.left_out
         codes = table.Y.argmax(axis=1)
         self.classes_ = blend.classes
         self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)
         # How little was given to the class that came true, for prediction sets.
         self._doubts = 1 - of_folds[table.Y > 0]
         self._doubt_weights = table.weights
-        (self.oof_score_,) = _accuracies(proba[None], codes, table.weights)
+        (self.oof_score_,) = accuracies(proba[None], codes, table.weights)
 
     @in_blocks
     def predict_proba(self, X):

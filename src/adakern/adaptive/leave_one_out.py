@@ -63,9 +63,22 @@ class LeaveOneOutError:
         self._single_from = single_from * weights.max()
         self._total, self._root = float(weights.sum()), to_device(root)
         self._target = to_device(root[:, None] * Y)
-        forms = {"laplacian": _L1Exponents, "l2-laplacian": _L2Exponents}
-        form = _TiedExponents if tied else forms.get(kernel, _SquaredExponents)
-        self._exponents = form(X, kernel)
+        self._kernel, self._tied = kernel, tied
+        #: What the exponents are computed from: distances of all rows for one scale;
+        #: differences of all pairs of rows for the L1 kernel; or the rows, centred.
+        if tied:
+            self._parts = kernel_distances(to_device(X), kernel=kernel)
+        elif kernel == "laplacian":
+            n = len(X)
+            differences = np.empty((X.shape[1], n * (n - 1) // 2))
+            for column, of_pairs in zip(X.T, differences, strict=True):
+                pdist(column[:, None], "cityblock", out=of_pairs)
+            self._parts = to_device(differences)
+            first, second = np.triu_indices(n, 1)
+            self._above = as_index(first * n + second, self._parts)
+            self._below = as_index(second * n + first, self._parts)
+        else:
+            self._parts = to_device(X - X.mean(axis=0))
 
     def __call__(self, scales, alpha):
         """The error and its gradient in log scales and log alpha.
@@ -75,9 +88,9 @@ class LeaveOneOutError:
         """
         xp, total = array_namespace(self._target), self._total
         numbers = xp.float32 if alpha >= self._single_from else xp.float64
+        exact = self._exponents(scales)
         exponents, root, target = (
-            xp.astype(A, numbers, copy=False)
-            for A in (self._exponents(scales), self._root, self._target)
+            xp.astype(A, numbers, copy=False) for A in (exact, self._root, self._target)
         )
         K = xp.exp(-exponents) * root[:, None] * root
         R = invert_definite(
@@ -92,97 +105,47 @@ class LeaveOneOutError:
         M -= xp.concat([outer, dual], axis=1) @ xp.concat([dual, outer], axis=1).T
         by_alpha = alpha * float(xp.linalg.trace(M))
         M *= K
-        return (
-            error,
-            -self._exponents.gradient(xp.astype(M, xp.float64, copy=False)),
-            by_alpha,
-        )
+        M = xp.astype(M, xp.float64, copy=False)
+        return error, -self._sum_of_slopes(M, scales, exact), by_alpha
 
+    def _exponents(self, scales):
+        """What the kernel is exp(-...) of."""
+        xp, power = array_namespace(self._target), 2 if self._kernel == "rbf" else 1
+        if self._tied:
+            return float(scales[0]) ** power * self._parts
+        if self._kernel == "laplacian":
+            pairs, n = to_device(scales) @ self._parts, self._root.shape[0]
+            device = getattr(pairs, "device", None)
+            flat = xp.zeros(n * n, dtype=pairs.dtype, device=device)
+            flat[self._above] = pairs
+            flat[self._below] = pairs
+            return xp.reshape(flat, (n, n))
+        squared = squared_distances(self._parts * to_device(scales))
+        return squared if power == 2 else xp.sqrt(squared)
 
-class _TiedExponents:
-    """What the kernel is exp(-...) of, for one scale of all features.
-
-    ``gradient(M)`` sums M times the derivatives in the log scales, at the last scales.
-    """
-
-    def __init__(self, X, kernel):
-        self._power = 2 if kernel == "rbf" else 1
-        self._distances = kernel_distances(to_device(X), kernel=kernel)
-
-    def __call__(self, scales):
-        self._last = float(scales[0]) ** self._power * self._distances
-        return self._last
-
-    def gradient(self, M):
-        total = array_namespace(M).sum(M * self._last)
-        return np.array([self._power * float(total)])
-
-
-class _SquaredExponents:
-    """Of the Gaussian kernel with scales per feature: matrix products alone."""
-
-    def __init__(self, X, kernel):
-        self._X = to_device(X - X.mean(axis=0))
-
-    def __call__(self, scales):
-        self._Z = self._X * to_device(scales)
-        return squared_distances(self._Z)
-
-    def gradient(self, M):
+    def _sum_of_slopes(self, M, scales, exponents):
+        """M times the derivatives of the exponents in the log scales, summed up."""
+        xp, power = array_namespace(self._target), 2 if self._kernel == "rbf" else 1
+        if self._tied:
+            return np.array([power * float(xp.sum(M * exponents))])
+        if self._kernel == "laplacian":
+            by_pair = xp.reshape(M, (-1,))[self._above]
+            return 2 * scales * as_numpy(self._parts @ by_pair)
+        if power == 1:  # where rows are equal all differences are 0: any divisor but 0
+            M = M / xp.where(exponents > 0, exponents, xp.ones_like(exponents))
         # sum_jk M_jk (z_j - z_k)^2, the squares multiplied out.
-        xp, Z = array_namespace(M), self._Z
+        Z = self._parts * to_device(scales)
         sums = xp.sum(M, axis=1) @ Z**2 - xp.sum(Z * (M @ Z), axis=0)
-        return 4 * as_numpy(sums)
-
-
-class _L2Exponents(_SquaredExponents):
-    def __call__(self, scales):
-        self._last = array_namespace(self._X).sqrt(super().__call__(scales))
-        return self._last
-
-    def gradient(self, M):
-        xp, D = array_namespace(M), self._last
-        # Where rows are equal all differences are 0: any divisor but 0.
-        return super().gradient(M / xp.where(D > 0, D, xp.ones_like(D))) / 2
-
-
-class _L1Exponents:
-    """Of the L1 Laplacian kernel: differences of all pairs of rows are kept."""
-
-    def __init__(self, X, kernel):
-        n = len(X)
-        differences = np.empty((X.shape[1], n * (n - 1) // 2))
-        for column, of_pairs in zip(X.T, differences, strict=True):
-            pdist(column[:, None], "cityblock", out=of_pairs)
-        self._differences = to_device(differences)
-        first, second = np.triu_indices(n, 1)
-        self._shape = n, n
-        self._above = as_index(first * n + second, self._differences)
-        self._below = as_index(second * n + first, self._differences)
-
-    def __call__(self, scales):
-        xp = array_namespace(self._differences)
-        self._scales, pairs = scales, to_device(scales) @ self._differences
-        device = getattr(pairs, "device", None)
-        flat = xp.zeros(self._shape[0] ** 2, dtype=pairs.dtype, device=device)
-        flat[self._above] = pairs
-        flat[self._below] = pairs
-        return xp.reshape(flat, self._shape)
-
-    def gradient(self, M):
-        by_pair = array_namespace(M).reshape(M, (-1,))[self._above]
-        return 2 * self._scales * as_numpy(self._differences @ by_pair)
+        return 2 * power * as_numpy(sums)
 
 
 class Search(NamedTuple):
     """How scales are looked for: quasi-Newton evaluations on few rows, then on more.
 
-    ``start`` names the member whose scales on all rows it starts from, if there are
-    any; ``max_iter`` evaluations are made on ``fewest_rows`` rows (0: the start is
-    taken as it is), then ten on twice as many, up to ``most_rows``.
+    ``max_iter`` evaluations are made on ``fewest_rows`` rows (0: the start is taken as
+    it is), then ten on twice as many, up to ``most_rows``.
     """
 
-    start: str = ""
     max_iter: int = 10
     most_rows: int = 2000
     fewest_rows: int = FEWEST_ROWS
@@ -209,20 +172,20 @@ def tune_scales(
     """
     if not search.max_iter:
         return start, start
-    order = rng.permutation(len(X))
-
-    def first(m):
-        rows = order[:m]
-        return X[rows], Y[rows], weights[rows], kernel
-
+    n, order = len(X), rng.permutation(len(X))
+    order = order[: max(search.fewest_rows, search.most_rows)]
+    X, Y, weights = X[order], Y[order], weights[order]
     if start is None:
-        start = _best_of_grid(*first(search.fewest_rows))
+        first = slice(search.fewest_rows)
+        first = X[first], Y[first], weights[first], kernel
+        start = _best_of_grid(*first)
         if per_feature:
-            start = _descend(*first(search.fewest_rows), *start, True, EVALUATIONS)
+            start = _descend(*first, *start, True, EVALUATIONS)
     found, max_iter = start, search.max_iter
     n_kept = X.shape[1] if per_feature and kernel == "laplacian" else 1
-    for m in rows_of_search(len(X), n_kept, search):
-        found = _descend(*first(m), *found, not per_feature, max_iter)
+    for m in rows_of_search(n, n_kept, search):
+        part = X[:m], Y[:m], weights[:m], kernel
+        found = _descend(*part, *found, not per_feature, max_iter)
         max_iter = EVALUATIONS
     return found, start
 
@@ -244,34 +207,27 @@ def _best_of_grid(X, Y, weights, kernel):
 
     From the best of three scales on, neighbours are tried until none is better.
     """
+    # A length by which no exponent underflows.
+    reach = max(1.0, np.abs(X - X.mean(axis=0)).sum(axis=1).mean() / 10)
     exponent = -np.log(
-        np.maximum(gram_matrix(X / _reach(X), kernel=kernel, gamma=1.0), 1e-300)
+        np.maximum(gram_matrix(X / reach, kernel=kernel, gamma=1.0), 1e-300)
     )
     typical = np.median(exponent) or 1.0
     errors = np.full((len(SCALES), len(RIDGES)), np.inf)
-
-    def least(i):
-        if errors[i, 0] == np.inf:
+    near, tried = [2, 4, 6], set()
+    while not tried.issuperset(near):
+        for i in set(near) - tried:
             K = np.exp(-SCALES[i] / typical * exponent)
             residuals = leave_one_out(K, Y, RIDGES, weights) - Y
             errors[i] = np.einsum("rnk,n->r", residuals**2, weights)
-        return errors[i].min()
-
-    best, before = min((2, 4, 6), key=least), None
-    while best != before:
-        before = best
+        tried.update(near)
+        best = min(near, key=lambda i: errors[i].min())
         near = range(max(0, best - 1), min(len(SCALES), best + 2))
-        best = min(near, key=least)
-    near = errors <= NEAR_LEAST * errors.min()
-    column = np.flatnonzero(near.any(axis=0))[-1]
+    small = errors <= NEAR_LEAST * errors.min()
+    column = np.flatnonzero(small.any(axis=0))[-1]
     best = SCALES[errors[:, column].argmin()] / typical
     factor = np.sqrt(best) if kernel == "rbf" else best
-    return np.full(X.shape[1], factor / _reach(X)), float(RIDGES[column])
-
-
-def _reach(X):
-    """A length by which no exponent of a kernel on X underflows."""
-    return max(1.0, np.abs(X - X.mean(axis=0)).sum(axis=1).mean() / 10)
+    return np.full(X.shape[1], factor / reach), float(RIDGES[column])
 
 
 def _descend(X, Y, weights, kernel, scales, alpha, tied, max_iter):

@@ -13,6 +13,7 @@ from functools import partial, reduce, wraps
 
 import numpy as np
 from array_api_compat import array_namespace
+from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -20,7 +21,7 @@ from sklearn.utils.validation import (
     assert_all_finite,
 )
 
-from adakern._utils.arrays import device_context, from_foreign
+from adakern._utils.arrays import device_context, from_foreign, is_dask
 from adakern._utils.blocks import row_blocks
 from adakern._utils.warn import warn_user
 
@@ -34,21 +35,18 @@ BYTES_PER_NUMBER = 64
 SUMMANDS = 4
 
 
-def is_dask(X):
-    """Whether X is an array or data frame of Dask."""
-    return type(X).__module__.partition(".")[0] == "dask"
-
-
 def in_memory(X):
     """What Dask would compute; anything else as it is."""
     return X.compute() if is_dask(X) else X
 
 
 class AllRows:
-    """All rows of a table, and a sample of them: ``sample`` are their
-    numbers, rising."""
+    """All rows of a table, and a sample of them: ``sample`` are their numbers, rising.
 
-    def __init__(self, X, y, sample_weight, row_weights):
+    The sample are up to ``max_rows`` rows that have a weight, of each class some.
+    """
+
+    def __init__(self, estimator, X, y, sample_weight, rng):
         self.X, self.y = X, column_or_1d(from_foreign(in_memory(y)), warn=True)
         assert_all_finite(self.y, input_name="y")
         self._partitions, lengths = (
@@ -59,24 +57,16 @@ class AllRows:
         weight = from_foreign(in_memory(sample_weight))
         options = {"dtype": float, "ensure_non_negative": True}
         self._sample_weight = _check_sample_weight(weight, self.y[:, None], **options)
-        self._weights = row_weights(self.y, self._sample_weight)
-
-    def draw(self, n, rng, groups, stratify):
-        """Up to n rows that have a weight, of each class with ``stratify``, and what is
-        theirs.
-        """
+        self._weights = estimator._row_weights(self.y, self._sample_weight)
         self.sample = np.arange(len(self.y))
-        if len(self.y) > n:
+        if len(self.y) > estimator.max_rows:
             rows = rng.permutation(np.flatnonzero(self._weights))
-            if stratify:
-                codes = np.unique(self.y[rows], return_inverse=True)[1]
-                order = np.argsort(codes, kind="stable")
-                place = np.arange(len(rows)) - np.searchsorted(
-                    codes[order], codes[order]
-                )
-                first = order[place < FEWEST_OF_CLASS]
-                rows = np.append(rows[first], np.delete(rows, first))
-            self.sample = np.sort(rows[:n])
+            if is_classifier(estimator):
+                rows = _first_of_each(self.y, rows)
+            self.sample = np.sort(rows[: estimator.max_rows])
+
+    def drawn(self, groups):
+        """What ``fit`` is given for the rows of the sample."""
         if groups is not None:
             groups = column_or_1d(in_memory(groups))
             check_consistent_length(self.y, groups)
@@ -105,13 +95,13 @@ class AllRows:
         places[self.sample] = position
         return places
 
-    def refit(self, members, read, encode, deadline):
+    def refit(self, read, encode, deadline, members):
         """The members, those that stand on centres with the coefficients of all rows.
 
         ``read`` makes numbers of a block of X, ``encode`` of its targets.
         """
         pairs = enumerate((m.model, m.view) for m in members)
-        found = {i: pair for i, pair in pairs if pair[0].stands_on_centres}
+        found = {i: pair for i, pair in pairs if pair[0].with_sums}
         n, n_sample, members = len(self.y), len(self.sample), list(members)
         if not found or n == n_sample:
             return members
@@ -161,6 +151,15 @@ class AllRows:
             for i in range(0, len(blocks), SUMMANDS)
         )
         return in_memory(reduce(lambda total, part: add([total, part]), sums))
+
+
+def _first_of_each(y, rows):
+    """These numbers of rows, with some of each class in front."""
+    codes = np.unique(y[rows], return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")
+    place = np.arange(len(rows)) - np.searchsorted(codes[order], codes[order])
+    first = order[place < FEWEST_OF_CLASS]
+    return np.append(rows[first], np.delete(rows, first))
 
 
 def _blocks(X, n):

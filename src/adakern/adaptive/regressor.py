@@ -1,6 +1,4 @@
-"""The adaptive regressor, and the blend of least squared error."""
-
-from dataclasses import dataclass, field, replace
+"""The adaptive regressor."""
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -8,95 +6,10 @@ from sklearn.metrics import r2_score
 
 from adakern._utils.arrays import output_like
 from adakern.adaptive.base import AdaptiveKernel, check_levels
+from adakern.adaptive.blend import WeightedMean
 from adakern.adaptive.intervals import ErrorModel, fit_error_model
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
-from adakern.adaptive.weights import (
-    capped_rows,
-    no_worse_than_best,
-    squared_error_weights,
-)
-
-#: Evidence, in rows, that the members are as good as they seem one by one.
-PRIOR_ROWS = 30.0
-
-#: How far predictions go beyond the range of the training targets, as a part of it:
-#: away from the rows a kernel of small ridge, or a line, would go anywhere.
-MARGIN = 0.5
-
-
-@dataclass
-class WeightedMean:
-    """The weighted mean of members; the mean target where there are none."""
-
-    classify = False
-
-    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
-    scores: list = field(default_factory=list)
-    mean: float = 0.0
-    unit: float = 1.0
-
-    def encode(self, y):
-        """Targets (n, 1) in units of the fit."""
-        return y[:, None] / self.unit
-
-    def decode(self, predicted):
-        """Predictions (n,) in units of the targets."""
-        return predicted[:, 0] * self.unit
-
-    def bounds(self, Y):
-        """Least and greatest value that members predict."""
-        margin = MARGIN * np.ptp(Y)
-        return Y.min() - margin, Y.max() + margin
-
-    def fit(self, values, slopes, table):
-        """The blend of least squared error of members that predict these values."""
-        y, row_weights = table.Y[:, 0], table.weights
-        mean = float(np.average(y, weights=row_weights))
-        if not values:
-            return replace(self, mean=mean)
-        predictions = np.array(values)[:, :, 0]
-        errors = predictions - y
-        capped = capped_rows(errors, row_weights)
-        weights = no_worse_than_best(
-            squared_error_weights(predictions, y, capped, prior=PRIOR_ROWS),
-            squared_error_weights(predictions, y, row_weights, prior=0.0),
-            lambda b: row_weights @ (b @ errors) ** 2,
-        )
-        scores = _scores(predictions, y, row_weights)
-        return replace(self, weights=weights, scores=scores, mean=mean)
-
-    def only(self, used):
-        """The blend of the members that are used."""
-        return replace(self, weights=self.weights[used])
-
-    def combine(self, values, X):
-        """Predictions (n, 1) for the rows X from those of each member."""
-        total = np.zeros((len(X), 1))
-        for weight, value in zip(self.weights, values, strict=True):
-            total += weight * value
-        return total if len(values) else total + self.mean
-
-    def losses(self, predicted, Y):
-        """Squared error of each row."""
-        return ((predicted - Y) ** 2)[:, 0]
-
-    def judge(self, values, slopes, table):
-        """The loss of a blend of some members, and the R² of each."""
-        y, row_weights = table.Y[:, 0], table.weights
-        predictions = np.array(values)[:, :, 0]
-        errors = predictions - y
-        capped = capped_rows(errors, row_weights)
-
-        def loss_of(some):
-            b = squared_error_weights(predictions[some], y, capped, prior=PRIOR_ROWS)
-            return capped @ (b @ errors[some]) ** 2 / capped.sum()
-
-        return loss_of, _scores(predictions, y, row_weights)
-
-
-def _scores(predictions, y, weights):
-    return [r2_score(y, p, sample_weight=weights) for p in predictions]
 
 
 class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
@@ -186,7 +99,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     features they are dealt out over the folds. Where targets of equal rows agree, and
     tell more than the blend by twice the standard error, a new row that equals them
     gets these. No member predicts farther beyond the range of the training targets than
-    half of it. The blend's out-of-fold loss is never greater than its best member's.
+    half of it, nor beyond zero where all of them have one sign; bounds of intervals and
+    quantiles have that sign too, so that an interval contains its prediction. The
+    blend's out-of-fold loss is never greater than its best member's.
 
     Examples
     --------
@@ -211,8 +126,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         _, exponent = np.frexp(np.abs(y).max())
         return WeightedMean(unit=float(np.ldexp(1.0, min(int(exponent), 1023))))
 
-    def _set_out_of_fold(self, learned, blend, predicted, of_folds):
-        table = learned.table.left_out
+    def _set_out_of_fold(self, problem, blend, predicted, of_folds):
+        table = problem.table.left_out
         y, predicted, of_folds = table.Y[:, 0], predicted[:, 0], of_folds[:, 0]
         score = (
             r2_score(y, predicted, sample_weight=table.weights)
@@ -220,13 +135,13 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             else np.nan
         )
         self.oof_score_ = float(score)
-        self._error_view = TreeView(learned.reader.is_categorical).fit(table.X)
+        self._error_view = TreeView(problem.reader.is_categorical).fit(table.X)
         self._errors = fit_error_model(
             self._error_view.transform(table.X), of_folds, y - of_folds, table.weights
         )
         # Of targets of one sign no bound has the other. Those that are never left out
         # count as well: with y_val, all of y.
-        seen = learned.table.Y
+        seen = problem.table.Y
         self._limits = (
             0.0 if seen.min() >= 0 else -np.inf,
             0.0 if seen.max() <= 0 else np.inf,

@@ -1,5 +1,7 @@
 """How members see the rows that were read: comparable scales, or ranks."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 #: Categories of a column that get an indicator of their own; rarer ones share "other".
@@ -20,6 +22,7 @@ CLIPPED = (2, 98)
 LARGEST = 1e38
 
 
+@dataclass
 class KernelView:
     """A read table as kernels want it: comparable scales, nothing missing, no tails.
 
@@ -29,8 +32,7 @@ class KernelView:
     constant, or the same as another, are left out.
     """
 
-    def __init__(self, is_categorical):
-        self.is_categorical = is_categorical
+    is_categorical: np.ndarray
 
     def fit(self, X):
         """Learn scales and categories of the rows X (n, d)."""
@@ -99,11 +101,11 @@ def _distinct_columns(Z):
     return varying[np.sort(first)]
 
 
+@dataclass
 class TreeView:
     """A read table as trees want it: categories coded by falling frequency."""
 
-    def __init__(self, is_categorical):
-        self.is_categorical = is_categorical
+    is_categorical: np.ndarray
 
     def fit(self, X):
         """Learn the frequencies of the categories in the rows X (n, d)."""

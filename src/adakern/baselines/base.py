@@ -8,10 +8,17 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.arrays import as_numpy, validate_arrays
 from adakern._utils.base import ScoreClassifierMixin
 from adakern._utils.blocks import by_row_blocks
 from adakern._utils.validation import encode_classes, require_finite, validate_data
 from adakern.kernels import KernelMixin
+from adakern.svm.one_vs_one import (
+    OneVsOneMixin,
+    class_pairs,
+    rows_of,
+    support_rows,
+)
 
 #: Bytes per entry of a block of rows by support that are held at the same time.
 BYTES_PER_VALUE = 5 * 8
@@ -126,7 +133,11 @@ class KernelExpansion:
     def decision_function(self, X):
         """Values of f at new rows."""
         return expand(
-            X, self.kernel, self.support_vectors, self.dual_coef, self.intercept
+            as_numpy(X),
+            self.kernel,
+            self.support_vectors,
+            self.dual_coef,
+            self.intercept,
         )
 
 
@@ -135,10 +146,41 @@ class ModelsMixin:
 
     def _collect(self):
         """Sum objectives, gaps and iterations over the models."""
-        models, self.support_ = self.models_, self._support_rows()
+        models = self.models_
         for name in ("n_iter", "objective", "duality_gap"):
             if hasattr(models[0], name):
                 setattr(self, f"{name}_", sum(getattr(model, name) for model in models))
         if hasattr(models[0], "weights"):
             weights = np.array([model.weights for model in models])
             self.kernel_weights_ = weights[0] if len(models) == 1 else weights
+
+
+class OneVsOneBaseline(OneVsOneMixin, BaseEstimator):
+    """Base class of classifiers with one binary model for each pair of classes.
+
+    Subclasses define ``_prepare(X)``, which sets what depends on all rows, and
+    ``_fit_model(X, y)`` for labels -1.0 and 1.0.
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit one binary model for each pair of classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Labels of two or more classes.
+        """
+        self._validate_params()
+        X, y = validate_arrays(self, X, y)
+        X = as_numpy(X)
+        self.classes_, codes = encode_classes(self, y)
+        self._prepare(X)
+        self.pair_rows_, signs = class_pairs(codes, len(self.classes_))
+        parts = [rows_of(self, X, rows) for rows in self.pair_rows_]
+        self.models_ = [
+            self._fit_model(*pair) for pair in zip(parts, signs, strict=True)
+        ]
+        self.support_ = support_rows(self.pair_rows_, self.models_)
+        self._collect()
+        return self

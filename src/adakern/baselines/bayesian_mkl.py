@@ -15,12 +15,11 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
-from sklearn.base import BaseEstimator
 
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_unconverged
+from adakern.baselines.base import OneVsOneBaseline
 from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints
-from adakern.svm.one_vs_one import OneVsOneMixin
 
 LOG_2PI = np.log(2 * np.pi)
 
@@ -60,7 +59,7 @@ class _BayesianMKL(BankMixin):
         return self._expand(np.array(e), X, field.a, float(b), **outcome)
 
 
-class BayesianMKLClassifier(_BayesianMKL, OneVsOneMixin, BaseEstimator):
+class BayesianMKLClassifier(_BayesianMKL, OneVsOneBaseline):
     """Bayesian multiple kernel learning for classification, with a probit-like model.
 
     Every kernel has an intermediate output, with sample weights shared by all kernels;

@@ -6,15 +6,13 @@ import numpy as np
 from scipy.linalg import cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.special import expit
-from sklearn.base import BaseEstimator
 
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_unconverged
-from adakern.baselines.base import KernelExpansion
+from adakern.baselines.base import KernelExpansion, OneVsOneBaseline
 from adakern.baselines.kernel_bank import BankMixin, bank_constraints
 from adakern.linalg import add_to_diagonal, project_onto_simplex
 from adakern.svm.libsvm import svm_dual
-from adakern.svm.one_vs_one import OneVsOneMixin
 
 #: As in the paper.
 N_LAYERS = 3
@@ -26,7 +24,7 @@ SLOPE = 5.0
 ETA = 0.1
 
 
-class DeepMKL(BankMixin, OneVsOneMixin, BaseEstimator):
+class DeepMKL(BankMixin, OneVsOneBaseline):
     """SVM on three layers of combined kernels, with weights tuned by a span bound.
 
     The first layer combines the kernels of the bank on the data, every further layer

@@ -140,10 +140,8 @@ class BankRegressor(BaselineRegressor):
     def _fit(self, X, y):
         self._prepare(X)
         self.models_ = [self._fit_model(X, y)]
+        self.support_ = self.models_[0].support
         self._collect()
-
-    def _support_rows(self):
-        return self.models_[0].support
 
     def _values(self, X):
         return self.models_[0].decision_function(X)

@@ -3,15 +3,13 @@
 from functools import partial
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from adakern._utils.constraints import POSITIVE, constraints
 from adakern._utils.warn import warn_unconverged
-from adakern.baselines.base import KernelExpansion, ModelsMixin
+from adakern.baselines.base import KernelExpansion, ModelsMixin, OneVsOneBaseline
 from adakern.kernels import gram_matrix, resolve_gamma
 from adakern.svm.libsvm import svm_dual
-from adakern.svm.one_vs_one import OneVsOneMixin
 
 #: Number of constrained pairs as in the papers: 20 times n_classes squared.
 N_PAIRS = 80
@@ -24,7 +22,7 @@ PERCENTILES = (5, 95)
 N_DISTANCES = 10_000
 
 
-class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
+class LogDetKernel(ModelsMixin, OneVsOneBaseline):
     """SVM on a kernel ``phi(x)'W phi(y)`` learned with the LogDet divergence.
 
     The learned kernel matrix is the nearest to the Gaussian one, in the LogDet

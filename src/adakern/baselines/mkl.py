@@ -4,17 +4,16 @@ and EasyMKL."""
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from adakern._utils.warn import warn_unconverged
+from adakern.baselines.base import OneVsOneBaseline
 from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints
 from adakern.linalg import add_to_diagonal, project_onto_simplex
 from adakern.svm.libsvm import svm_dual
-from adakern.svm.one_vs_one import OneVsOneMixin
 
 
-class UniformMKLClassifier(BankMixin, OneVsOneMixin, BaseEstimator):
+class UniformMKLClassifier(BankMixin, OneVsOneBaseline):
     """SVM on the mean of several kernels: multiple kernel learning with equal weights.
 
     The baseline for learned kernel weights (Gonen and Alpaydin, Multiple kernel
@@ -170,7 +169,7 @@ def _descend(current, step, evaluate):
     return None
 
 
-class EasyMKL(BankMixin, OneVsOneMixin, BaseEstimator):
+class EasyMKL(BankMixin, OneVsOneBaseline):
     """Multiple kernel learning by maximising the margin between convex hulls.
 
     EasyMKL finds the pair of points in the convex hulls of the classes that minimises

@@ -1,14 +1,23 @@
 """DANK in the support vector classifier."""
 
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike
 
-from adakern.dank.base import DANKMixin
-from adakern.svm.one_vs_one import OneVsOneMixin
+from adakern._utils.arrays import validate_arrays
+from adakern._utils.validation import encode_classes
+from adakern.dank.base import (
+    DANKEstimator,
+    fit_model,
+    fitted_attributes,
+    training_rows,
+)
+from adakern.svm.dual import classification_dual
+from adakern.svm.one_vs_one import OneVsOneMixin, class_pairs, rows_of
 
 
-class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
+class DANKClassifier(OneVsOneMixin, DANKEstimator):
     """Support vector classifier with a data-adaptive nonparametric kernel.
 
     The Gram matrix K of a support vector classifier is replaced by F∘K, where the
@@ -155,7 +164,25 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _prepare = DANKMixin._resolve_kernel
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit one binary model for each pair of classes.
 
-    def _collect(self):
-        self._publish(self.models_, self.pair_rows_)
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or (n, n) if the kernel is precomputed
+        y : array-like of shape (n,)
+            Labels of two or more classes.
+        """
+        self._validate_params()
+        X, y = validate_arrays(self, X, y)
+        X = training_rows(self, X)
+        self.classes_, codes = encode_classes(self, y)
+        self._resolve_kernel(X)
+        dual = partial(classification_dual, C=self.C, fit_intercept=self.fit_intercept)
+        self.pair_rows_, signs = class_pairs(codes, len(self.classes_))
+        parts = [rows_of(self, X, rows) for rows in self.pair_rows_]
+        models = [
+            fit_model(self, *pair, dual) for pair in zip(parts, signs, strict=True)
+        ]
+        vars(self).update(fitted_attributes(models, self.pair_rows_))
+        return self

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import brentq
 
+from adakern._utils.arrays import as_numpy
 from adakern._utils.blocks import row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import one_blas_thread
@@ -107,6 +108,7 @@ class ExactModel:
 
     def decision_function(self, X):
         """Decision values of new rows, or of their kernel values, block by block."""
+        X = as_numpy(X)
         support, values = self._support, np.zeros(len(X))
         if len(support):
             right = self.extension.train_factor[support] * self.dual_coef[support, None]

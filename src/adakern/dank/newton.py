@@ -28,6 +28,8 @@ def solve(problem, start, tol, *, max_iter):
         if new is None:  # no ascent left above rounding
             break
         way.add(new)
+    if way.converged:
+        return way.solution()
     rest = ascent.solve(problem, way.point, tol, max_iter=max_iter - way.n_iter)
     history = {name: way.history[name] + rest.history[name][1:] for name in way.history}
     return Solution(rest.point, rest.gap, rest.converged, history)

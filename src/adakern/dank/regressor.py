@@ -1,19 +1,26 @@
 """DANK in epsilon support vector regression."""
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import as_numpy, output_like, validate_arrays
 from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.validation import require_finite
-from adakern.dank.base import DANKMixin
+from adakern.dank.base import (
+    DANKEstimator,
+    fit_model,
+    fitted_attributes,
+    training_rows,
+)
+from adakern.svm.dual import regression_dual
 
 
-class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
+class DANKRegressor(RegressorMixin, DANKEstimator):
     """Epsilon support vector regression with a data-adaptive nonparametric kernel.
 
     The Gram matrix K is replaced by F∘K, where the positive semidefinite F is learned
@@ -59,7 +66,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        **DANKMixin._parameter_constraints,
+        **DANKEstimator._parameter_constraints,
         "epsilon": NOT_NEGATIVE,
     }
 
@@ -112,10 +119,12 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y, y_numeric=True)
-        X = self._own_arrays(X)
+        X = training_rows(self, X)
         self._resolve_kernel(X)
-        self.models_ = [self._fit_model(X, y)]
-        self._publish(self.models_, [np.arange(len(y))])
+        options = {"C": self.C, "epsilon": self.epsilon}
+        dual = partial(regression_dual, fit_intercept=self.fit_intercept, **options)
+        models = [fit_model(self, X, y, dual)]
+        vars(self).update(fitted_attributes(models, [np.arange(len(y))]))
         return self
 
     def predict(self, X: ArrayLike) -> Any:
@@ -128,5 +137,5 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self, "models_")
         X = validate_arrays(self, X)
-        predicted = self.models_[0].decision_function(self._own_arrays(X))
+        predicted = self.models_[0].decision_function(X)
         return output_like(require_finite(self, as_numpy(predicted)), X)

@@ -16,6 +16,7 @@ from adakern.dank import quartic
 from adakern.dank.quartic import Quartic, QuarticPoint, squared_product
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 from adakern.linalg import principal_submatrix
+from adakern.svm.dual import Dual, Solution
 
 #: A round may stop at this share of the gap over all rows. The objective h is no
 #: measure for it, as it is zero at first.
@@ -36,29 +37,25 @@ FEW_ROWS, FEW_FEATURES = 4000, 100
 
 
 @dataclass(frozen=True)
-class RowsSolution:
-    """Maximiser over all rows, with its certificate."""
+class RowsProblem:
+    """DANK without the nuclear norm on rows of features."""
 
-    #: Signed; zero for the rows that are no support vectors, shape (n,).
-    dual_coef: Any
-    #: Zero in a problem without one.
-    intercept: float
-    #: h and the duality gap over all rows.
-    objective: float
-    gap: float
-    #: Rounds.
-    n_iter: int
-    #: Rows that were proved to be no support vectors.
-    n_screened: int
-    converged: bool
-    #: Columns "objective" and "gap", before each round and at the end.
-    history: dict
+    X: Any
+    #: Parameters of :func:`adakern.kernels.gram_matrix`.
+    kernel: dict
+    dual: Dual
+    #: A number, or "svm" where a solver is to find it.
+    eta: Any
+
+    def take(self, rows):
+        """The problem of these rows alone."""
+        X = array_namespace(self.X).take(self.X, rows, axis=0)
+        return replace(self, X=X, dual=self.dual.take(rows))
 
 
-def maximise_on_rows(
-    X, dual, eta, start=None, *, kernel, tol=1e-4, max_iter=200, max_working=6000
-):
-    """Maximise h over all rows of X by working sets."""
+def solve(problem, start, tol, *, max_iter=200, max_working=6000):
+    """Maximise h over all rows by working sets; start may be None."""
+    X, dual = problem.X, problem.dual
     xp = array_namespace(X)
     d = (
         xp.zeros_like(dual.target)
@@ -67,26 +64,26 @@ def maximise_on_rows(
     )
     n = d.shape[0]
     many = int(xp.count_nonzero(d)) > DENSE_SHARE * n
-    gram = _Gram(X, kernel, stored=many and n <= max_working)
+    gram = _Gram(X, problem.kernel, stored=many and n <= max_working)
     every = xp.arange(n, device=getattr(d, "device", None))
-    problem = Quartic(gram.K, dual, eta)
-    point = QuarticPoint(problem, d, *gram.products(every, d, d * d))
-    diagonal, live = kernel_diagonal(X, **kernel), xp.ones_like(d) > 0
+    h = Quartic(None, dual, problem.eta)
+    point = QuarticPoint(h, d, *gram.products(every, d, d * d))
+    diagonal, live = kernel_diagonal(X, **problem.kernel), xp.ones_like(d) > 0
     history = {"objective": [], "gap": []}
     while True:
         d, gaps = point.d, xp.where(live, point.row_gaps, xp.zeros_like(d))
-        h, gap = point.value, float(xp.sum(gaps))
-        history["objective"].append(h)
+        size, gap = abs(point.value), float(xp.sum(gaps))
+        history["objective"].append(point.value)
         history["gap"].append(gap)
         if not dual.fit_intercept:  # The rule does not bound the multiplier b.
             live = live & ~never_support(point, diagonal, gap)
-        converged = gap <= tol * abs(h)
+        converged = gap <= tol * size
         if converged or len(history["gap"]) > max_iter:
             break
         moving = _working_set(point, gaps, live, max_working)
         # A precise solution is of no use while rows outside are about to join.
         outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
-        goal = 0.3 * max(tol * abs(h), 0.1 * outside, ENOUGH * gap)
+        goal = 0.3 * max(tol * size, 0.1 * outside, ENOUGH * gap)
         with one_blas_thread(int(xp.count_nonzero(moving)), FEW_ROWS):
             change = _best_change(gram, moving, point, goal)
         if not xp.any(change != 0):  # What is left is below the rounding errors.
@@ -96,11 +93,8 @@ def maximise_on_rows(
         Kd, Qq = point.Kd, point.Qq
         Kd[live] = xp.take(Kd, rows) + K_change
         Qq[live] = xp.take(Qq, rows) + Q_change
-        point = QuarticPoint(problem, d + change, Kd, Qq)
-    n_iter, n_screened = len(history["gap"]) - 1, int(xp.count_nonzero(~live))
-    return RowsSolution(
-        d, point.intercept, h, gap, n_iter, n_screened, converged, history
-    )
+        point = QuarticPoint(h, d + change, Kd, Qq)
+    return Solution(point, gap, converged, history)
 
 
 def never_support(point, diagonal, gap):
@@ -168,7 +162,7 @@ def _largest(values, count):
     return xp.argsort(xp.argsort(values, descending=True)) < count
 
 
-def _best_change(gram, moving, point, gap_goal):
+def _best_change(gram, moving, point, tol):
     """What the moving rows should add to d, the other rows held fixed; shape (n,)."""
     xp, problem = array_namespace(point.d), point.problem
     rows = xp.nonzero(moving)[0]
@@ -181,5 +175,5 @@ def _best_change(gram, moving, point, gap_goal):
     )
     part = replace(problem, K=K, dual=replace(part, target=target), weight=weight)
     change = xp.zeros_like(point.d)
-    change[moving] = quartic.solve(part, now, gap_goal).d - now
+    change[moving] = quartic.solve(part, now, tol).d - now
     return change

@@ -48,7 +48,10 @@ def are_tied(a, b, unit=1.0):
     1 minus a number close to 1; for errors, the size of other errors in the same units,
     which can be 1e-18.
     """
-    return np.isclose(a, b, rtol=TIE, atol=2 * np.finfo(float).eps * unit)
+    rounding = TIE * np.abs(b) + 2 * np.finfo(float).eps * unit
+    with np.errstate(invalid="ignore"):
+        near = np.abs(np.subtract(a, b)) <= rounding
+    return np.equal(a, b) | (near & np.isfinite(rounding))
 
 
 def _as_losses(scores, greater_is_better):

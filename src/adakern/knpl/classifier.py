@@ -1,20 +1,31 @@
 """Support vector classification with a nonlinear pairwise layer on the kernel."""
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
+from adakern._utils.arrays import as_numpy, validate_arrays
 from adakern._utils.blocks import by_row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.memory import require_memory
+from adakern._utils.validation import encode_classes
 from adakern._utils.warn import warn_unconverged
 from adakern.kernels import KernelMixin, TrainingRows
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import require_positive_semidefinite
-from adakern.svm.one_vs_one import OneVsOneMixin, one_or_list
+from adakern.svm.one_vs_one import (
+    OneVsOneMixin,
+    class_pairs,
+    one_or_list,
+    rows_of,
+    support_rows,
+)
 
 
-class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
+class KNPLClassifier(OneVsOneMixin, KernelMixin, BaseEstimator):
     """SVM with the kernel G∘K: a fixed kernel K and a learned pairwise layer G.
 
     Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of
@@ -125,42 +136,59 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
 
-    _prepare = KernelMixin._resolve_kernel
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit one binary model for each pair of classes.
 
-    def _fit_model(self, X, y):
-        require_memory(
-            4 * 8 * len(y) ** 2,
-            f"the pairwise layer of {len(y)} x {len(y)} with its Gram matrix",
-            "use fewer rows, or wrap KNPLClassifier in ClusterwiseClassifier",
-        )
-        K = np.asarray(self._gram(X), dtype=np.float64)
-        if self.kernel in ("precomputed", "tl1"):
-            require_positive_semidefinite(K, self.kernel, "KNPLClassifier")
-        if self.solver == "admm":
-            limits = {"max_outer": self.max_outer, "max_inner": self.max_inner}
-            saddle = solve_admm(K, y, self.C, self.reg, tol=self.tol, **limits)
-        else:
-            saddle = solve_exact(
-                K, y, self.C, self.reg, tol=self.tol, max_iter=self.max_iter
-            )
-        if not saddle.converged:
-            limit = "max_outer" if self.solver == "admm" else "max_iter"
-            left = (
-                f"a saddle gap of {saddle.gap:.2e} at the objective "
-                f"{saddle.objective:.6g}"
-            )
-            warn_unconverged(self, f"{left} (a larger reg helps)", limit)
-        return KNPLModel(TrainingRows(X, K, self._kernel_params), saddle)
-
-    def _collect(self):
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or (n, n) if the kernel is precomputed
+        y : array-like of shape (n,)
+            Labels of two or more classes.
+        """
+        self._validate_params()
+        X, y = validate_arrays(self, X, y)
+        X = as_numpy(X)
+        self.classes_, codes = encode_classes(self, y)
+        self._resolve_kernel(X)
+        self.pair_rows_, signs = class_pairs(codes, len(self.classes_))
+        parts = [rows_of(self, X, rows) for rows in self.pair_rows_]
+        self.models_ = [
+            fit_model(self, *pair) for pair in zip(parts, signs, strict=True)
+        ]
         saddles = [model.saddle for model in self.models_]
-        self.support_ = self._support_rows()
+        self.support_ = support_rows(self.pair_rows_, self.models_)
         self.objective_ = sum(saddle.objective for saddle in saddles)
         self.duality_gap_ = float(sum(saddle.gap for saddle in saddles))
         self.converged_ = all(saddle.converged for saddle in saddles)
         self.n_iter_ = max(saddle.n_iter for saddle in saddles)
         self.history_ = one_or_list(saddles, "history")
         self.pairwise_layer_ = one_or_list(saddles, "G")
+        return self
+
+
+def fit_model(estimator, X, y):
+    """The :class:`KNPLModel` of rows with the labels -1.0 and 1.0."""
+    require_memory(
+        4 * 8 * len(y) ** 2,
+        f"the pairwise layer of {len(y)} x {len(y)} with its Gram matrix",
+        "use fewer rows, or wrap KNPLClassifier in ClusterwiseClassifier",
+    )
+    K = np.asarray(estimator._gram(X), dtype=np.float64)
+    if estimator.kernel in ("precomputed", "tl1"):
+        require_positive_semidefinite(K, estimator.kernel, "KNPLClassifier")
+    problem = (K, y, estimator.C, estimator.reg)
+    if estimator.solver == "admm":
+        limits = {"max_outer": estimator.max_outer, "max_inner": estimator.max_inner}
+        saddle = solve_admm(*problem, tol=estimator.tol, **limits)
+    else:
+        saddle = solve_exact(*problem, tol=estimator.tol, max_iter=estimator.max_iter)
+    if not saddle.converged:
+        limit = "max_outer" if estimator.solver == "admm" else "max_iter"
+        left = (
+            f"a saddle gap of {saddle.gap:.2e} at the objective {saddle.objective:.6g}"
+        )
+        warn_unconverged(estimator, f"{left} (a larger reg helps)", limit)
+    return KNPLModel(TrainingRows(X, K, estimator._kernel_params), saddle)
 
 
 class KNPLModel:
@@ -171,7 +199,7 @@ class KNPLModel:
 
     def decision_function(self, X):
         """Decision values of new rows."""
-        return by_row_blocks(self._decide, X, 3 * 8 * len(self.saddle.d))
+        return by_row_blocks(self._decide, as_numpy(X), 3 * 8 * len(self.saddle.d))
 
     def _decide(self, X):
         layer = self.saddle.G[np.ix_(self.rows.nearest(X), self.support)]

@@ -1,4 +1,4 @@
-"""``adakern compare``: compare methods on your own table."""
+"""``adakern compare``: compare methods on your own table, or on one of OpenML."""
 
 import hashlib
 import json
@@ -18,8 +18,9 @@ from adakern.cli import add_table_arguments
 from adakern.datasets import TableError
 from adakern_bench.base.paths import ROOT, solved_batches
 from adakern_bench.cli.choose import JOB, choose, slowness
-from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.entry import ENDINGS
+from adakern_bench.config.plan import absent_needs
 from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.report.wording import count, duration
 
@@ -28,7 +29,7 @@ _MADE_FROM = "# From: "
 
 def add_arguments(parser):
     """Arguments of ``adakern compare``, without settings."""
-    add_table_arguments(parser)
+    add_table_arguments(parser, needs_target=False)
     parser.add_argument(
         "--name", help="name of the data set (default: that of the file)"
     )
@@ -40,28 +41,27 @@ def add_arguments(parser):
 
 
 def run_compare(arguments, given):
-    """Compare methods on a file; returns the exit status."""
+    """Compare methods on a file, and say how to use the best; the exit status."""
     from adakern_bench.cli.run import run
     from adakern_bench.config.plan import load_plan
     from adakern_bench.report.use import model_lines, out_of_time
 
     started = time.time()
-    file = (arguments.started_in / arguments.file.expanduser()).resolve()
-    options = {
-        key: getattr(arguments, key)
-        for key in ("task", "name", "group", "time", "again")
-    }
-    options["drop"] = [name for name in arguments.drop.split(",") if name]
-    overrides = adopt(file, arguments.target, ROOT, **options)
     given += [f"metric={arguments.metric}"] * bool(arguments.metric)
+    number = str(arguments.file).removeprefix("openml:")
+    if number == str(arguments.file):
+        file = (arguments.started_in / arguments.file.expanduser()).resolve()
+        overrides, size, task = _own(file, arguments)
+    else:
+        file, (overrides, size, task) = None, _of_openml(number, arguments, given)
     slower = slowness()
-    overrides += _chosen(overrides, given, arguments, slower)
+    overrides += _chosen(overrides, size, task, given, arguments, slower)
     if arguments.dry_run:
         return run(overrides, arguments.cores, dry_run=True)
     plan = load_plan(overrides)
     _try_again(plan.results)
     if arguments.minutes:
-        # The jobs after the fits also have to start.
+        # What comes after the fits takes the start of some jobs.
         seconds = 60 * arguments.minutes
         os.environ["ADAKERN_ENDS"] = str(
             started + seconds - min(4 * JOB * slower, seconds / 3)
@@ -75,31 +75,73 @@ def run_compare(arguments, given):
         print(f"\n{said}")
     if most:
         return 1
-    if lines := model_lines(plan.results, asdict(plan.config), file):
+    lines = file and model_lines(plan.results, asdict(plan.config), file)
+    if lines:
         print("\nA model of the best method, fitted to all rows, and its predictions:")
         print("\n".join(f"  {printable(line)}" for line in lines))
     return status
 
 
-def _chosen(overrides, given, arguments, slower):
-    """Choose methods and limits by the size of the table and --minutes."""
-    groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
+def _own(file, arguments):
+    """(overrides, size, task) of a table of one's own."""
+    if arguments.target is None:
+        sys.exit("adakern compare: --target names the column to predict")
+    keys = ("task", "name", "group", "time", "again")
+    options = {key: getattr(arguments, key) for key in keys}
+    options["drop"] = [name for name in arguments.drop.split(",") if name]
+    overrides = adopt(file, arguments.target, ROOT, **options)
     name = overrides[1].removeprefix("name=")
     path = ROOT / "conf" / "dataset" / f"{name}.yaml"
-    made, task = _made(path), _entry(path).get("task")
-    if "method" in groups or "size" not in made:
+    return overrides, _made(path).get("size"), _entry(path).get("task")
+
+
+def _of_openml(number, arguments, given):
+    """(overrides, size, task) of ``openml:31`` or ``openml:task-59``."""
+    from adakern_bench.config.plan import load_plan
+
+    for option in ("task", "name", "group", "time", "drop"):
+        if getattr(arguments, option):
+            sys.exit(
+                f"--{option} is of a file; of OpenML's data set {number} it is a "
+                f"setting, such as dataset.openml-{number}.title=..."
+            )
+    name = f"openml-{number}"
+    if not re.fullmatch(r"openml-(task-)?\d+", name):
+        sys.exit(f"openml:{number} is to be openml:31 (a data set) or openml:task-59")
+    overrides = ["experiment=compare", f"name={name}", f"dataset=[{name}]"]
+    overrides += ["protocol.published_split=prefer"] * ("task" in name)
+    if arguments.target:
+        overrides.append(f"dataset.{name}.target={arguments.target}")
+    entry = load_plan([*overrides, *given]).entry(name)
+    print(
+        f"{entry.title}: {entry.n or 'so many'} rows, {entry.d} features, {entry.task}"
+    )
+    return overrides, entry.n and (entry.n, entry.d), entry.task
+
+
+def _chosen(overrides, size, task, given, arguments, slower):
+    """The methods and limits that the size of the table and --minutes allow."""
+    groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
+    name = overrides[1].removeprefix("name=")
+    if "method" in groups or size is None:
         return ["jobs.batch_rows=0", *given] if arguments.minutes else given
     cores = arguments.cores or os.cpu_count()
     limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
-    n, d = made["size"]
-    chosen, said = choose(name, n, d, task, **limits)
+    config, _ = load_config([*overrides, *given])
+    methods = config.method
+    absent = absent_needs(methods)
+    for method, needs in absent.items():
+        print(f"  left out: {method} ({', '.join(needs)} is not installed)")
+        del methods[method]
+    n, d = size
+    chosen, said = choose(name, methods, n, d, task, **limits)
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)
     keys = {override.partition("=")[0] for override in given}
     return [o for o in chosen if o.partition("=")[0] not in keys] + given
 
 
 def _try_again(results):
-    """Delete the records of runs that timed out."""
+    """Forget what ran out of time."""
     for path in [
         *results.glob("search/*/*/*.json"),
         *results.glob("records/*/*/*.json"),
@@ -109,10 +151,9 @@ def _try_again(results):
 
 
 def _first_repeats(plan, overrides, cores):
-    """Run the first repeat of every method, and estimate how many more fit.
+    """Run the first repeat of every method, and see how many more there is time for.
 
-    Returns the exit status. If an earlier call ran all repeats in one job, so does this
-    one.
+    The exit status. Where an earlier call ran all repeats in one job, so does this one.
     """
     from adakern_bench.cli.run import snakemake_config
 
@@ -135,18 +176,16 @@ def _first_repeats(plan, overrides, cores):
     process = subprocess.Popen(
         [*command, "--cores", str(cores), "--", *map(str, files)]
     )
-    interrupt = signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Snakemake terminates its jobs
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake ends its jobs
     status = process.wait()
     signal.signal(signal.SIGINT, interrupt)
     if status:
-        print("Stopped. Finished jobs are kept: repeat the command to continue.")
+        print("Stopped. What is finished is kept: the same command goes on from there.")
         return status
     runs = [record for file in files for record in read_json(file)]
     spent = [run["run_seconds"] + (run["search_seconds"] or 0) for run in runs]
     each = max(time.time() - started, sum(spent) / cores)
-    # For the report, the best method is fitted once more.
+    # The best method is fitted once more, for the report.
     left = float(os.environ["ADAKERN_ENDS"]) - time.time() - max(spent)
     repeats = min(len(batches), 1 + max(0, int(0.8 * left / each)))
     os.environ["ADAKERN_REPEATS"] = str(repeats)
@@ -155,12 +194,12 @@ def _first_repeats(plan, overrides, cores):
 
 
 def adopt(file, target, root, *, name=None, again=False, **options):
-    """Add a file to the data sets, and print what was inferred.
+    """Add a file to the data sets, and say what was found in it.
 
-    The entry is written to ``conf/dataset/my-<name>.yaml`` in ``root``, and the file is
-    copied to ``data/raw``; both are ignored by git. An unedited entry is inferred again
-    if the file or the options (``task``, ``drop``, ``group``, ``time``) have changed.
-    Returns the overrides of the comparison.
+    The entry becomes ``conf/dataset/my-<name>.yaml`` below ``root``, and the file is
+    copied below ``data/raw``; both are ignored by git. An entry that nobody edited is
+    made anew when the file or the options (``task``, ``drop``, ``group``, ``time``) are
+    others than before. Returns the overrides that compare methods on it.
     """
     file = Path(file).expanduser()
     if not file.is_file():
@@ -175,9 +214,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
     asked = {"target": str(target)} | {k: v for k, v in options.items() if v}
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     if path.exists() and not again and _is_kept(path, asked, sha256, file):
-        print(
-            f"Using {path.relative_to(root)} of an earlier call; --again infers it anew"
-        )
+        print(f"Going by {path.relative_to(root)}, made earlier (--again: look anew)")
     else:
         if options.get("group") == "none":
             options["group"] = False
@@ -207,7 +244,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
 
 
 def comparison_of(name, root):
-    """Overrides of the comparison on a user's own table; [] for other data sets."""
+    """Overrides of the comparison on a table of one's own; [] where it is none."""
     path = Path(root) / "conf" / "dataset" / f"{name}.yaml"
     if not name.startswith("my-") or not path.is_file():
         return []
@@ -227,7 +264,7 @@ def _entry(path):
 
 
 def _made(path):
-    """Options and file of an inferred entry; {} if it was written by hand."""
+    """How an entry came to be, {} where it was written by hand."""
     line = re.search(
         f"^{_MADE_FROM}(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE
     )
@@ -235,7 +272,7 @@ def _made(path):
 
 
 def _is_kept(path, asked, sha256, file):
-    """Whether an entry matches a call; prints the reason if it does not."""
+    """Whether an entry still is what a call asks for; says why where it is not."""
     made, text = _made(path), path.read_text(encoding="utf-8")
     if not made:
         raise ConfigError(
@@ -257,15 +294,15 @@ def _is_kept(path, asked, sha256, file):
             "too, give another --name, or --again to look at the file anew"
         )
     if sha256 != made["sha256"]:
-        others.append(f"{file.name} has changed")
+        others.append(f"{file.name} is not the file that it was")
         if edited:
             print(f"{others[-1]}; {path.name}, which was edited, stays")
             stays = json.dumps(made | {"sha256": sha256})
             text = text.replace(line, f"{_MADE_FROM}{stays}\n")
-            # The number of rows is that of the table.
+            # It is the table that says how many rows there are now.
             path.write_text(re.sub(r"(?m)^n: \d+\n", "", text), encoding="utf-8")
     if others and not edited:
-        print(f"Inferring the entry again, since {' and '.join(others)}")
+        print(f"Looking anew, since {' and '.join(others)}")
     return edited or not others
 
 

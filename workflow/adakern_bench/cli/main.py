@@ -13,6 +13,7 @@ from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
 from adakern_bench.base.paths import ROOT
 from adakern_bench.cli import diff
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
+from adakern_bench.config import openml
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import UNSTATED
 from adakern_bench.data import DatasetError, load_table
@@ -55,6 +56,10 @@ def _parser():
     add_arguments(compare)
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
     show = commands.add_parser("show", help="print a finished comparison again")
+    latex = (
+        "print its tables for LaTeX, and write the figures, sentences and references"
+    )
+    show.add_argument("--latex", action="store_true", help=latex)
     board = commands.add_parser("leaderboard", help="rank methods over data sets")
     diff.add_arguments(commands.add_parser("diff", help="compare two runs"))
     describe = commands.add_parser(
@@ -137,10 +142,11 @@ def _describe(arguments, overrides):
 
     name = arguments.name
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
-    config, _ = load_config([f"dataset=[{name}]", *settings])
+    config, selected = load_config([f"dataset=[{name}]", *settings])
     check_places(config, overrides)  # its file may contain an experiment
     if name not in config.dataset:
         sys.exit(f"{name} is not the name of one data set")
+    openml.fill_in(config, selected)
     entry = replace(config.dataset[name], **UNSTATED)
     table = load_table(
         name, entry, cache_dir=f"{config.data.cache}/raw", mirror=config.data.mirror
@@ -153,9 +159,10 @@ def _describe(arguments, overrides):
 
 
 def _show(arguments, overrides):
-    from adakern_bench.report.show import show
+    from adakern_bench.report.show import show, show_paper
 
-    show(_finished(arguments, overrides, "report.html"))
+    plan = _finished(arguments, overrides, "report.html")
+    (show_paper if arguments.latex else show)(plan)
     return 0
 
 

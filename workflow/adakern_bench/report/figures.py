@@ -46,6 +46,7 @@ STYLE = {
     "grid.alpha": 0.25,
     "svg.fonttype": "none",
     "svg.hashsalt": "adakern",
+    "pdf.fonttype": 42,  # the fonts themselves, as journals ask
 }
 #: Minimum ratio of the largest to the smallest value for a logarithmic axis.
 _DECADES = 20
@@ -108,6 +109,17 @@ def save_svg(figure, path):
     """Save a figure as SVG, atomically; the same figure gives the same bytes."""
     with atomic_path(path) as temporary:
         temporary.write_text(to_svg(figure), encoding="utf-8")
+
+
+def save_pdf(figure, path):
+    """Save a figure as PDF, in the fonts of the SVG."""
+    with atomic_path(path) as temporary, matplotlib.rc_context(STYLE):
+        figure.savefig(
+            temporary,
+            format="pdf",
+            bbox_inches="tight",
+            metadata={"CreationDate": None},
+        )
 
 
 def to_svg(figure):

@@ -2,7 +2,8 @@
 
     adakern publish dank_uci
 
-Copies the records, tables and figures of a finished run and records their provenance
+Copies the records, tables and figures of a finished run, makes those for a paper, and
+records their provenance
 and the command that reproduces them. Large tables are compressed; pages are rendered
 from them when the documentation is built. Nothing there is written by hand. Runs that
 are incomplete, have failures, or whose records are from several commits or uncommitted
@@ -18,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -27,6 +29,7 @@ from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.report.origin import in_one, make_command
+from adakern_bench.report.paper import write_paper
 from adakern_bench.report.wording import count
 
 KEPT = ["records.parquet", "config.yaml"]
@@ -56,6 +59,8 @@ def publish(plan, target, with_failures=False):
     for name in [*KEPT, *shown]:
         if (plan.results / name).exists():
             _keep(plan.results / name, new / name)
+    if records is not None:
+        write_paper(plan.results, asdict(plan.config), new / "paper")
     write_json(new / "provenance.json", provenance(plan, records))
     if target.exists():
         target.rename(old)

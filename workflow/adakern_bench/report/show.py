@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import textwrap
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,15 @@ def show(plan):
                 f"MLflow: {program} ui --backend-store-uri {uri}\n        then open "
                 f"{page}"
             )
+
+
+def show_paper(plan):
+    """Print the tables for LaTeX; figures, sentences and references go to a folder."""
+    from adakern_bench.report.paper import write_paper
+
+    target = plan.results / "paper"
+    print("\n".join(write_paper(plan.results, asdict(plan.config), target)))
+    print(f"% The same, figures, sentences and references: {target}")
 
 
 def runs_page(uri, experiment_id):

@@ -1,4 +1,4 @@
-// Sorts a table by a click on a column's head, and shows the rows that hold a text.
+// Sorts a table by a click on a column's head, and shows the rows and columns that hold a text.
 for (const table of document.querySelectorAll("table[data-sortable]")) {
   const body = table.tBodies[0];
   const value = (row, i) => {
@@ -26,19 +26,29 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
     head.addEventListener("click", sort);
     head.addEventListener("keydown", (event) => { if (event.key === "Enter") sort(); });
   });
-  if (body.rows.length < 6) continue;
-  const input = document.createElement("input");
-  input.type = "search";
-  input.placeholder = "Show rows with …";
-  input.setAttribute("aria-label", "Show only the rows that hold this text");
-  input.addEventListener("input", () => {
-    const words = input.value.toLowerCase().split(/\s+/);
-    for (const row of body.rows) {
-      const text = row.textContent.toLowerCase();
-      row.hidden = !words.every((word) => text.includes(word));
-    }
-  });
-  table.parentElement.before(input);
+  const add = (what, show) => {
+    const input = document.createElement("input");
+    input.type = "search";
+    input.placeholder = `Show ${what} with …`;
+    input.setAttribute("aria-label", `Show only the ${what} that hold this text`);
+    input.addEventListener("input", () => {
+      const words = input.value.toLowerCase().split(/\s+/);
+      show((text) => words.every((word) => text.toLowerCase().includes(word)));
+    });
+    table.parentElement.before(input);
+  };
+  const heads = [...table.tHead.rows[0].cells];
+  if (body.rows.length > 5) {
+    add("rows", (found) => { for (const row of body.rows) row.hidden = !found(row.textContent); });
+  }
+  if (heads.length > 6) {
+    add("columns", (found) => {
+      heads.forEach((head, i) => {
+        const hidden = i > 0 && !found(head.textContent);
+        for (const row of table.rows) row.cells[i].hidden = hidden;
+      });
+    });
+  }
 }
 // A link to something folded away opens it.
 const reveal = () => {

@@ -1,6 +1,6 @@
-"""Members with a margin: support vector machines on the kernels of ridge regression."""
+"""The member with a margin: support vector machines on kernels of ridge regression."""
 
-from copy import copy
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
@@ -10,10 +10,9 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import map_in_threads, one_blas_thread
-from adakern.adaptive.calibration import Calibration, log_loss
+from adakern.adaptive.blend import Calibration, log_loss
 from adakern.adaptive.leave_one_out import tune_scales
-from adakern.adaptive.parts import ENOUGH_ROWS, BaseMember
-from adakern.adaptive.screening import subsample
+from adakern.adaptive.members.base import ENOUGH_ROWS, Member
 from adakern.kernels import gram_matrix, kernel_product
 
 #: What support vector machines are chosen among: kernels, factors of the scale that
@@ -22,75 +21,61 @@ MARGIN_KERNELS = ("rbf", "laplacian")
 MARGIN_FACTORS = (0.6, 1.7)
 MARGIN_COSTS = (0.3, 3.0, 30.0)
 
-#: Rows up to which the machines of all pairs of classes share a Gram matrix, and on
-#: which they are chosen where there are more.
+#: Rows up to which the models of all pairs of classes share a Gram matrix, and on which
+#: they are chosen where there are more.
 MARGIN_ROWS = 4000
 
+#: Where kernel ridge regressions stand on centres alone (beyond so many rows), and up
+#: to so many, support vector machines stand on all rows if two classes have at most as
+#: many.
+PAIR_ROWS, MOST_OF_MARGIN = 9000, 25_000
 
-class MarginMember(BaseMember):
+
+@dataclass(kw_only=True, eq=False)
+class SupportVectorMachine(Member):
     """Support vector machines, one-vs-one, on the scales that ridge regression found.
 
-    ``starts`` are pairs of scales and ridge by kernel; without any they are searched.
-    Kernel, factor of the scales and C are ``chosen``, or those whose decision values
-    for the rows left out of the folds have the least log loss, calibrated.
+    Kernel, scales and C are ``chosen``: those whose decision values for the rows left
+    out of the folds have the least log loss, calibrated.
     """
 
+    chosen: tuple | None = None
+
+    regresses = False
     refit = True
+    waits = True
 
-    def __init__(self, starts, chosen=None, random_state=None):
-        self.starts = starts
-        self.chosen = chosen
-        self.random_state = random_state
+    def suits(self, shape):
+        classify, fast = self.setting.classify, self.setting.fast
+        by_pairs = shape.pair <= PAIR_ROWS < shape.n <= MOST_OF_MARGIN
+        return classify and not fast and (shape.n <= MARGIN_ROWS or by_pairs)
 
+    def seconds(self, shape):
+        n, _, k, n_folds, _ = shape
+        by_square = 4e-7 * max(1, k / 2) if n <= MARGIN_ROWS else 5e-8
+        return n_folds * (0.02 + by_square * n**2)
+
+    @property
     def found(self):
-        """Kernel, scales and C."""
-        return self.chosen
+        """What was chosen, for itself on more rows."""
+        return [("margin", self.chosen)]
 
-    def fit_folds(self, table, run, whole=None):
-        """Choose among the candidates by all folds, or of many rows by some of the
-        first.
-        """
-        member, part = copy(self), table
-        if len(table.X) > MARGIN_ROWS:
-            rng = np.random.RandomState(self.random_state)
-            part = subsample(table, rng, MARGIN_ROWS, MARGIN_ROWS // 2)
-        with one_blas_thread(len(part.X)):
-            member.chosen = self.chosen or self._choose(part.X, part, part is not table)
-        return super(MarginMember, member).fit_folds(table, run)
-
-    def _choose(self, X, table, by_odds=False):
-        folds = range(table.n_folds if len(X) < ENOUGH_ROWS else 1)
-        judged, codes = np.isin(table.fold, folds), table.Y.argmax(axis=1)
-        least, best = np.inf, None
-        starts = {k: self.starts[k] for k in MARGIN_KERNELS if k in self.starts}
-        if not starts:
-            Y = table.Y - np.average(table.Y, axis=0, weights=table.weights)
-            rng = check_random_state(self.random_state)
-            starts["rbf"], _ = tune_scales(X, Y, table.weights, "rbf", rng)
-        for kernel, factor in product(starts, MARGIN_FACTORS):
-            scales = factor * starts[kernel][0]
-            K = gram_matrix(X * scales, kernel=kernel, gamma=1.0)
-            for C in MARGIN_COSTS:
-                scores = np.zeros(table.Y.shape)
-                for k in folds:
-                    train, rest = map(
-                        np.flatnonzero, (table.fold != k, table.fold == k)
-                    )
-                    model = _fit_svc(
-                        K[np.ix_(train, train)], codes[train], table.weights[train], C
-                    )
-                    given = K[np.ix_(rest, train)]
-                    scores[rest] = _scores(
-                        model, given, table.Y.shape[1], by_odds=by_odds
-                    )
-                part = scores[judged], codes[judged], table.weights[judged]
-                calibrated = Calibration().fit(*part).log_probabilities(part[0])
-                if (loss := log_loss(calibrated, *part[1:])) < least:
-                    least, best = loss, (kernel, scales, C)
-        return best
+    def set_up(self, table, found):
+        """Itself with what is best in all folds, or of many rows in a part of them."""
+        chosen, part, many = found.get("margin"), table, len(table.X) > MARGIN_ROWS
+        if chosen is None:
+            starts = {}
+            for kernel, per_feature in product(MARGIN_KERNELS, (True, False)):
+                if (kernel, per_feature) in found:
+                    starts[kernel] = found[kernel, per_feature]
+            if many:
+                rng = np.random.RandomState(self.random_state)
+                part = table.subsample(rng, MARGIN_ROWS, MARGIN_ROWS // 2)
+            with one_blas_thread(len(part.X)):
+                chosen = choose_machine(part, starts, self.random_state, by_odds=many)
+        return replace(self, chosen=chosen)
 
     def fit(self, X, Y, weights):
-        """Learn the machines of all pairs of classes."""
         kernel, scales, C = self.chosen
         self.rows_, self.n_classes_, codes = X * scales, Y.shape[1], Y.argmax(axis=1)
         if len(X) > MARGIN_ROWS and np.ptp(codes) > 0:
@@ -109,8 +94,42 @@ class MarginMember(BaseMember):
         return _scores(self.model_, K, self.n_classes_)
 
 
+def choose_machine(table, starts, random_state=None, *, by_odds=False):
+    """Kernel, scales and C of least log loss for the rows left out of the folds.
+
+    Of many rows the first fold alone decides. ``starts`` are pairs of scales and ridge
+    by kernel; without any they are searched.
+    """
+    n, k = table.Y.shape
+    folds = range(table.n_folds if n < ENOUGH_ROWS else 1)
+    judged, codes = np.isin(table.fold, folds), table.Y.argmax(axis=1)
+    if not starts:
+        Y = table.Y - np.average(table.Y, axis=0, weights=table.weights)
+        rng = check_random_state(random_state)
+        starts = {"rbf": tune_scales(table.X, Y, table.weights, "rbf", rng)[0]}
+    least, best = np.inf, None
+    for kernel, factor in product(starts, MARGIN_FACTORS):
+        scales = factor * starts[kernel][0]
+        K = gram_matrix(table.X * scales, kernel=kernel, gamma=1.0)
+        for C in MARGIN_COSTS:
+            scores = np.zeros((n, k))
+            for fold in folds:
+                rest = np.flatnonzero(table.fold != fold)
+                rows = np.flatnonzero(table.fold == fold)
+                K_rest = K[np.ix_(rest, rest)]
+                model = _fit_svc(K_rest, codes[rest], table.weights[rest], C)
+                K_rows = K[np.ix_(rows, rest)]
+                scores[rows] = _scores(model, K_rows, k, by_odds=by_odds)
+            part = scores[judged], codes[judged], table.weights[judged]
+            log_proba = Calibration().fit(*part).log_probabilities(part[0])
+            loss = log_loss(log_proba, *part[1:])
+            if loss < least:
+                least, best = loss, (kernel, scales, C)
+    return best
+
+
 class _Pairs:
-    """A machine for each pair of classes, on the Gram matrix of their rows alone.
+    """A binary SVM for each pair of classes, on the Gram matrix of their rows alone.
 
     As SVC with ``decision_function_shape="ovo"``, but asked by rows.
     """
@@ -128,8 +147,8 @@ class _Pairs:
             # Of two classes the second is the positive one.
             return rows[model.support_], -model.dual_coef_[0], -model.intercept_[0]
 
-        machines = map_in_threads(learn, list(combinations(self.classes_, 2)))
-        support, dual, intercept = zip(*machines, strict=True)
+        models = map_in_threads(learn, list(combinations(self.classes_, 2)))
+        support, dual, intercept = zip(*models, strict=True)
         self.intercept = np.array(intercept)
         self.columns = (
             np.concatenate(dual),
@@ -148,7 +167,9 @@ class _Pairs:
 
 
 def _fit_svc(K, codes, weights, C):
-    """Machines that end, which noise at a large C keeps from it; None for one class."""
+    """An SVC with a limit of iterations, which noise at a large C needs; None for one
+    class.
+    """
     if np.ptp(codes) == 0:
         return None
     model = SVC(
@@ -189,3 +210,6 @@ def _scores(model, given, n_classes, *, by_odds=False):
     every = np.tile(scores.min(axis=1, keepdims=True) - 1, n_classes)
     every[:, present] = scores
     return every
+
+
+MEMBERS = [SupportVectorMachine(name="svm", rank=7)]

@@ -1,11 +1,15 @@
-"""Which members are worth fitting to all rows in every fold.
+"""Which members are fitted, and which of them are worth fitting in every fold.
 
 To fit all of them takes most of the time and is of no use for those that the blend then
 leaves out. A part of the rows tells which these are, or of few rows the closed form of
 what is predicted for each without it.
 """
 
+from dataclasses import replace
+
 import numpy as np
+
+from adakern.adaptive.members import REGISTRY
 
 #: From so many to so many rows the closed form judges: on fewer it is misled, and all
 #: members take a second. The end is a hundred rows a column, below which folds search
@@ -27,16 +31,21 @@ RISE = 0.002
 TREES_GAIN = 0.25
 
 
-def subsample(table, rng, learners=LEARNERS, judges=JUDGES):
-    """Rows of a screening: fold 0 judges, the others (fold -1) are learned from."""
-    first = table.fold == 0
-    parts = [
-        rng.permutation(np.flatnonzero(part))[:most]
-        for part, most in ((~first, learners), (first, judges))
+def choose(wanted, shape, setting, rng):
+    """Unfitted members for a table: those of these names, or all that suit it."""
+    members = [
+        replace(member, setting=setting, random_state=rng.randint(2**31 - 1))
+        for member in REGISTRY.values()
     ]
-    part = table.take(np.sort(np.concatenate(parts)))
-    part.fold = np.where(part.fold == 0, 0, -1)
-    return part
+    members = [m for m in members if setting.classify or m.regresses]
+    if isinstance(wanted, str):
+        return [member for member in members if member.suits(shape)]
+    names = [member.name for member in members]
+    if not len(wanted) or any(name not in names for name in wanted):
+        raise ValueError(
+            f"members={wanted!r}: use 'auto' or some of {', '.join(names)}"
+        )
+    return [members[names.index(name)] for name in dict.fromkeys(wanted)]
 
 
 def candidates_kept(loss_of, may_go):

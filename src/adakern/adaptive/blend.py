@@ -1,0 +1,437 @@
+"""Weights of members from what they predicted out of fold.
+
+The objective is the out-of-fold loss of a convex combination: over b on the simplex,
+
+    min_b  sum_i w_i loss(y_i, sum_j b_j f_ij) + penalty(b),
+
+where f_ij is what member j predicts for row i, which it did not learn from, and w_i is
+the weight of the row. For squared error the f_ij are predictions and the penalty draws
+b to weights by the members' own errors (:func:`squared_error_weights`); for log loss
+they are probabilities, and the penalty is a Dirichlet prior (:func:`mixture_weights`).
+Without the penalty the loss of the combination is never greater than that of its best
+member (:func:`no_worse_than_best`).
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import lsq_linear, minimize
+from scipy.special import log_softmax, logsumexp
+from sklearn.metrics import r2_score
+
+#: Members of less weight than this are dropped.
+SMALLEST_WEIGHT = 0.01
+
+#: No row that every member misses has more than this share of the loss: one row
+#: decides nothing alone.
+LARGEST_SHARE = 0.05
+
+#: Bounds of the temperature's logarithm: scores of one class apart from the others
+#: would otherwise be trusted without end.
+SLOPES = (np.log(0.05), np.log(50.0))
+
+#: Evidence, in rows, that the members are as good as they seem one by one.
+PRIOR_ROWS_OF_MEAN = 30.0
+
+#: How far predictions go beyond the range of the training targets, as a part of it:
+#: away from the rows a kernel of small ridge, or a line, would go anywhere.
+MARGIN = 0.5
+
+#: Evidence, in rows, that the members are equally good.
+PRIOR_ROWS = 10.0
+
+#: Evidence, in rows, that a row is of any class, as frequent as that is: of a hundred
+#: rows without an error the next may still be one.
+PRIOR_ROWS_OF_CLASSES = 0.2
+
+#: Between so many rows weights are fitted again without each fold, to be judged.
+FEWEST_NESTED, MOST_NESTED = 10, 5000
+
+
+def drop_smallest(weights):
+    """The weights, those near zero set to zero."""
+    weights = np.where(weights < SMALLEST_WEIGHT, 0.0, weights)
+    return weights / weights.sum()
+
+
+def squared_error_weights(predictions, y, weights, *, prior=1.0):
+    """Weights on the simplex of least squared error of the weighted mean.
+
+    They minimise ``sum_i w_i (y_i - sum_j b_j f_ij)^2 + ridge |b - b0|^2``, where b0 is
+    proportional to the inverse square of the members' mean squared errors: among good
+    members nearly equal, but not for one that is worse than the mean. The ridge is the
+    best member's mean squared error times ``prior``: so many rows' evidence for b0.
+
+    Breiman. Stacked regressions. Machine Learning 24 (1996).
+    """
+    errors = np.sqrt(weights) * (predictions - y)
+    losses = np.sum(errors**2, axis=1)
+    least, m = losses.min(), len(losses)
+    if not least > 0:  # some members are perfect
+        return (losses <= 0) / np.sum(losses <= 0)
+    b0 = (least / losses) ** 2
+    b0 /= b0.sum()
+    # On the simplex b - b0 = sum_j b_j (e_j - b0): all is the norm of one combination.
+    deviations = np.sqrt(prior * least / weights.sum()) * (np.eye(m) - b0)
+    R = np.linalg.qr(np.hstack([errors, deviations]).T, mode="r") / np.sqrt(least)
+    # Where sum(c) is drawn to 1 instead of held there, c is the solution up to a
+    # factor.
+    A, one = np.vstack([R, np.ones(m)]), np.append(np.zeros(len(R)), 1.0)
+    # Not `nnls`, which fails on some of these in SciPy before 1.15.
+    c = np.maximum(
+        lsq_linear(A, one, bounds=(0, np.inf), method="bvls", tol=1e-14).x, 0
+    )
+    return c / c.sum()
+
+
+def capped_rows(errors, weights):
+    """Weights of rows with which no row that all members miss decides alone.
+
+    Those of whose squared error even the nearest member has more than a twentieth of
+    the best member's loss weigh less; others are not touched. ``errors`` (m, n) has one
+    member a row.
+    """
+    losses = weights * errors**2
+    best, nearest = losses[losses.sum(axis=1).argmin()], losses.min(axis=0)
+    factors = np.ones_like(nearest)
+    for _ in range(20):
+        most = LARGEST_SHARE * factors @ best
+        factors = np.minimum(1, most / np.maximum(nearest, 1e-300))
+    return weights * factors if factors.min() > 0 else weights
+
+
+def no_worse_than_best(weights, optimum, loss_of):
+    """Weights whose loss is not greater than the best member's, as near as possible.
+
+    On the way to ``optimum``, the weights without a penalty, small ones dropped; the
+    best member alone where that does not help.
+    """
+    alone = np.eye(len(weights))
+    losses = [loss_of(b) for b in alone]
+    best = int(np.argmin(losses))
+    most = losses[best] * (1 + 1e-12)
+    weights, low, high = drop_smallest(weights), 0.0, 1.0
+    if loss_of(weights) <= most:
+        return weights
+    for _ in range(8):
+        middle = (low + high) / 2
+        if loss_of((1 - middle) * weights + middle * optimum) <= most:
+            high = middle
+        else:
+            low = middle
+    weights = drop_smallest((1 - high) * weights + high * optimum)
+    return weights if loss_of(weights) <= most else alone[best]
+
+
+def mixture_weights(likelihoods, weights, *, prior=1.0, max_iter=1000):
+    """Weights on the simplex of greatest likelihood of the mixture.
+
+    Expectation-maximisation: each row shares itself out among the members in
+    proportion to what they contribute to its probability; ``prior`` rows are shared out
+    evenly beforehand. ``likelihoods`` (m, n) is what each member gave to the class that
+    came true, positive.
+
+    Dempster, Laird, Rubin. Maximum likelihood from incomplete data via the EM
+    algorithm. JRSS B 39 (1977).
+    """
+    m = len(likelihoods)
+    b = np.full(m, 1 / m)
+    for _ in range(max_iter):
+        new = b * (likelihoods @ (weights / (b @ likelihoods))) + prior / m
+        new /= new.sum()
+        moved, b = np.abs(new - b).max(), new
+        if moved < 1e-7:
+            break
+    return b
+
+
+@dataclass
+class Calibration:
+    """``softmax(slope * scores + shift)``, of least log loss on rows left out.
+
+    One slope for all classes and one shift a class; a ridge draws the shifts to zero
+    and, more weakly, the slope to ``start``.
+
+    Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017.
+    """
+
+    start: float = 1.0
+
+    def fit(self, scores, codes, weights):
+        """Learn from scores (n, k), codes of classes (n,) and weights (n,)."""
+        k = scores.shape[1]
+        hit = np.arange(k) == codes[:, None]
+
+        def objective(p):
+            slope = np.exp(p[0])
+            log_proba = log_softmax(slope * scores + p[1:], axis=1)
+            value = -weights @ log_proba[hit]
+            slack = weights[:, None] * (np.exp(log_proba) - hit)
+            gradient = np.append(slope * np.sum(slack * scores), slack.sum(axis=0))
+            off = p - start
+            return value + ridge @ off**2 / 2, gradient + ridge * off
+
+        start = np.append(np.log(self.start), np.zeros(k))
+        ridge = np.append(0.5, np.ones(k))
+        how = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": 100}}
+        found = minimize(objective, start, bounds=[SLOPES, *[(-10, 10)] * k], **how)
+        self.slope_, self.shift_ = float(np.exp(found.x[0])), found.x[1:]
+        return self
+
+    def log_probabilities(self, scores):
+        """Logarithms of probabilities, shape (n, k)."""
+        return log_softmax(self.slope_ * scores + self.shift_, axis=1)
+
+
+def mix(log_proba, weights):
+    """Logarithm of the weighted mean of probabilities; members come first."""
+    with np.errstate(divide="ignore"):
+        return logsumexp(log_proba + np.log(weights)[:, None, None], axis=0)
+
+
+def log_loss(log_proba, codes, weights):
+    """Weighted mean of minus the log probability of the class that came true."""
+    picked = log_proba[np.arange(len(codes)), codes]
+    return float(-np.average(picked, weights=weights))
+
+
+@dataclass
+class WeightedMean:
+    """The weighted mean of members; the mean target where there are none."""
+
+    classify = False
+
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+    scores: list = field(default_factory=list)
+    mean: float = 0.0
+    unit: float = 1.0
+
+    def encode(self, y):
+        """Targets (n, 1) in units of the fit."""
+        return y[:, None] / self.unit
+
+    def decode(self, predicted):
+        """Predictions (n,) in units of the targets."""
+        return predicted[:, 0] * self.unit
+
+    def bounds(self, Y):
+        """Least and greatest value that members predict.
+
+        Where targets have one sign no member predicts the other, and so no blend does.
+        """
+        low, high, margin = Y.min(), Y.max(), MARGIN * np.ptp(Y)
+        return (
+            max(low - margin, 0.0) if low >= 0 else low - margin,
+            min(high + margin, 0.0) if high <= 0 else high + margin,
+        )
+
+    def fit(self, values, slopes, table):
+        """The blend of least squared error of members that predict these values."""
+        y, row_weights = table.Y[:, 0], table.weights
+        mean = float(np.average(y, weights=row_weights))
+        if not values:
+            return replace(self, mean=mean)
+        predictions = np.array(values)[:, :, 0]
+        errors = predictions - y
+        capped = capped_rows(errors, row_weights)
+        weights = no_worse_than_best(
+            squared_error_weights(predictions, y, capped, prior=PRIOR_ROWS_OF_MEAN),
+            squared_error_weights(predictions, y, row_weights, prior=0.0),
+            lambda b: row_weights @ (b @ errors) ** 2,
+        )
+        scores = _r2_scores(predictions, y, row_weights)
+        return replace(self, weights=weights, scores=scores, mean=mean)
+
+    def only(self, used):
+        """The blend of the members that are used."""
+        return replace(self, weights=self.weights[used])
+
+    def combine(self, values, X):
+        """Predictions (n, 1) for the rows X from those of each member."""
+        total = np.zeros((len(X), 1))
+        for weight, value in zip(self.weights, values, strict=True):
+            total += weight * value
+        return total if len(values) else total + self.mean
+
+    def losses(self, predicted, Y):
+        """Squared error of each row."""
+        return ((predicted - Y) ** 2)[:, 0]
+
+    def judge(self, values, slopes, table):
+        """The loss of a blend of some members, and the R² of each."""
+        y, row_weights = table.Y[:, 0], table.weights
+        predictions = np.array(values)[:, :, 0]
+        errors = predictions - y
+        capped = capped_rows(errors, row_weights)
+
+        def loss_of(some):
+            b = squared_error_weights(
+                predictions[some], y, capped, prior=PRIOR_ROWS_OF_MEAN
+            )
+            return capped @ (b @ errors[some]) ** 2 / capped.sum()
+
+        return loss_of, _r2_scores(predictions, y, row_weights)
+
+
+def _r2_scores(predictions, y, weights):
+    return [r2_score(y, p, sample_weight=weights) for p in predictions]
+
+
+@dataclass
+class Mixture:
+    """The mixture of members' calibrated probabilities, calibrated once more.
+
+    The class frequencies where there are no members.
+    """
+
+    classify = True
+
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+    scores: list = field(default_factory=list)
+    calibrations: list = field(default_factory=list)
+    final: Calibration | None = None
+    log_prior: np.ndarray | None = None
+    nearer: float = 0.0
+    classes: np.ndarray | None = None
+
+    def encode(self, y):
+        """Indicators (n, k) of the classes."""
+        if unknown := sorted({str(label) for label in y[~np.isin(y, self.classes)]}):
+            raise ValueError(
+                f"y_val holds labels that y does not: {', '.join(unknown)}"
+            )
+        return (y[:, None] == self.classes).astype(float)
+
+    def decode(self, predicted):
+        """Probabilities as they are."""
+        return predicted
+
+    def bounds(self, Y):
+        """Least and greatest value that members predict."""
+        return -np.inf, np.inf
+
+    def fit(self, values, slopes, table):
+        """The blend of least log loss of members that give these scores."""
+        codes, row_weights = table.Y.argmax(axis=1), table.weights
+        k = table.Y.shape[1]
+        # Laplace's rule: no class is impossible, the prior also where nothing is known.
+        counts = np.bincount(codes, row_weights, minlength=k)
+        log_prior = np.log((counts + 1 / k) / (counts.sum() + 1))
+        nearer = PRIOR_ROWS_OF_CLASSES / (PRIOR_ROWS_OF_CLASSES + counts.sum())
+        blend = replace(self, log_prior=log_prior, nearer=nearer)
+        mixed = np.tile(log_prior, (len(codes), 1))
+        if values:
+            calibrations = _calibrated(values, slopes, codes, row_weights)
+            log_proba = _log_proba(calibrations, values)
+            likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
+            weights = no_worse_than_best(
+                mixture_weights(likelihoods, row_weights, prior=PRIOR_ROWS),
+                mixture_weights(likelihoods, row_weights, prior=0.0),
+                lambda b: blend._finished(mix(log_proba, b), b, table)[1],
+            )
+            scores = accuracies(log_proba, codes, row_weights)
+            blend = replace(
+                blend, weights=weights, scores=scores, calibrations=calibrations
+            )
+            mixed = mix(log_proba, weights)
+        return blend._finished(mixed, blend.weights, table)[0]
+
+    def _finished(self, mixed, weights, table):
+        """Itself, calibrating what is mixed, and its loss.
+
+        A mixture is less sure than its members until calibrated; one member is already.
+        """
+        codes, blend = table.Y.argmax(axis=1), self
+        if np.count_nonzero(weights) > 1:
+            blend = replace(self, final=Calibration().fit(mixed, codes, table.weights))
+        return blend, log_loss(blend._log_proba(mixed), codes, table.weights)
+
+    def _log_proba(self, mixed):
+        """What is predicted from a mixture: a little nearer to the frequencies of the
+        classes.
+        """
+        found = mixed if self.final is None else self.final.log_probabilities(mixed)
+        nearer = np.log(self.nearer) + self.log_prior
+        return np.logaddexp(np.log1p(-self.nearer) + found, nearer)
+
+    def only(self, used):
+        """The blend of the members that are used."""
+        calibrations = [
+            c for c, counts in zip(self.calibrations, used, strict=True) if counts
+        ]
+        return replace(self, weights=self.weights[used], calibrations=calibrations)
+
+    def combine(self, values, X):
+        """Probabilities (n, k) for the rows X from the scores of each member."""
+        if len(values):
+            mixed = mix(_log_proba(self.calibrations, values), self.weights)
+        else:
+            mixed = np.tile(self.log_prior, (len(X), 1))
+        proba = np.exp(self._log_proba(mixed))
+        return proba / proba.sum(axis=1, keepdims=True)
+
+    def losses(self, predicted, Y):
+        """Log loss of each row."""
+        return -np.log(predicted[np.arange(len(Y)), Y.argmax(axis=1)])
+
+    def judge(self, values, slopes, table):
+        """The loss of a mixture of some members, and the accuracy of each."""
+        codes, row_weights = table.Y.argmax(axis=1), table.weights
+        calibrations = _calibrated(values, slopes, codes, row_weights)
+        log_proba = _log_proba(calibrations, values)
+        likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
+
+        def loss_of(some):
+            weights = mixture_weights(likelihoods[some], row_weights, prior=PRIOR_ROWS)
+            return log_loss(mix(log_proba[some], weights), codes, row_weights)
+
+        return loss_of, accuracies(log_proba, codes, row_weights)
+
+
+def _calibrated(values, slopes, codes, row_weights):
+    """A calibration for each member that gives these scores."""
+    return [
+        Calibration(slope).fit(scores, codes, row_weights)
+        for slope, scores in zip(slopes, values, strict=True)
+    ]
+
+
+def _log_proba(calibrations, values):
+    """Logarithms of probabilities, members first, from the scores of each."""
+    pairs = zip(calibrations, values, strict=True)
+    return np.array([c.log_probabilities(scores) for c, scores in pairs])
+
+
+def accuracies(log_proba, codes, row_weights):
+    right = log_proba.argmax(axis=2) == codes
+    return np.average(right, axis=1, weights=row_weights).tolist()
+
+
+def fit_blend(problem, members, by="left_out"):
+    """The blend of some members, by what they predict for rows left out."""
+    values = [getattr(member.fits, by) for member in members]
+    slopes = [member.slope for member in members]
+    return problem.blend.fit(values, slopes, problem.table.left_out)
+
+
+def predict_left_out(problem, members, blend):
+    """What is predicted for the rows left out by blends that never saw their fold.
+
+    From both kinds of values that :class:`adakern.adaptive.model.Fits` holds, left out
+    and by the folds. As many rows as decide the weights well, and too few to be split,
+    are predicted by ``blend``, that of all.
+    """
+    table, slopes = problem.table.left_out, [m.slope for m in members]
+    left_out = [m.fits.left_out for m in members]
+    kinds = left_out, [m.fits.predicted for m in members]
+    fold = table.fold if table.n_folds > 1 else np.arange(len(table.X)) % 5
+    if not FEWEST_NESTED <= len(fold) <= MOST_NESTED:
+        return [blend.combine(values, table.X) for values in kinds]
+    predicted = np.empty((2, *table.Y.shape))
+    for k in range(fold.max() + 1):
+        rest, rows = fold != k, fold == k
+        part = [values[rest] for values in left_out]
+        blend = problem.blend.fit(part, slopes, table.take(rest))
+        for values, found in zip(kinds, predicted, strict=True):
+            found[rows] = blend.combine([v[rows] for v in values], table.X[rows])
+    return predicted

@@ -1,0 +1,369 @@
+"""The members fitted one after another while there is time, and screened beforehand."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import call
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from adakern._utils.arrays import device_context, to_device
+from adakern._utils.threads import map_in_threads
+from adakern._utils.warn import warn_user
+from adakern.adaptive.choose import (
+    FEW_ROWS,
+    JUDGES,
+    LEARNERS,
+    MAX_SUPPORT,
+    RISE,
+    candidates_kept,
+    trees_on_trial,
+)
+from adakern.adaptive.members.base import (
+    ENOUGH_ROWS,
+    FULL_FACTOR,
+    ROWS_PER_SCALE,
+    ConstantMember,
+)
+from adakern.adaptive.model import Fits, FittedMember, Member
+from adakern.adaptive.prepare import Problem, varies
+from adakern.adaptive.views import KernelView, TreeView
+
+#: A screening may take this part of a time limit.
+SCREENING_SHARE = 0.2
+
+#: Weights, scores and the sizes of errors, found after the members, take about this
+#: part.
+SHARE_AFTER = 0.1
+
+
+class Limits(NamedTuple):
+    """What all members together may take, and whether some may be dropped.
+
+    ``tell`` prints a line of progress.
+    """
+
+    started: float = 0.0
+    seconds: float = np.inf
+    n_jobs: int | None = None
+    may_drop: bool = False
+    tell: Callable = str
+
+
+class Screened(NamedTuple):
+    """Members that are left, and what was found out when they were screened.
+
+    ``on_trial`` are those, by name, that would be ``dropped`` if more rows could not
+    bring them up to the others; ``found`` is what searches for scales found, by key.
+    """
+
+    members: list
+    found: dict
+    on_trial: dict
+    dropped: list
+
+
+@dataclass
+class Scheduler:
+    """Fits members one after another while there is time; counts what they took.
+
+    ``run`` runs tasks at the same time, up to ``n_jobs``. The seconds of all members so
+    far, over those that were estimated, correct the estimates of those to come.
+    """
+
+    problem: Problem
+    limits: Limits
+    run: Callable
+    n_jobs: int
+    found: dict
+    on_trial: dict
+    dropped: list
+    fitted: dict = field(default_factory=dict)
+    took: float = 1.0
+    estimated: float = 1.0
+
+    def fit(self, member, later, *, whole_only=False):
+        """Fit the member if there is time, in folds or to all rows alone.
+
+        The first is fitted however little time there is. One on trial is dropped after
+        its first fold unless that makes the blend better. Members that come ``later``
+        are told of.
+        """
+        started, shape, name = time.perf_counter(), self.problem.seen, member.name
+        estimate, before = member.seconds(shape), self.fitted.pop(name, None)
+        others, run, goes_on = list(self.fitted.values()), self.run, None
+        if others:
+            deadline = self.limits.started + (1 - SHARE_AFTER) * self.limits.seconds
+            if started + estimate * self.took / self.estimated > deadline:
+                return
+            if name in self.on_trial:
+                goes_on = partial(improves, self.problem, others)
+            if goes_on or deadline < np.inf:
+                run = partial(run_in_time, run, self.n_jobs, deadline, goes_on)
+        fitted = fit_member(
+            self.problem, member, self.found, run, before, whole_only=whole_only
+        )
+        self.took += time.perf_counter() - started
+        if fitted is None:  # after its first fold
+            self.estimated += estimate / shape.n_folds
+            self.dropped += [self.on_trial[name]] if goes_on else []
+            return
+        self.estimated += estimate
+        self.fitted[name] = fitted
+        if fitted.fits.whole is not None:
+            self.found.update(fitted.fits.whole.found)
+        left = sum(m.seconds(shape) for m in later) * self.took / self.estimated
+        self.limits.tell(
+            f"{name}: {fitted.seconds:.1f} s, about {left:.0f} s for the others"
+        )
+
+    def drop(self):
+        """Drop those fitted to all rows alone that do not count; names of the rest."""
+        fitted = list(self.fitted.values())
+        wholes = np.array([not member.fits.models for member in fitted])
+        if not wholes.any():
+            return []
+        rows = self.problem.table.left_out
+        kept, records, _ = judge(fitted, self.problem.blend, rows, wholes)
+        self.dropped += [records[i] for i in np.flatnonzero(~kept)]
+        self.fitted = {fitted[i].name: fitted[i] for i in np.flatnonzero(kept)}
+        return [fitted[i].name for i in np.flatnonzero(kept & wholes)]
+
+
+def fit_all(problem, members, limits, rng):
+    """Fitted members, and the records of those that are not worth their folds."""
+    if problem.views is None:
+        return [], []
+    with Parallel(n_jobs=limits.n_jobs) as parallel:
+        n_jobs = effective_n_jobs(parallel.n_jobs)
+        # Where nobody asks for other processes, in threads of this one.
+        run = partial(map_in_threads, call)
+        if n_jobs > 1:
+            run = partial(run_in_processes, parallel)
+        screened = Screened(members, {}, {}, [])
+        if len(problem.table.X) > FULL_FACTOR * problem.setting.max_support:
+            screened = screen_many_rows(problem, screened, limits, run, rng)
+        left, found, on_trial, dropped = screened
+        scheduler = Scheduler(problem, limits, run, n_jobs, found, on_trial, dropped)
+        order, whole_only = in_order(problem, left, limits, on_trial)
+        for i, member in enumerate(order):
+            scheduler.fit(member, order[i + 1 :], whole_only=whole_only)
+        again = scheduler.drop() if whole_only else []
+        order = [member for member in order if member.name in again]
+        for i, member in enumerate(order):
+            scheduler.fit(member, order[i + 1 :])
+    done = [member.name for member in members if member.name in scheduler.fitted]
+    known = {*done, *(member.name for member in dropped)}
+    skipped = [member.name for member in members if member.name not in known]
+    if skipped:
+        warn_user(
+            f"time_limit={limits.seconds} s was too short for the members "
+            f"{', '.join(skipped)}; used: {', '.join(done)}"
+        )
+    return [scheduler.fitted[name] for name in done], dropped
+
+
+def screen_many_rows(problem, left, limits, run, rng):
+    """What is left of the members of a table whose rows are not all centres."""
+    n, max_support = len(problem.table.X), problem.setting.max_support
+    if limits.may_drop and n > LEARNERS:
+        left = screen(problem, left, limits, run, rng)
+    names = ", ".join(member.name for member in left.members)
+    warn_user(
+        f"{n} different rows: kernel members stand on at most "
+        f"max_support={max_support} of them (Nyström) instead of all; "
+        f"members: {names}"
+    )
+    return left
+
+
+def in_order(problem, members, limits, on_trial):
+    """The members as they are fitted, and whether first to all rows alone.
+
+    In a limited fit the cheapest comes first. Those on trial come last. Of few rows,
+    without a limit, which could end before the folds of the only kernel that is kept,
+    members whose values for rows left out have a closed form are fitted to all of them
+    first, and in folds only if they count by these.
+    """
+    table, order, limited = problem.table, list(members), limits.seconds < np.inf
+    if limited:
+        cheapest = min(order, key=lambda member: member.seconds(problem.seen))
+        order.sort(key=lambda member: member is not cheapest)
+    order.sort(key=lambda member: member.name in on_trial)
+    least, *most = FEW_ROWS
+    most = np.clip(ROWS_PER_SCALE * len(problem.views[KernelView].kept_), *most)
+    few = least <= len(table.X) <= most and table.n_folds > 1 and table.alone.all()
+    return order, few and limits.may_drop and not limited
+
+
+def screen(problem, left, limits, run, rng):
+    """What is left of the members on a subsample, if that takes little of the time."""
+    started, part = time.perf_counter(), problem.table.subsample(rng, LEARNERS, JUDGES)
+    setting = problem.setting
+    setting = setting._replace(
+        max_support=min(MAX_SUPPORT, setting.max_support), screening=True
+    )
+    small = replace(problem, table=part, setting=setting)
+    members = [replace(member, setting=setting) for member in left.members]
+    estimate = sum(member.seconds(small.seen) for member in members)
+    if estimate > SCREENING_SHARE * limits.seconds:
+        return left
+    place, found, fitted = to_device(np.empty(0)), {}, []
+    for waits in (False, True):
+        tasks = [
+            partial(_screened, place, small, member, found)
+            for member in members
+            if member.waits is waits
+        ]
+        fitted += run(tasks)
+        for member in fitted:
+            found.update(member.fits.models[0].found)
+    everyone = np.ones(len(fitted), dtype=bool)
+    kept, records, loss_of = judge(fitted, problem.blend, part.left_out, everyone)
+    trees = ~kept & [isinstance(member.view, TreeView) for member in fitted]
+    tried = trees_on_trial(loss_of, trees, len(problem.table.X))
+    by_name = {member.name: member for member in left.members}
+    names = [fitted[i].name for i in np.flatnonzero(kept | tried)]
+    took = time.perf_counter() - started
+    limits.tell(f"screening: {took:.1f} s; {', '.join(names)} are kept")
+    return Screened(
+        [by_name[name] for name in names],
+        found,
+        {records[i].name: records[i] for i in np.flatnonzero(tried)},
+        [records[i] for i in np.flatnonzero(~kept & ~tried)],
+    )
+
+
+def _screened(place, problem, member, found):
+    with device_context(place):
+        return fit_member(problem, member, found, lambda tasks: [t() for t in tasks])
+
+
+def judge(members, blend, rows, may_go):
+    """Which are kept, the records of all, and the loss of some of them.
+
+    The records are :class:`Member`, of weight 0.
+    """
+    values, slopes = [m.fits.left_out for m in members], [m.slope for m in members]
+    loss_of, scores = blend.judge(values, slopes, rows)
+    pairs = zip(members, scores, strict=True)
+    records = [Member(m.name, 0.0, float(score), m.seconds) for m, score in pairs]
+    return candidates_kept(loss_of, may_go), records, loss_of
+
+
+def improves(problem, fitted, first):
+    """Whether what a fit of trees predicts for the first fold makes the blend better.
+
+    ``first`` is what :func:`fit_fold` returned for it.
+    """
+    rows, bounds = problem.table.left_out, problem.blend.bounds(problem.table.Y)
+    place = rows.fold == 0
+    every = [m.fits.predicted[place] for m in fitted]
+    every.append(np.clip(first[1], *bounds))
+    slopes = [*(m.slope for m in fitted), 1.0]
+    loss_of, _ = problem.blend.judge(every, slopes, rows.take(place))
+    return loss_of(range(len(every))) < (1 - RISE) * loss_of(range(len(fitted)))
+
+
+def fit_member(problem, member, found, run, before=None, *, whole_only=False):
+    """One member, fitted; None if ``run`` finds its folds not worth the time.
+
+    ``before`` is what ``whole_only`` made of it, which is fitted to all rows alone if
+    it leaves out rows in closed form.
+    """
+    started, view = time.perf_counter(), problem.views[member.view]
+    table = replace(problem.table, X=view.transform(problem.table.X))
+    bounds, whole, fits = problem.blend.bounds(table.Y), None, None
+    if member.set_up:
+        member = member.set_up(table, found)
+    if before is not None:
+        started, whole = started - before.seconds, before.fits.whole
+    elif member.refit and table.n_folds > 1 and (whole_only or not member.fit_folds):
+        learner = able(member, table.X, table.Y)
+        whole = learner.fit(table.X, table.Y, table.weights)
+    if whole_only and whole is not None and whole.predict_left_out:
+        with suppress(np.linalg.LinAlgError):
+            values = whole.predict_left_out(table.X, table.Y, table.weights)
+            fits = Fits([], values[table.fold >= 0], values[table.fold >= 0], whole)
+    fits = fits or fit_in_folds(member, table, run, whole)
+    if fits is None:
+        return None
+    fits.predicted = np.clip(fits.predicted, *bounds)
+    fits.left_out = np.clip(fits.left_out, *bounds)
+    took = time.perf_counter() - started
+    return FittedMember(member.name, view, fits, bounds, member.slope, took)
+
+
+def fit_in_folds(member, table, run, whole):
+    """Its :class:`Fits`, or None if ``run`` does not run all tasks.
+
+    ``whole`` is itself fitted to all rows, None if that does not predict.
+    """
+    if member.fit_folds and table.n_folds > 1:
+        *models, whole = member.fit_folds(table)
+        parts = [m.predict(table.X[table.fold == k]) for k, m in enumerate(models)]
+        predicted = table.gather(parts)
+        return Fits(models, predicted, predicted, whole)
+    place = to_device(np.empty(0))
+    if member.in_fold:
+        member = member.in_fold(whole)
+    tasks = [partial(fit_fold, member, table, k, place) for k in range(table.n_folds)]
+    results = run(tasks)
+    if results is None:
+        return None
+    models, *values = zip(*results, strict=True)
+    predicted, left_out = map(table.gather, values)
+    return Fits(list(models), predicted, left_out, whole)
+
+
+def fit_fold(member, table, k, place):
+    """The member without the rows of fold k, and two predictions for them.
+
+    The second is as if it knew all other rows: members that are refitted would count
+    for too little by what four fifths of few rows without noise predict. A worker
+    process knows by ``place`` alone where kernels are computed.
+    """
+    left_out, X = table.fold == k, table.X
+    train, alone = ~left_out, table.alone & left_out
+    with device_context(place):
+        learner = able(member, X[train], table.Y[train])
+        member = learner.fit(X[train], table.Y[train], table.weights[train])
+        predicted = values = member.predict(X[left_out])
+        in_closed_form = member.predict_left_out and len(X) < ENOUGH_ROWS
+        if table.n_folds > 1 and alone.any() and in_closed_form:
+            with suppress(np.linalg.LinAlgError):  # the ridge is too small for all rows
+                of_all = member.predict_left_out(X, table.Y, table.weights)
+                alone = alone[left_out, None]
+                values = np.where(alone, of_all[left_out], predicted)
+    return member, predicted, values
+
+
+def able(member, X, Y):
+    """A copy of the member; the mean where there is nothing to learn from."""
+    return copy(member) if varies(X) and varies(Y) else ConstantMember()
+
+
+def run_in_processes(parallel, tasks):
+    """What the tasks return that other processes run."""
+    return parallel(delayed(call)(task) for task in tasks)
+
+
+def run_in_time(run, n_jobs, deadline, goes_on, tasks):
+    """What the tasks return; None if the first shows that the rest takes too long.
+
+    Or if after what it returned nothing ``goes_on``.
+    """
+    started = time.perf_counter()
+    first = tasks[0]()
+    ended = time.perf_counter()
+    rounds = np.ceil((len(tasks) - 1) / n_jobs)
+    if ended + rounds * (ended - started) > deadline:
+        return None
+    if goes_on and not goes_on(first):
+        return None
+    return [first, *run(tasks[1:])]

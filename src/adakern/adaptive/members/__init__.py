@@ -1,0 +1,19 @@
+"""The members that are blended.
+
+A module of this package lists its members in ``MEMBERS``, and nothing else names them.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from adakern.adaptive.members.base import Member
+
+
+def found() -> dict[str, Member]:
+    """The members of all modules by name, the most useful for their time first."""
+    modules = [import_module(f"{__name__}.{m.name}") for m in iter_modules(__path__)]
+    members = [member for m in modules for member in getattr(m, "MEMBERS", [])]
+    return {m.name: m for m in sorted(members, key=lambda member: member.rank)}
+
+
+REGISTRY = found()

@@ -1,0 +1,365 @@
+"""Kernel ridge regressions: three kernels, with one scale or one for each feature."""
+
+from copy import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+from array_api_compat import is_numpy_array
+from sklearn.utils import check_random_state
+
+from adakern._utils.arrays import as_numpy, to_device
+from adakern._utils.blocks import BLOCK_BYTES, row_blocks
+from adakern._utils.memory import require_memory
+from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
+from adakern.adaptive.leave_one_out import (
+    EVALUATIONS,
+    FEWEST_ROWS,
+    SEARCH,
+    Search,
+    tune_scales,
+)
+from adakern.adaptive.local_models import CELL_ROWS, Cells, LocalModels
+from adakern.adaptive.members.base import (
+    ENOUGH_ROWS,
+    FULL_FACTOR,
+    MANY_ROWS,
+    ROWS_PER_SCALE,
+    Member,
+)
+from adakern.kernels import gram_matrix, kernel_product
+from adakern.linalg import leave_one_out, ridge_solution
+
+#: Beyond so many columns a search for scales per feature follows noise for minutes, and
+#: the distances of the L1 kernel, which are no matrix product, take most of the time.
+MANY_COLUMNS = 500
+
+#: Quasi-Newton evaluations for scales per feature; and in a fold, for one scale and for
+#: scales per feature, starting from scales of the same member on all rows.
+EVALUATIONS_PER_FEATURE = 30
+EVALUATIONS_IN_FOLD = (4, 8)
+
+#: Rows of the search's last steps: in regression; in classification, which gains
+#: nothing by more, and in a screening; in a fold.
+MOST_ROWS, FEWER_ROWS, MOST_ROWS_IN_FOLD = 2000, 1000, 500
+
+#: Centres for each effective degree of freedom, and at least; rows whose spectrum tells
+#: how many degrees there are.
+CENTRES_PER_DEGREE, FEWEST_CENTRES, ROWS_OF_SPECTRUM = 5, 500, 1000
+
+#: Rows of a block of predictions; blocks are shared out among threads.
+PREDICTED_ROWS = 2000
+
+
+@dataclass(kw_only=True, eq=False)
+class KernelRidge(Member):
+    """Kernel ridge regression with scales and ridge of least leave-one-out error.
+
+    ``search`` says how it looks for scales from ``start`` on, a pair of scales and
+    ridge. In a fold it does as ``fold_search`` says: it ``refines`` what was found on
+    all rows, or starts where that search did. Equal rows become one row with their
+    mean target and summed weight: no row is predicted from its copy. Kernels are
+    computed where the context says
+    (:func:`adakern._utils.arrays.device_context`); what is learned is NumPy's:
+    ``scales_``, ``alpha_``, the scaled centres ``support_``, ``dual_coef_`` and
+    ``intercept_``.
+    """
+
+    kernel: str
+    per_feature: bool = False
+    search: Search = SEARCH
+    fold_search: Search | None = None
+    refines: bool = True
+    start: tuple | None = None
+
+    refit = True
+    slope = 5.0  # of a regression on indicators, with values in [0, 1]
+
+    def suits(self, shape):
+        """Of scales and kernels the ones without which the blend is no worse.
+
+        The preset "fast" has those that made the most of a sixth of the time on the
+        development sets: one scale is enough for classes, and not for numbers.
+        """
+        classify, fast = self.setting.classify, self.setting.fast
+        wide = shape.d > MANY_COLUMNS
+        many, many_a_column = shape.n > MANY_ROWS, shape.n >= ROWS_PER_SCALE * shape.d
+        tied = wide or (classify and not many)
+        third = self.kernel == "l2-laplacian"
+        if fast and (third or self.per_feature == tied):
+            return False
+        if self.per_feature:
+            # A fifth of the time, and without it the loss on held-out rows is less.
+            return not wide and not (third and classify and not many_a_column)
+        if wide:
+            return self.kernel != "laplacian"
+        return not many and (classify or not many_a_column)
+
+    def seconds(self, shape):
+        n, d, _, n_folds, _ = shape
+        max_support, m = self.setting.max_support, min(n, MOST_ROWS)
+        steps = 2 * EVALUATIONS if self.per_feature else EVALUATIONS
+        tuning = steps * (5e-11 * m**3 + 6e-9 * m * m * (1 + d / 20))
+        pair = 1e-9 * (5 + d)
+        if n > FULL_FACTOR * max_support:
+            product = 3e-11 * max_support * (n + n_folds * max_support)
+            local = (n_folds + 1) * n * CELL_ROWS * (pair + 1.5e-11 * CELL_ROWS)
+            return tuning + max_support * (2 * n * pair + product) + local
+        solutions = (n_folds + 1) * n * n * (pair + 1.5e-11 * n)
+        return 0.1 + tuning + solutions
+
+    def set_up(self, table, found):
+        """Itself with the search that the table asks for, in the Nyström form where
+        that has too many rows to be centres all of them.
+
+        It starts at what a screening found for it, or the same kernel with one scale.
+        """
+        (n, d), setting = table.X.shape, self.setting
+        most_rows = FEWER_ROWS if setting.classify else MOST_ROWS
+        start = found.get((self.kernel, self.per_feature))
+        if setting.screening:  # without the dearest round
+            search = Search(EVALUATIONS_PER_FEATURE, FEWER_ROWS)
+        elif start is not None:  # the round that the screening left out
+            search = Search(EVALUATIONS, most_rows, fewest_rows=most_rows)
+        else:
+            start = found.get((self.kernel, False))
+            steps = EVALUATIONS_PER_FEATURE if self.per_feature else EVALUATIONS
+            search = Search(steps, most_rows)
+            search = _quicker(search, n) if setting.fast else search
+        refines = not self.per_feature or n >= ROWS_PER_SCALE * d
+        steps = EVALUATIONS_IN_FOLD[self.per_feature] if n < ENOUGH_ROWS else 0
+        steps = steps if refines else EVALUATIONS_PER_FEATURE
+        fold_search = Search(steps, MOST_ROWS_IN_FOLD)
+        changes = {
+            "search": search,
+            "fold_search": _quicker(fold_search, n) if setting.fast else fold_search,
+            "refines": refines,
+            "start": start,
+        }
+        n_learned = n if table.n_folds > 1 else np.sum(table.fold != 0)
+        if n_learned <= FULL_FACTOR * setting.max_support:
+            return replace(self, **changes)
+        return NystromKernelRidge(**vars(self) | changes)
+
+    def in_fold(self, whole):
+        """Itself for folds; the search starts where that on all rows
+        ended, or began."""
+        if not hasattr(whole, "start_"):
+            return self
+        start = whole.scales_, whole.alpha_
+        start = start if self.refines else whole.start_
+        return replace(self, search=self.fold_search, start=start)
+
+    @property
+    def found(self):
+        """Scales and ridge."""
+        return [((self.kernel, self.per_feature), (self.scales_, self.alpha_))]
+
+    def fit(self, X, Y, weights):
+        X, Y, weights, _ = merge_equal_rows(X, Y, weights)
+        rng = check_random_state(self.random_state)
+        with one_blas_thread(len(X)):
+            Y, weights = self._tune(X, Y, weights, rng)
+            require_memory(8 * len(X) ** 2, "the Gram matrix", "lower max_support")
+            self.support_ = X * self.scales_
+            root = to_device(np.sqrt(weights)[:, None])
+            K = self._gram(self.support_)
+            K *= root
+            K *= root[:, 0]
+            dual, self.alpha_ = ridge_solution(K, to_device(Y) * root, self.alpha_)
+            self.dual_coef_ = as_numpy(dual * root)
+        return self
+
+    def _tune(self, X, Y, weights, rng):
+        """Find intercept, scales and ridge; returns Y centred and weights of mean 1."""
+        self.intercept_ = np.average(Y, axis=0, weights=weights)
+        Y, weights = Y - self.intercept_, weights / weights.mean()
+        with one_blas_thread(self.search.most_rows):
+            found, self.start_ = tune_scales(
+                X,
+                Y,
+                weights,
+                self.kernel,
+                rng,
+                start=self.start,
+                per_feature=self.per_feature,
+                search=self.search,
+            )
+        self.scales_, self.alpha_ = found
+        return Y, weights
+
+    def predict_left_out(self, X, Y, weights):
+        """What it would predict for each row if all others were known.
+
+        Scales and ridge stay; coefficients are, in closed form, of all other rows. Rows
+        equal to the one that is predicted are left out with it.
+        """
+        X, Y, weights, place = merge_equal_rows(X, Y, weights)
+        with one_blas_thread(len(X)):
+            K, shares = as_numpy(self._gram(X * self.scales_)), weights / weights.mean()
+            values = leave_one_out(K, Y - self.intercept_, self.alpha_, shares)
+        return (values + self.intercept_)[place]
+
+    def predict(self, X):
+        blocks = row_blocks(len(X), 1, PREDICTED_ROWS)
+        parts = map_in_threads(self._values, [X[rows] for rows in blocks])
+        return np.concatenate(parts)
+
+    def _values(self, X):
+        arrays = map(to_device, (X * self.scales_, self.support_, self.dual_coef_))
+        product = kernel_product(*arrays, kernel=self.kernel, gamma=1.0)
+        return as_numpy(product) + self.intercept_
+
+    def _gram(self, A, B=None):
+        B = None if B is None else to_device(B)
+        return gram_matrix(to_device(A), B, kernel=self.kernel, gamma=1.0)
+
+
+class NystromKernelRidge(KernelRidge):
+    """The same on at most ``max_support`` centres, and models of cells of near rows.
+
+    Scales, ridge and centres are those of all rows; coefficients are of a fold. Least
+    squares over the span of the centres' kernels needs sums over rows, and without a
+    fold these are the sums less that fold's.
+    """
+
+    #: What is added to the Nyström form.
+    local_ = None
+
+    def fit(self, X, Y, weights):
+        return self.fit_without_each(X, Y, weights, np.zeros(len(X), dtype=int))[-1]
+
+    def fit_folds(self, table):
+        """The members without each fold and of all rows, in one pass."""
+        rows = table.X, table.Y, table.weights, table.fold
+        return copy(self).fit_without_each(*rows)
+
+    def fit_without_each(self, X, Y, weights, fold):
+        """Copies of itself without each fold, if there are several, and itself.
+
+        Equal rows lie in one fold.
+        """
+        X, Y, weights, place = merge_equal_rows(X, Y, weights)
+        fold_of = np.empty(len(X), dtype=int)
+        fold_of[place] = fold
+        rng = check_random_state(self.random_state)
+        Y, weights = self._tune(X, Y, weights, rng)
+        Z = X * self.scales_
+        order = rng.permutation(len(Z))
+        n_centres = self._enough_centres(Z[order[:ROWS_OF_SPECTRUM]], len(Z))
+        self.support_ = Z[np.sort(order[:n_centres])]
+        sums = []
+        for k in range(fold.max() + 1):
+            rows = fold_of == k
+            sums.append(self._normal_equations(Z[rows], Y[rows], weights[rows]))
+        normal = self.alpha_ * self._gram(self.support_) + sum(A for A, _ in sums)
+        right = sum(B for _, B in sums)
+        folds = []
+        if len(sums) > 1:
+            folds = [self._solved(normal - A, right - B) for A, B in sums]
+        self.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
+        self._add_local_models(folds, Z, Y, weights, fold_of)
+        return [*folds, self]
+
+    def _enough_centres(self, Z, n):
+        """So many times the effective degrees of freedom that n rows have, from some of
+        them.
+
+        Rudi, Camoriano, Rosasco. Less is more: Nyström computational regularization.
+        NeurIPS 2015.
+        """
+        values = np.linalg.eigvalsh(as_numpy(self._gram(Z)))
+        values = np.maximum(values, 0) * (n / len(Z))
+        freedom = np.sum(values / (values + self.alpha_))
+        enough = max(FEWEST_CENTRES, CENTRES_PER_DEGREE * freedom)
+        return int(min(self.setting.max_support, enough))
+
+    def _solved(self, normal, right):
+        member = copy(self)
+        member.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
+        return member
+
+    def normal_equations(self, X, Y, weights):
+        """Sums over rows for :meth:`with_sums`; weights have the mean 1
+        over all rows."""
+        return self._normal_equations(X * self.scales_, Y - self.intercept_, weights)
+
+    def with_sums(self, normal, right):
+        """Itself with the coefficients of all rows over which the sums were taken."""
+        return self._solved(normal + self.alpha_ * self._gram(self.support_), right)
+
+    def _add_local_models(self, folds, Z, Y, weights, fold_of):
+        """For the member of each fold, on the other rows, and for itself on all."""
+        duals = np.hstack([member.dual_coef_ for member in (self, *folds)])
+        arrays = map(to_device, (Z, self.support_, duals))
+        product = as_numpy(kernel_product(*arrays, kernel=self.kernel, gamma=1.0))
+        fitted = np.split(product, len(folds) + 1, axis=1)
+        cells, alpha = Cells(Z), self.alpha_
+        self.local_ = LocalModels(self.kernel, cells, Z, Y - fitted[0], weights, alpha)
+        for k, (member, values) in enumerate(zip(folds, fitted[1:], strict=True)):
+            rows = fold_of != k
+            part = Z[rows], (Y - values)[rows], weights[rows]
+            member.local_ = LocalModels(
+                self.kernel, cells, *part, alpha, like=self.local_
+            )
+
+    def _normal_equations(self, Z, Y, weights):
+        """Sums over the rows Z of products of kernels with each other and with Y."""
+        normal = right = 0.0
+        for rows in row_blocks(len(Z), 8 * len(self.support_), BLOCK_BYTES):
+            root = to_device(np.sqrt(weights[rows, None]))
+            K = self._gram_in_threads(Z[rows])
+            K *= root
+            normal += K.T @ K  # recognised as symmetric: half the work
+            right += K.T @ (to_device(Y[rows]) * root)
+        return normal, right
+
+    def _gram_in_threads(self, Z):
+        """The kernel of rows with the centres."""
+        if not is_numpy_array(to_device(np.empty(0))):
+            return self._gram(Z, self.support_)
+        parts = [part for part in np.array_split(Z, blas_threads()) if len(part)]
+        tiles = map_in_threads(lambda part: self._gram(part, self.support_), parts)
+        return tiles[0] if len(tiles) == 1 else np.concatenate(tiles)
+
+    def _values(self, X):
+        return super()._values(X) + self.local_.predict(X * self.scales_)
+
+
+def _quicker(search, n):
+    """A search as the preset "fast" makes it: on a quarter of the rows, 250
+    at least."""
+    rows, steps = max(FEWEST_ROWS // 2, n // 4), EVALUATIONS_PER_FEATURE // 2
+    return search._replace(
+        max_iter=min(search.max_iter, steps),
+        most_rows=min(search.most_rows, rows),
+        fewest_rows=min(search.fewest_rows, rows),
+    )
+
+
+def merge_equal_rows(X, Y, weights):
+    """Each different row of X once, with its mean target and its summed weight.
+
+    Ridge regression on the merged rows has the same solution. Also returned is, for
+    each row of X, the place of its equal.
+    """
+    order = np.lexsort(X.T)
+    new = np.append(True, (X[order[1:]] != X[order[:-1]]).any(axis=1))
+    if new.all():
+        return X, Y, weights, np.arange(len(X))
+    place = np.empty(len(X), dtype=int)
+    place[order] = np.cumsum(new) - 1
+    total = np.bincount(place, weights)
+    sums = [np.bincount(place, weights * y) for y in Y.T]
+    return X[order[new]], np.column_stack(sums) / total[:, None], total, place
+
+
+MEMBERS = [
+    KernelRidge(name="laplacian", rank=2, kernel="laplacian"),
+    KernelRidge(name="laplacian-ard", rank=4, kernel="laplacian", per_feature=True),
+    KernelRidge(name="rbf", rank=6, kernel="rbf"),
+    KernelRidge(name="l2-laplacian", rank=9, kernel="l2-laplacian"),
+    KernelRidge(
+        name="l2-laplacian-ard", rank=10, kernel="l2-laplacian", per_feature=True
+    ),
+    KernelRidge(name="rbf-ard", rank=11, kernel="rbf", per_feature=True),
+]

@@ -1,0 +1,48 @@
+"""The linear member: ridge or logistic regression."""
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from adakern.adaptive.members.base import Member, log_proba
+from adakern.linalg import leave_one_out_low_rank
+
+#: Candidates for the ridge, as factors of a hundredth of the number of rows.
+RIDGES = np.logspace(-4, 4, 17)
+
+
+class Linear(Member):
+    """Ridge regression with closed-form leave-one-out, or logistic regression."""
+
+    refit = True
+
+    def suits(self, shape):
+        return True
+
+    def seconds(self, shape):
+        n, d, k, n_folds, _ = shape
+        return n_folds * (0.002 + 2e-9 * n * d * min(n, d) * k)
+
+    def fit(self, X, Y, weights):
+        if self.setting.classify:
+            self.model_ = LogisticRegression(max_iter=300)
+            self.n_classes_ = Y.shape[1]
+            self.model_.fit(X, Y.argmax(axis=1), sample_weight=weights)
+            return self
+        self.intercept_ = np.average(Y, axis=0, weights=weights)
+        self.centre_ = np.average(X, axis=0, weights=weights)
+        X, Y = X - self.centre_, Y - self.intercept_
+        least = np.inf
+        ridges = RIDGES * len(X) / 100
+        for left_out, coef in leave_one_out_low_rank(X, Y, ridges, weights):
+            error = weights @ np.sum((left_out - Y) ** 2, axis=1)
+            if error < least:
+                least, self.coef_ = error, coef
+        return self
+
+    def predict(self, X):
+        if self.setting.classify:
+            return log_proba(self.model_, X, self.n_classes_)
+        return (X - self.centre_) @ self.coef_ + self.intercept_
+
+
+MEMBERS = [Linear(name="linear", rank=1)]

@@ -1,0 +1,209 @@
+"""Members of trees, from scikit-learn: forests and boosting."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from sklearn import ensemble
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.utils import check_random_state
+
+from adakern._utils.blocks import row_blocks
+from adakern._utils.threads import blas_threads, map_in_threads, one_thread
+from adakern.adaptive.members.base import MANY_ROWS, Member, log_proba
+from adakern.adaptive.views import TreeView
+
+#: HistGradientBoosting treats a column as categorical up to so many categories.
+MAX_CATEGORIES = 255
+
+#: Where there are more rows a third of the trees do, and each of a random forest, which
+#: takes longer to grow than an extremely randomised one, draws so many.
+ROWS_PER_TREE = 20_000
+
+#: Rows from which on trees are grown, and rows predicted, in several threads.
+ROWS_FOR_THREADS = 2000
+
+#: Rows from which on boosting has several threads. With fewer a second one gains little
+#: or nothing: threads wait for each other at the end of every short loop. Where another
+#: process has a core they wait for that, and a fit to 8,000 rows takes twice as long.
+ROWS_FOR_BOOSTING_THREADS = 50_000
+
+#: Most trees of a boosting with many classes, over all of them.
+MAX_BOOSTED_TREES = 1500
+
+#: Columns that a split of small trees looks at, at most.
+MOST_FEATURES = 300
+
+#: Below so many rows boosting is small and forests have a third of their trees: the
+#: rest took a quarter of the time of a fit, and the blend was none the better for it.
+#: With more, classification ends when a tenth of the rows, held out, gains no more.
+SMALL_ROWS = 2000
+
+#: Options of boosting on few rows.
+BOOSTING_OF_FEW = {
+    "max_iter": 80,
+    "learning_rate": 0.1,
+    "max_leaf_nodes": 8,
+    "min_samples_leaf": 8,
+    "l2_regularization": 5.0,
+    "max_features": 0.4,
+}
+
+#: And on many.
+BOOSTING_OF_MANY = {
+    "max_iter": 800,
+    "learning_rate": 0.05,
+    "max_leaf_nodes": 31,
+    "min_samples_leaf": 10,
+    "l2_regularization": 3.0,
+    "max_features": 0.7,
+}
+
+#: And of many rows where it only is screened.
+ROUGH = {"max_iter": 250, "learning_rate": 0.15}
+
+#: Below so many rows boosting, which splits leaves of eight, has nothing to split.
+FEW_ROWS = 100
+
+#: Forests of random trees and of extremely randomised ones, for numbers and classes.
+FORESTS = (
+    (ensemble.RandomForestRegressor, ensemble.RandomForestClassifier),
+    (ensemble.ExtraTreesRegressor, ensemble.ExtraTreesClassifier),
+)
+
+
+@dataclass(kw_only=True, eq=False)
+class Forest(Member):
+    """Random forest or, if ``extra``, extremely randomised trees grown on all rows.
+
+    Sixty trees in each fold, so that five folds have 300; a third on tables of less
+    than 2,000 rows, and of more than 20,000, of which each tree of a random forest then
+    draws so many.
+    """
+
+    extra: bool = False
+
+    view = TreeView
+
+    def suits(self, shape):
+        return not self.setting.fast or (self.extra and shape.n <= MANY_ROWS)
+
+    def seconds(self, shape):
+        slower = 0.5 if self.extra else 1.0
+        return shape.n_folds * (0.05 + slower * 8e-6 * shape.n * shape.d**0.7)
+
+    def fit(self, X, Y, weights):
+        self.empty_ = np.isnan(X).all(axis=0)
+        X = np.where(self.empty_, 0.0, X)
+        n, classify = len(X), self.setting.classify
+        rough = self.setting.screening and not classify
+        few_trees = rough or n < SMALL_ROWS or n > ROWS_PER_TREE
+        options = {}
+        if n > ROWS_PER_TREE and not self.extra:
+            options = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
+        if n < SMALL_ROWS and not classify:
+            options["max_features"] = _share(0.5 if self.extra else 1 / 3, X)
+        self.model_ = FORESTS[self.extra][classify](
+            20 if few_trees else 60,
+            min_samples_leaf=1 if classify else 2,
+            random_state=self.random_state,
+            n_jobs=blas_threads() if n >= ROWS_FOR_THREADS else None,
+            **options,
+        )
+        self.n_classes_ = Y.shape[1]
+        target = Y.argmax(axis=1) if classify else Y[:, 0]
+        self.model_.fit(X, target, sample_weight=weights)
+        # Trees that answer in threads are summed up in any order, with any rounding.
+        self.model_.n_jobs = None
+        return self
+
+    def predict(self, X):
+        X = np.where(self.empty_, 0.0, X)
+        blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
+        values = self.model_.predict
+        if self.setting.classify:
+            trees = self.model_
+            options = {"n_classes": self.n_classes_, "n_votes": len(trees)}
+            values = partial(log_proba, trees, **options)
+        parts = np.concatenate(map_in_threads(values, [X[rows] for rows in blocks]))
+        return parts.reshape(len(X), -1)
+
+
+class Boosting(Member):
+    """Gradient boosting on binned features, categories by splits of their own."""
+
+    view = TreeView
+
+    def suits(self, shape):
+        return shape.n >= (MANY_ROWS + 1 if self.setting.fast else FEW_ROWS)
+
+    def seconds(self, shape):
+        # Eight hundred rounds take a while on any table.
+        least = 0.05 if shape.n < SMALL_ROWS else 0.8
+        trees = min(shape.k, 15) * (least + 6e-6 * shape.n * shape.d**0.7)
+        return shape.n_folds * (0.05 + trees)
+
+    def fit(self, X, Y, weights):
+        self.empty_ = np.isnan(X).all(axis=0)
+        X, target = np.where(self.empty_, 0.0, X), Y[:, 0]
+        small, early_stopping = len(X) < SMALL_ROWS, False
+        options = dict(BOOSTING_OF_FEW if small else BOOSTING_OF_MANY)
+        options["max_features"] = _share(options["max_features"], X)
+        few_codes = [len(np.unique(column)) < MAX_CATEGORIES for column in X.T]
+        make = HistGradientBoostingRegressor
+        if self.setting.classify:
+            make, target = HistGradientBoostingClassifier, Y.argmax(axis=1)
+            self.n_classes_ = Y.shape[1]
+            # Each round grows a tree for each class.
+            most = max(15, MAX_BOOSTED_TREES // max(Y.shape[1], 2))
+            faster = max(1.0, options["max_iter"] / most)
+            options["max_iter"] = min(options["max_iter"], most)
+            options["learning_rate"] = min(0.3, faster * options["learning_rate"])
+            # A tenth is held out with rows of each class: a class of one row is left
+            # out.
+            several = np.bincount(target) > 1
+            early_stopping = not small and 1 < several.sum() <= len(X) / 20
+            if early_stopping:
+                used = several[target]
+                X, target, weights = X[used], target[used], weights[used]
+        elif self.setting.screening and not small:
+            options |= ROUGH
+        leaf = min(options["min_samples_leaf"], max(1, len(X) // 10))
+        rng = check_random_state(self.random_state)
+        self.model_ = make(
+            **options | {"min_samples_leaf": leaf},
+            early_stopping=early_stopping,
+            n_iter_no_change=15,
+            categorical_features=self.setting.is_categorical & few_codes,
+            random_state=rng.randint(2**31 - 1),
+        )
+        # Weights cost scikit-learn a sort for every edge of every bin, equal ones too.
+        uneven = weights if np.ptp(weights) > 0 else None
+        few_rows = len(X) < ROWS_FOR_BOOSTING_THREADS or blas_threads() == 1
+        with one_thread("openmp") if few_rows else nullcontext():
+            self.model_.fit(X, target, sample_weight=uneven)
+        return self
+
+    def predict(self, X):
+        X, few_rows = np.where(self.empty_, 0.0, X), len(X) < ROWS_FOR_THREADS
+        with one_thread("openmp") if few_rows else nullcontext():
+            if self.setting.classify:
+                return log_proba(self.model_, X, self.n_classes_)
+            return self.model_.predict(X)[:, None]
+
+
+def _share(share, X):
+    """Part of the columns that a split looks at: two or more, at most some hundreds."""
+    d = X.shape[1]
+    return min(max(round(share * d), 2), MOST_FEATURES, d) / d
+
+
+MEMBERS = [
+    Forest(name="forest", rank=3),
+    Forest(name="extra-trees", rank=5, extra=True),
+    Boosting(name="boosting", rank=8),
+]

@@ -1,0 +1,261 @@
+"""The last step of a fit: what predicts, and what is said of its members."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from adakern._utils.blocks import TILE_BYTES, row_blocks
+from adakern.adaptive.prepare import Table
+
+#: Candidates for the prior, in rows.
+PRIORS = np.logspace(-2, 2, 17)
+
+#: Standard errors by which equal rows have to help before they are listened to.
+SURE = 2.0
+
+#: Fewer repeated rows, and repetitions, than this prove nothing.
+FEWEST_REPEATED, FEWEST_REPETITIONS = 20, 50
+
+#: Rows kept to measure the importance of features on; fewer of more columns.
+PROBE_ROWS, PROBE_CELLS = 500, 50_000
+
+
+@dataclass
+class Member:
+    """One member of a fitted model: what it is, how good it is, how much it counts.
+
+    Attributes
+    ----------
+    name : str
+    weight : float
+    score : float
+        R² or accuracy of its out-of-fold predictions.
+    seconds : float
+        What its folds took together, or what came before it was dropped.
+    """
+
+    name: str
+    weight: float
+    score: float
+    seconds: float
+
+
+class MemberTable(list):
+    """A list of :class:`Member` that prints as a table."""
+
+    def __repr__(self):
+        lines = [f"{'member':18} {'weight':>7} {'score':>8} {'seconds':>8}"]
+        lines += [
+            f"{m.name:18} {m.weight:7.3f} {m.score:8.4f} {m.seconds:8.2f}" for m in self
+        ]
+        return "\n".join(lines)
+
+
+@dataclass
+class Fits:
+    """A member fitted without each fold, and what it predicts for the rows left out.
+
+    ``predicted`` (n, k) is by the models of the folds, ``left_out`` as if all rows but
+    the one predicted were known, where that has a closed form. ``whole`` is fitted to
+    all rows; where it is None, the mean of ``models`` predicts.
+    """
+
+    models: list
+    predicted: np.ndarray
+    left_out: np.ndarray
+    whole: Any = None
+
+
+@dataclass
+class FittedMember:
+    """The fits of one member with what they need to predict; values stay in bounds."""
+
+    name: str
+    view: Any
+    fits: Fits
+    bounds: tuple
+    slope: float
+    seconds: float
+
+    @property
+    def model(self):
+        """What predicts, or one of those whose mean does."""
+        return self.fits.models[0] if self.fits.whole is None else self.fits.whole
+
+    def predict(self, X):
+        """Values (n, k) for read rows: refitted to all rows, or the mean over folds."""
+        models = self.fits.models if self.fits.whole is None else [self.fits.whole]
+        return self._mean(models, X)
+
+    def predict_without(self, k, X):
+        """Values (n, k) of the model that did not learn from fold k."""
+        return self._mean(self.fits.models[k : k + 1], X)
+
+    def _mean(self, models, X):
+        Z = self.view.transform(X)
+        return np.mean(
+            [np.clip(model.predict(Z), *self.bounds) for model in models], axis=0
+        )
+
+
+class EqualRows:
+    """Predictions for rows that training holds, from the targets it holds for them.
+
+    Rows with the same features may be one case entered twice, or features that leave
+    nothing open: then their targets are equal, and a new row of that kind has the same
+    target again. Or they are different cases that look alike in this table: then each
+    says little of the next. The table itself tells. With q predicted for such rows by
+    models that did not see them, and targets y_i of weights w_i, the prediction is
+
+        (prior q + sum_i w_i y_i) / (prior + sum_i w_i),
+
+    the posterior mean of a random effect (of a Dirichlet distribution for indicators of
+    classes). The prior has the least squared error where each row of a cell is
+    predicted from the others of its cell. If that is not better than q by twice the
+    standard error, q stands: the prior is infinite.
+
+    Attributes
+    ----------
+    prior_rows_ : float
+
+    Robinson. That BLUP is a good thing: the estimation of random effects. Statistical
+    Science 6 (1991).
+    """
+
+    prior_rows_ = np.inf
+
+    def fit(self, table, predicted):
+        """Learn what equal rows are worth beside the out-of-fold predictions (m, k)."""
+        n = np.bincount(table.cell, table.counts)
+        mass = np.bincount(table.cell, table.mass)
+        sums = np.array([np.bincount(table.cell, table.mass * y) for y in table.Y.T]).T
+        repeated = n[table.cell] > 1
+        few = (n > 1).sum() < FEWEST_REPEATED and (n - 1).sum() < FEWEST_REPETITIONS
+        if few or not repeated.any():
+            return self
+        data = table.take(repeated), predicted[repeated]
+        gains = [_gains(prior, sums, mass, n, *data) for prior in PRIORS]
+        best = int(np.argmax([gain for gain, _ in gains]))
+        gain, error = gains[best]
+        if gain > SURE * error:
+            self.prior_rows_ = float(PRIORS[best])
+            first = np.unique(table.cell, return_index=True)[1]
+            self._place = {key: i for i, key in enumerate(_keys(table.X[first]))}
+            q = np.array(
+                [np.bincount(table.cell, table.counts * p) / n for p in predicted.T]
+            ).T
+            self._values = _posterior(self.prior_rows_, q, sums, mass)
+        return self
+
+    def adjust(self, X, predicted):
+        """The predictions, those of rows that training holds replaced."""
+        if np.isinf(self.prior_rows_):
+            return predicted
+        places = np.array([self._place.get(key, -1) for key in _keys(X)])
+        known = places >= 0
+        adjusted = predicted.copy()
+        adjusted[known] = self._values[places[known]]
+        return adjusted
+
+
+def _posterior(prior, predicted, sums, mass):
+    return (prior * predicted + sums) / (prior + mass)[:, None]
+
+
+def _gains(prior, sums, mass, n, table, predicted):
+    """By how much the squared error falls, each row predicted from its cell's others.
+
+    And the standard error of that. In a cell of few rows, which may be one case entered
+    again, the rows are one piece of evidence, in others each is one.
+    """
+    cell, own = table.cell, table.mass / table.counts
+    others = _posterior(
+        prior, predicted, sums[cell] - own[:, None] * table.Y, mass[cell] - own
+    )
+    fall = np.sum((table.Y - predicted) ** 2 - (table.Y - others) ** 2, axis=1) * own
+    total = np.bincount(cell, table.counts * fall, minlength=len(n))
+    squares = np.bincount(cell, table.counts * fall**2, minlength=len(n))
+    alone = np.bincount(cell, table.alone, minlength=len(n)) > 0
+    spread = np.maximum(squares - total**2 / n, 0) * n / np.maximum(n - 1, 1)
+    variance = np.where(alone, total**2, spread)
+    return total.sum(), np.sqrt(variance.sum())
+
+
+def _keys(X):
+    """One value for each row; missing values are equal, and so are zeros."""
+    X = np.where(np.isnan(X), np.nan, X + 0.0)
+    return [row.tobytes().hex() for row in X]
+
+
+@dataclass
+class Ensemble:
+    """Members that count, in the order of the blend, and some of the training rows."""
+
+    members: list
+    blend: object
+    equal_rows: EqualRows
+    probe: Table
+
+    def predict(self, X):
+        """What the blend predicts for read rows."""
+        return self._blended(X, lambda member: member.predict(X))
+
+    def predict_without(self, k, X):
+        """The same by the models that did not learn from fold k."""
+        return self._blended(X, lambda member: member.predict_without(k, X))
+
+    def _blended(self, X, predict):
+        predicted = self.blend.combine([predict(member) for member in self.members], X)
+        return self.equal_rows.adjust(X, predicted)
+
+    def importances(self, source):
+        """Rise of the loss where each feature is permuted; no fold knows its rows.
+
+        ``source`` is the feature from which each column comes.
+        """
+        table, rng = self.probe, np.random.default_rng(0)
+        new = replace(self, equal_rows=EqualRows())
+        rises = np.zeros(source[-1] + 1)
+        for k in range(table.n_folds):
+            part = table.take(table.fold == k)
+            if not len(part.X):
+                continue
+            orders = [rng.permutation(len(part.X)) for _ in rises]
+            loss = self.blend.losses(new.predict_without(k, part.X), part.Y).sum()
+            for block in row_blocks(len(rises), part.X.nbytes, TILE_BYTES):
+                features = range(len(rises))[block]
+                copies = np.repeat(part.X[None], len(features), axis=0)
+                for copy, j in zip(copies, features, strict=True):
+                    copy[:, source == j] = part.X[orders[j]][:, source == j]
+                rows = copies.reshape(-1, part.X.shape[1])
+                Y = np.tile(part.Y, (len(features), 1))
+                losses = self.blend.losses(new.predict_without(k, rows), Y)
+                rises[block] += losses.reshape(len(features), -1).sum(axis=1) - loss
+        rises = np.maximum(rises, 0)
+        return rises / rises.sum() if rises.sum() > 0 else rises
+
+
+def make_model(problem, members, blend, rng):
+    """What predicts: the members that count, and what targets of equal rows say."""
+    judged, equal_rows = problem.table.left_out, EqualRows()
+    n_probe = max(50, min(PROBE_ROWS, PROBE_CELLS // judged.X.shape[1]))
+    probe = judged.take(np.sort(rng.permutation(len(judged.X))[:n_probe]))
+    if problem.ungrouped:
+        values = [member.fits.left_out for member in members]
+        equal_rows.fit(problem.table, blend.combine(values, problem.table.X))
+    used = blend.weights > 0
+    members = [
+        replace(m, fits=replace(m.fits, predicted=None, left_out=None))
+        for m, counts in zip(members, used, strict=True)
+        if counts
+    ]
+    return Ensemble(problem.refit(members), blend.only(used), equal_rows, probe)
+
+
+def members_table(members, blend, dropped):
+    """The members: those that count most first, those dropped last."""
+    pairs = zip(members, blend.weights, blend.scores, strict=True)
+    table = [Member(m.name, float(w), float(s), m.seconds) for m, w, s in pairs]
+    table.sort(key=lambda member: -member.weight)
+    return MemberTable(table + dropped)

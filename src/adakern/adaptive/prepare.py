@@ -1,0 +1,391 @@
+"""The first step of a fit: what was given, read, checked, merged and put in folds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import check_array, check_consistent_length, validation
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_X_y,
+)
+
+from adakern._utils.arrays import from_foreign, is_dask
+from adakern._utils.warn import warn_user
+from adakern.adaptive.many_rows import AllRows, in_memory
+from adakern.adaptive.members.base import Setting, Shape
+from adakern.adaptive.views import KernelView, TreeView
+from adakern.tables.columns import (
+    TableReader,
+    as_columns,
+    declared_categorical,
+    in_order_of,
+)
+
+#: A cell (rows with the same features) of so many rows is full: its rows are no case
+#: entered again, but cases of one kind, of which every fold should have some.
+FULL_CELL = 10
+
+#: Parts of the greatest weight that no sum would notice; such rows are left out.
+LEAST_WEIGHT = np.finfo(float).eps
+
+
+@dataclass
+class Table:
+    """Rows X (n, d), targets or class indicators Y (n, k), weights and folds (n,).
+
+    Rows of fold -1 are never left out. ``cell`` is the same number for rows with the
+    same features, ``counts`` and ``mass`` are how often each occurs with its target and
+    the weight of these together; ``alone`` says whether what is predicted for a row
+    without its cell tells what is predicted for new rows.
+    """
+
+    X: np.ndarray
+    Y: np.ndarray
+    weights: np.ndarray
+    fold: np.ndarray
+    cell: np.ndarray
+    counts: np.ndarray
+    mass: np.ndarray
+    alone: np.ndarray
+
+    @property
+    def n_folds(self):
+        """Number of folds, 1 if there are too few rows to leave any out."""
+        return int(self.fold.max()) + 1
+
+    def take(self, rows):
+        """The table of these rows."""
+        return Table(*(values[rows] for values in vars(self).values()))
+
+    def subsample(self, rng, n_learned, n_judged):
+        """So many rows: fold 0, drawn from fold 0, and the others, of fold -1."""
+        first = self.fold == 0
+        parts = [
+            rng.permutation(np.flatnonzero(rows))[:most]
+            for rows, most in ((~first, n_learned), (first, n_judged))
+        ]
+        part = self.take(np.sort(np.concatenate(parts)))
+        part.fold = np.where(part.fold == 0, 0, -1)
+        return part
+
+    def gather(self, parts):
+        """Values for the rows of each fold as one array, rows of no fold left out."""
+        values = np.empty(self.Y.shape)
+        for k, part in enumerate(parts):
+            values[self.fold == k] = part
+        return values[self.fold >= 0]
+
+    @property
+    def left_out(self):
+        """The rows that are in a fold, in order."""
+        return self.take(self.fold >= 0)
+
+
+@dataclass
+class Problem:
+    """What a fit learns from, and how.
+
+    Attributes
+    ----------
+    table : Table
+    views : dict or None
+        Fitted views of the rows by their class; None if there is nothing to learn from.
+    reader : TableReader
+    blend : WeightedMean or Mixture
+        Not yet fitted; it encodes the targets, and knows their loss.
+    setting : Setting
+    shape : Shape
+        Of the rows as they were given.
+    position : ndarray of int
+        The place of each row that was given among those that are in a fold, -1 for
+        weight zero and rows outside of a sample; of X_val's rows where these are given.
+    ungrouped : bool
+        Whether what is predicted without a fold tells of rows like those in it.
+    refit : callable
+        Gives members that stand on centres the coefficients of all rows, where the
+        table is a sample of them.
+    """
+
+    table: Table
+    views: dict | None
+    reader: TableReader
+    blend: Any
+    setting: Setting
+    shape: Shape
+    position: np.ndarray
+    ungrouped: bool
+    refit: Callable
+
+    @property
+    def seen(self):
+        """The shape of the rows that members learn from, of which equals are merged."""
+        return Shape(*self.table.X.shape, self.table.Y.shape[1], self.table.n_folds)
+
+
+def prepare(
+    estimator,
+    X,
+    y,
+    sample_weight=None,
+    groups=None,
+    X_val=None,
+    y_val=None,
+    *,
+    rng,
+    deadline=np.inf,
+):
+    """The :class:`Problem` of an estimator for what its ``fit`` is given."""
+    all_rows = held_out = None
+    if is_dask(X) or _num_samples(X) > estimator.max_rows:
+        y = in_memory(y)
+        refuse_missing_labels(y)
+        all_rows = AllRows(estimator, X, y, sample_weight, rng)
+        X, y, sample_weight, groups = all_rows.drawn(groups)
+    rows, y, categorical = validated(estimator, X, y)
+    blend = estimator._unfitted_blend(y)
+    weights = _row_weights(estimator, rows, y, sample_weight)
+    reader = _fitted_reader(estimator, rows, categorical)
+    rows, Y = reader.transform(rows), blend.encode(y)
+    pair = np.sort(Y.sum(axis=0))[-2:].sum() if blend.classify else len(Y)
+    shape = Shape(*rows.shape, Y.shape[1], estimator.n_folds, pair)
+    if X_val is not None or y_val is not None:
+        new, Y_val = _validation_rows(estimator, X_val, y_val, groups, reader, blend)
+        held_out = np.repeat([False, True], [len(rows), len(new)])
+        rows, Y = np.vstack([rows, new]), np.vstack([Y, Y_val])
+        weights = np.append(weights, np.full(len(new), weights.max()))
+    elif groups is not None:
+        groups = _group_codes(groups, weights)
+    table, position = make_table(
+        rows, Y, weights, estimator.n_folds, rng, groups=groups, validation=held_out
+    )
+    refit = list
+    if all_rows is not None:
+        read = partial(read_rows, estimator, reader)
+        refit = partial(all_rows.refit, read, blend.encode, deadline)
+    is_fast, is_categorical = estimator.preset == "fast", reader.is_categorical
+    return Problem(
+        table,
+        _fitted_views(table, is_categorical),
+        reader,
+        blend,
+        Setting(blend.classify, is_fast, estimator.max_support, is_categorical),
+        shape,
+        _places_left_out(position, table, held_out, all_rows),
+        groups is None and held_out is None,
+        refit,
+    )
+
+
+def _places_left_out(position, table, held_out, all_rows):
+    """:attr:`Problem.position` from the places of the rows in the table."""
+    position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
+    if held_out is not None:
+        return position[held_out]
+    return position if all_rows is None else all_rows.places(position)
+
+
+def validated(estimator, X, *y):
+    """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical
+    type too.
+    """
+    X, y = from_foreign(X), [from_foreign(v) for v in y]
+    if hasattr(X, "to_pandas") and not hasattr(X, "dtypes"):
+        X = X.to_pandas()  # Arrow's columns have no names
+    is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
+    if not y and is_frame and hasattr(estimator, "feature_names_in_"):
+        X = in_order_of(estimator.feature_names_in_, X)
+    rows, categorical = as_columns(X)
+    options = {"dtype": None, "ensure_all_finite": "allow-nan"}
+    if y:
+        options["y_numeric"] = not is_classifier(estimator)
+        refuse_missing_labels(y[0])
+    try:
+        if categorical is None:
+            checked = validation.validate_data(
+                estimator, X, *y, reset=bool(y), **options
+            )
+        else:
+            validation.validate_data(estimator, X, reset=bool(y), skip_check_array=True)
+            check = check_X_y if y else check_array
+            checked = check(rows, *y, estimator=estimator, **options)
+    except OverflowError:
+        raise ValueError("y holds a number beyond 1.8e308; rescale it") from None
+    return (*checked, categorical) if y else checked
+
+
+def refuse_missing_labels(y):
+    """Name the first target that is missing."""
+    y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+    if y.dtype == object and y.ndim == 1:
+        # Pandas' NA is neither equal to itself nor unequal, and pandas may not be
+        # there.
+        names = ("NoneType", "NAType")
+        missing = [type(value).__name__ in names or value != value for value in y]
+        if any(missing):
+            row = missing.index(True)
+            raise ValueError(
+                f"y[{row}] is {y[row]}: Input contains NaN or None; drop those rows"
+            )
+
+
+def read_rows(estimator, reader, X):
+    """Rows X as numbers and codes of categories, checked."""
+    return reader.transform(validated(estimator, X))
+
+
+def _row_weights(estimator, rows, y, sample_weight):
+    """The weight of each row, with that of its class."""
+    weights = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
+    weights = estimator._row_weights(y, weights)
+    if not np.isfinite(weights).all():
+        raise ValueError(
+            "class_weight makes infinite weights, or holds NaN; use smaller numbers"
+        )
+    if (weights < 0).any():
+        raise ValueError("sample_weight holds negative weights")
+    if not (weights > 0).any():
+        raise ValueError("sample_weight is zero for every row")
+    return weights
+
+
+def _fitted_reader(estimator, rows, categorical):
+    """What makes numbers of the columns; ``categorical`` are those of such a type."""
+    names = getattr(estimator, "feature_names_in_", None)
+    declared = declared_categorical(
+        estimator.categorical_features, rows.shape[1], names
+    )
+    if categorical is not None:
+        declared |= categorical
+    return TableReader(names, declared).fit(rows)
+
+
+def _validation_rows(estimator, X_val, y_val, groups, reader, blend):
+    """X_val as read and y_val as encoded."""
+    if X_val is None or y_val is None:
+        raise ValueError("X_val and y_val go together: pass both")
+    if groups is not None:
+        raise ValueError("pass groups or X_val, not both: rows of X_val are a fold")
+    new = read_rows(estimator, reader, in_memory(X_val))
+    y_val = from_foreign(in_memory(y_val))
+    refuse_missing_labels(y_val)
+    options = {
+        "y_numeric": not is_classifier(estimator),
+        "ensure_all_finite": "allow-nan",
+    }
+    y_val = check_X_y(new, y_val, estimator=estimator, **options)[1]
+    estimator._unfitted_blend(y_val)  # refuses what is no target
+    return new, blend.encode(y_val)
+
+
+def _group_codes(groups, weights):
+    """Groups as codes from 0; None if there is one only."""
+    groups = validation.column_or_1d(groups)
+    check_consistent_length(weights, groups)
+    try:
+        validation.assert_all_finite(groups, input_name="groups")
+        groups = np.unique(groups, return_inverse=True)[1]
+    except TypeError:
+        raise ValueError("groups holds None or values of several types") from None
+    if np.ptp(groups[weights > 0]) == 0:
+        warn_user("groups has one value only: folds are drawn as without groups")
+        return None
+    return groups
+
+
+def _fitted_views(table, is_categorical):
+    """Views of the rows by class; None where no member could learn anything."""
+    has_folds = (table.fold != 0).any()
+    if not (has_folds and varies(table.X) and varies(table.Y)):
+        return None
+    # Folds share what is learned without targets; rows given to judge are no fold.
+    known = table.X if table.n_folds > 1 else table.X[table.fold != 0]
+    return {kind: kind(is_categorical).fit(known) for kind in (KernelView, TreeView)}
+
+
+def varies(A):
+    """Whether any column of A holds two different values; a missing value is one."""
+    first = A[:1]
+    same = (first == A) | (np.isnan(first) & np.isnan(A))
+    return not same.all()
+
+
+def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
+    """The table of the rows X (n, d), and the place in it of each of them.
+
+    A row and its target that occur several times become one row, and all rows of a
+    cell lie in one fold: what is learned depends neither on the order of the rows nor
+    on how often each was entered. Where a cell is full its rows count each for itself
+    and are dealt out over the folds, so that none lacks the cell; where there are
+    hardly more cells than folds, a row for each fold makes it full.
+
+    Rows of next to no weight are left out; their place is -1. With ``groups`` (codes
+    from 0) a group lies in one fold. Rows of ``validation`` (boolean) are the only
+    fold, the others are learned from.
+    """
+    classify = Y.shape[1] > 1
+    y = Y.argmax(axis=1) if classify else Y[:, 0]
+    given = groups if groups is not None else validation
+    given = np.zeros(len(X), dtype=int) if given is None else given.astype(int)
+    used = np.flatnonzero(weights > LEAST_WEIGHT * weights.max())
+    order = used[np.lexsort((y[used], *X[used].T[::-1], given[used]))]
+    X, Y, y, given, w = X[order], Y[order], y[order], given[order], weights[order]
+    w = w / w.max()  # whose squares can be summed up
+    same = ((X[:-1] == X[1:]) | (np.isnan(X[:-1]) & np.isnan(X[1:]))).all(axis=1)
+    new_cell = np.append(True, ~same | (given[:-1] != given[1:]))
+    new_pair = new_cell.copy()
+    new_pair[1:] |= y[1:] != y[:-1]
+    cell, pair = np.cumsum(new_cell) - 1, np.cumsum(new_pair) - 1
+    few = (
+        new_cell.sum() <= 2 * n_folds
+    )  # without one of them little is left to learn from
+    full = np.bincount(cell)[cell] >= (n_folds if few else max(FULL_CELL, 2 * n_folds))
+    if validation is not None:
+        full[:], fold = False, np.where(given, 0, -1)
+    else:
+        unit = cell
+        if groups is not None:
+            full[:], unit = False, np.unique(given, return_inverse=True)[1]
+        elif full.any():
+            unit = np.cumsum(new_cell | np.append(False, full[1:])) - 1
+        n_folds = min(n_folds, unit.max() + 1)
+        fold = assign_folds(unit, n_folds, rng, y if classify else None)
+    # Rows of one pair in different folds stay apart.
+    _, first, place = np.unique(
+        pair * (n_folds + 1) + fold, return_index=True, return_inverse=True
+    )
+    total, counts = np.bincount(place, w), np.bincount(place)
+    squares = np.where(full[first], np.bincount(place, w**2), total**2)
+    position = np.full(len(weights), -1)
+    position[order] = place
+    table = Table(
+        X[first],
+        Y[first],
+        # As many rows as they are worth by Kish: equal weights are all 1.
+        total * (total.sum() / squares.sum()),
+        fold[first],
+        cell[first],
+        counts,
+        total * (w.sum() / np.sum(w**2)),
+        ~full[first] & (groups is None),
+    )
+    return table, position
+
+
+def assign_folds(unit, n_folds, rng, stratum=None):
+    """The fold of each row, those of a unit (numbers rising from 0) in one fold.
+
+    Units are shuffled and dealt out like cards; with ``stratum``, codes of classes,
+    one class after another, where a unit belongs to that of its first row.
+    """
+    _, first = np.unique(unit, return_index=True)
+    shuffled = rng.permutation(len(first))
+    if stratum is not None:
+        shuffled = shuffled[np.argsort(stratum[first[shuffled]], kind="stable")]
+    fold_of_unit = np.empty(len(first), dtype=int)
+    fold_of_unit[shuffled] = np.arange(len(first)) % n_folds
+    return fold_of_unit[unit]

@@ -1,0 +1,94 @@
+"""Models of the strategies without a Gram matrix: kernel expansions without F.
+
+A new row has no dual variable, so that the closed form ``F = 11' + diag(d) K diag(d) /
+(4 eta)`` gives it the factor 1: the decision value is ``sum_i d_i k(x_i, x)`` over its
+own cluster, or over all rows, plus the intercept.
+"""
+
+from functools import cached_property
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from adakern._utils.arrays import as_index, as_numpy, asarray_like
+from adakern.dank import decomposed, whole
+from adakern.dank.partition import clusters_for
+from adakern.dank.working_set import RowsProblem
+from adakern.kernels import gram_matrix, kernel_product
+from adakern.linalg import numerical_rank
+
+#: Of a strategy, by name.
+SOLVERS = {"decomposed": decomposed.solve, "whole": whole.solve}
+
+
+def fit_on_features(X, dual, kernel, strategy, *, eta, tol, n_clusters, **options):
+    """The :class:`SparseModel` of the rows X by a strategy without a Gram matrix."""
+    problem, n = RowsProblem(X, kernel, dual, eta), X.shape[0]
+    n_clusters = min(n_clusters or clusters_for(n), n)
+    solution = SOLVERS[strategy](problem, None, tol, n_clusters=n_clusters, **options)
+    return SparseModel(problem, solution)
+
+
+class SparseModel:
+    """Kernel expansions without F on new rows: one for each cluster, or one for all."""
+
+    adaptive_factor = None
+
+    def __init__(self, problem, solution):
+        X, parts = problem.X, solution.parts
+        self.partition, self.eta = solution.partition, solution.eta
+        self._kernel, self.dual_coef = problem.kernel, as_numpy(solution.d)
+        take = array_namespace(X).take
+        clusters = self.partition.rows if self.partition else [np.arange(X.shape[0])]
+        self._sizes, self._supports = [len(rows) for rows in clusters], []
+        for rows in clusters:
+            support = as_index(rows[self.dual_coef[rows] != 0], X)
+            self._supports.append((take(X, support, axis=0), take(solution.d, support)))
+        self.intercept = 0.0 if self.partition else parts[0].point.intercept
+        self.objective = sum(part.point.value for part in parts)
+        self.duality_gap = sum(part.gap for part in parts)
+        self.n_iter = max(part.n_iter for part in parts)
+        self.converged = all(part.converged for part in parts)
+        histories = [part.history for part in parts]
+        self.history = histories if self.partition else histories[0]
+
+    @cached_property
+    def rank(self):
+        """Numerical rank of F, which is block-diagonal; computed when asked for."""
+        return sum(
+            adaptive_rank(vectors, d, n_rows, self.eta, self._kernel)
+            for n_rows, (vectors, d) in zip(self._sizes, self._supports, strict=True)
+        )
+
+    def decision_function(self, X):
+        """Decision values of new rows, each by its own cluster, shape (m,)."""
+        X = asarray_like(X, self._supports[0][0])
+        if not self.partition:
+            return (
+                kernel_product(X, *self._supports[0], **self._kernel) + self.intercept
+            )
+        xp, labels = array_namespace(X), self.partition.assign(X)
+        order = np.argsort(labels, kind="stable")
+        ends = np.cumsum(np.bincount(labels, minlength=len(self._supports)))
+        values = []
+        for rows, support in zip(
+            np.split(order, ends[:-1]), self._supports, strict=True
+        ):
+            part = xp.take(X, as_index(rows, X), axis=0)
+            values.append(kernel_product(part, *support, **self._kernel))
+        return xp.take(xp.concat(values), as_index(np.argsort(order, kind="stable"), X))
+
+
+def adaptive_rank(vectors, d, n_rows, eta, kernel):
+    """Numerical rank of ``F = 11' + diag(d) K diag(d) / (4 eta)`` on n_rows rows.
+
+    Rows that are no support vectors act as one, weighted by the root of their number.
+    """
+    d = as_numpy(d).astype(float) / np.sqrt(4 * eta)
+    m = len(d)
+    A = np.zeros((m + 1, m + 1))
+    A[:m, :m] = d[:, None] * as_numpy(gram_matrix(vectors, **kernel)) * d if m else 0
+    weights = np.ones(m + 1)
+    weights[m] = np.sqrt(n_rows - m)
+    A += np.outer(weights, weights)
+    return numerical_rank(A, n_rows)

@@ -1,0 +1,39 @@
+"""The strategy "whole": all rows together, without a Gram matrix, from the clusters."""
+
+from dataclasses import replace
+
+from array_api_compat import array_namespace
+
+from adakern.dank import decomposed, working_set
+from adakern.dank.decomposed import SparseSolution
+
+#: With at least so many clusters, a partition into fewer and larger ones is solved
+#: before all rows are.
+FEWEST_TO_REFINE = 9
+
+
+def solve(problem, start, tol, *, n_clusters, max_iter, **options):
+    """Solve a :class:`RowsProblem <adakern.dank.working_set.RowsProblem>` from ever
+    fewer clusters.
+    """
+    for count in (n_clusters, round(n_clusters**0.5)):
+        fine = decomposed.solve(
+            problem, start, tol, n_clusters=count, max_iter=max_iter, **options
+        )
+        problem, start = replace(problem, eta=fine.eta), fine.d
+        if n_clusters < FEWEST_TO_REFINE:
+            break
+    if problem.dual.fit_intercept:
+        start = _balanced(start)
+    solution = working_set.solve(problem, start, tol, max_iter=max_iter)
+    return SparseSolution(None, solution.point.d, problem.eta, [solution])
+
+
+def _balanced(d):
+    """d with its positive or its negative part scaled down, so that it sums to zero."""
+    xp = array_namespace(d)
+    size, total = float(xp.sum(xp.abs(d))), float(xp.sum(d))
+    positive, negative = (size + total) / 2, (size - total) / 2
+    least = min(positive, negative)
+    up, down = least / (positive or 1.0), least / (negative or 1.0)
+    return xp.where(d > 0, up * d, down * d)

@@ -1,0 +1,279 @@
+"""What a paper needs of a finished run: tables, figures, sentences and references.
+
+The tables are for LaTeX's package booktabs; they are marked as the report is.
+"""
+
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+
+from adakern._utils.files import atomic_path
+from adakern.evaluation import GREATER_IS_BETTER
+from adakern.evaluation.ranking import ALPHA, are_tied
+from adakern_bench.config.sweeps import base_name
+from adakern_bench.report.compare import shared
+from adakern_bench.report.contrast import against_all
+from adakern_bench.report.figures import (
+    grid,
+    method_styles,
+    save_pdf,
+    save_svg,
+)
+from adakern_bench.report.headline import headline
+from adakern_bench.report.leaderboard import by_dataset
+from adakern_bench.report.tables import RULE, comparison, heading, read_tables, scaled
+from adakern_bench.report.wording import count
+
+#: Rows up to which a table stands on one page.
+PAGE_ROWS = 40
+_SPECIAL = re.compile(r"[\\&%$#_{}~^<>|]")
+_NAMED = {"\\": "textbackslash", "~": "textasciitilde", "^": "textasciicircum"}
+_NAMED |= {"<": "textless", ">": "textgreater", "|": "textbar"}
+_BULLET = r"$^{\bullet}$"
+
+
+def latex(text):
+    r"""A text as LaTeX prints it.
+
+    >>> from adakern_bench.report.paper import latex
+    >>> print(latex("50 % of svm_cv@C=2^3"))
+    50 \% of svm\_cv@C=2\textasciicircum{}3
+    """
+    return _SPECIAL.sub(
+        lambda found: (
+            rf"\{_NAMED[found[0]]}{{}}" if found[0] in _NAMED else rf"\{found[0]}"
+        ),
+        str(text),
+    )
+
+
+def write_paper(results, config, target):
+    """Write tables, figures, sentences and references of a run; the tables' texts.
+
+    `results` holds the tables that `compare` wrote, `config` is the configuration as a
+    mapping; what `target` held is replaced.
+    """
+    tables = read_tables(results)
+    records = pd.read_parquet(results / "records.parquet")
+    shutil.rmtree(target, ignore_errors=True)
+    texts = {}
+    for task, ranks in tables["ranks"].groupby("task"):
+        texts[f"{task}.tex"] = _table(tables, task, ranks, config["name"])
+        runs = shared(records[records["task"] == task])
+        for name, figure in _figures(runs, ranks):
+            for save, ending in ((save_svg, "svg"), (save_pdf, "pdf")):
+                save(figure, target / f"{task}_{name}.{ending}")
+    written = texts | {"sentences.txt": "\n\n".join(_sentences(tables, records)) + "\n"}
+    written["references.bib"] = "\n".join(references(config, records))
+    for name, text in written.items():
+        with atomic_path(target / name) as path:
+            path.write_text(text, encoding="utf-8")
+    return list(texts.values())
+
+
+def _table(tables, task, ranks, experiment):
+    """A row for each data set, a column for each method, the best rank first."""
+    cells = comparison(tables, task)
+    methods, datasets = list(ranks["method"]), list(cells.index.unique("dataset"))
+    shown = cells.apply(_cell, axis=1).to_dict()
+    rows = [
+        [latex(name), *(shown.get((name, method), "--") for method in methods)]
+        for name in datasets
+    ]
+    if len(datasets) > 1:
+        averages = [f"{r:.2f}" if r == r else "--" for r in ranks["average_rank"]]
+        rows.append([r"\midrule" "\nMean rank", *averages])
+    repeats = int((cells["n"] + cells["missing"]).max())
+    caption = (
+        f"{heading(ranks['metric'].iloc[0])} on the test part, "
+        f"{f'mean and standard deviation over {repeats} repeats' * (repeats > 1)}"
+        f"{'one repeat' * (repeats == 1)}. Best of the data set in bold; "
+    )
+    caption = f"{latex(caption)}{_BULLET} {latex(f'significantly worse ({RULE}).')}"
+    head = [
+        rf"\caption{{{caption}}}",
+        rf"\label{{tab:{re.sub(r'[^A-Za-z0-9-]+', '-', experiment)}-{task}}}",
+    ]
+    columns = "l" + "r" * len(methods)
+    names = _row(["Data set", *map(latex, methods)])
+    body = "\n".join(map(_row, rows))
+    if len(rows) > PAGE_ROWS:  # over several pages, by the package longtable
+        lines = [rf"\begin{{longtable}}{{{columns}}}", *head, r"\\", r"\toprule"]
+        lines += [names, r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot", body]
+        return "\n".join([*lines, r"\end{longtable}", ""])
+    lines = [r"\begin{table}", r"\centering", *head]
+    lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", names, r"\midrule", body]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+
+
+def _row(cells):
+    return " & ".join(cells) + r" \\"
+
+
+def _cell(cell):
+    """Mean, marks and spread of a method on a data set."""
+    shown = latex(cell["shown"]) if cell["n"] or cell["missing"] else "--"
+    text = rf"\textbf{{{shown}}}" if cell["best"] else shown
+    text += _BULLET * bool(cell["worse"])
+    if cell["spread"]:
+        text += rf" {{\scriptsize $\pm$ {latex(cell['spread'])}}}"
+    if cell["n"] and cell["missing"]:
+        text += f" ({int(cell['missing'])} failed)"
+    return text
+
+
+def _figures(runs, ranks):
+    """(name, figure) of what several methods on several data sets have."""
+    if len(ranks) < 2 or runs["dataset"].nunique() < 2:
+        return
+    metric, styles = ranks["metric"].iloc[0], method_styles(ranks["method"])
+    if np.isfinite(ranks["critical_distance"].iloc[0]):
+        yield "critical_difference", plot_critical_difference(ranks)
+    scores = by_dataset(runs, metric=metric)[list(ranks["method"])]
+    yield "profile", plot_profile(scores, metric, styles)
+
+
+def alike(average_ranks, distance):
+    """(first, last) of each largest group of methods, ranks rising, that do not differ.
+
+    >>> from adakern_bench.report.paper import alike
+    >>> alike([1.2, 2.0, 2.9, 5.0], 1.0)
+    [(0, 1), (1, 2)]
+    """
+    groups = []
+    for first, rank in enumerate(average_ranks):
+        last = int(np.searchsorted(average_ranks, rank + distance, "right")) - 1
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return groups
+
+
+def plot_critical_difference(ranks):
+    """Mean ranks on a line; a bar joins methods that do not differ (Demsar, JMLR 2006).
+
+    By Nemenyi's critical distance where Friedman's test rejects, else none differ.
+    """
+    ranks = ranks.dropna(subset="average_rank").sort_values("average_rank")
+    values, k = ranks["average_rank"].to_numpy(), len(ranks)
+    distance, pvalue = ranks[["critical_distance", "friedman_pvalue"]].iloc[0]
+    groups = alike(values, distance if pvalue <= ALPHA else np.inf)
+    figure, axes = grid(1, 1, 6.5, 0.3 + 0.16 * (k + len(groups)), sharey=True)
+    axis = axes[0, 0]
+    for row, (first, last) in enumerate(groups):
+        ends = values[first] - 0.02 * k, values[last] + 0.02 * k
+        axis.plot(ends, [0.45 + 0.45 * row] * 2, color="#000000", lw=3)
+    depth = 0.45 * len(groups)
+    for place, (name, rank) in enumerate(zip(ranks["method"], values, strict=True)):
+        is_left = place < (k + 1) // 2
+        below = depth + 1 + (place if is_left else k - 1 - place)
+        edge = 1 - 0.05 * k if is_left else k + 0.05 * k
+        axis.plot([rank, rank, edge], [0, below, below], color="#000000", lw=0.7)
+        side = "right" if is_left else "left"
+        label = f" {name} ({rank:.2f}) "
+        axis.text(edge, below, label, ha=side, va="center", fontsize=9)
+    shown = f"critical distance {distance:.2f}, Friedman p = {pvalue:.2g}"
+    axis.set(xlim=(1, k), xlabel=f"Mean rank (1: best); {shown}", yticks=[])
+    axis.set_ylim(depth + 1.5 + (k + 1) // 2, 0)
+    axis.xaxis.tick_top()
+    axis.xaxis.set_label_position("top")
+    axis.spines[["left", "bottom"]].set_visible(False)
+    axis.spines["top"].set_visible(True)
+    axis.grid(visible=False)
+    for line in axis.lines:
+        line.set_clip_on(False)
+    return figure
+
+
+def behind_the_best(scores, metric):
+    """How far each method is behind the best of each data set; inf where it failed.
+
+    The ratio of errors, or the difference of what is the better the greater.
+    """
+    if GREATER_IS_BETTER[metric]:
+        behind = scaled(metric, scores.rsub(scores.max(axis=1), axis=0))
+        return behind.fillna(np.inf).clip(lower=0.0)
+    best = scores.min(axis=1)
+    unit = scores.abs().max(axis=1).fillna(0.0)
+    ratios = scores.div(best.where(best > 0), axis=0)
+    is_best = scores.apply(lambda column: are_tied(column, best, unit))
+    return ratios.mask(is_best, 1.0).fillna(np.inf)
+
+
+def plot_profile(scores, metric, styles):
+    """On which share of the data sets a method is at most so far behind the best."""
+    behind = behind_the_best(scores, metric)
+    is_ratio = not GREATER_IS_BETTER[metric]
+    finite = behind.to_numpy()[np.isfinite(behind.to_numpy())]
+    start = 1.0 if is_ratio else 0.0
+    end = max(finite.max(initial=start), start + 1e-3)
+    figure, axes = grid(1, 1, 5.2, 2.8)
+    axis = axes[0, 0]
+    for name in behind:
+        reached = np.sort(behind[name][np.isfinite(behind[name])])
+        shares = np.arange(len(reached) + 1) / len(behind)
+        axis.step(
+            np.concatenate([[start], reached, [end]]),
+            np.append(shares, shares[-1]),
+            where="post",
+            color=styles[name].colour,
+            marker=styles[name].marker,
+            markevery=0.1,
+            markersize=4,
+            label=name,
+        )
+    unit = f"{heading(metric)}, ratio to the best" if is_ratio else None
+    label = unit or f"{heading(metric)}, below the best"
+    axis.set(xlabel=label, ylabel="Share of the data sets", ylim=(0, 1.02))
+    if is_ratio:
+        axis.set_xscale("log")
+        axis.xaxis.set_major_formatter("{x:g}")
+    axis.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _sentences(tables, records):
+    """The sentences to quote, then the leader of each task against every other."""
+    yield from headline(tables, records)
+    for task, ranks in tables["ranks"].groupby("task"):
+        leader, metric = ranks[["method", "metric"]].iloc[0]
+        runs = shared(records[records["task"] == task])
+        found = against_all(runs, leader, metric)
+        for pair in found[found["holm"].notna()].itertuples():
+            yield (
+                f"{task.capitalize()}: {leader} against {pair.method} over "
+                f"{count(pair.n_datasets, 'data set')}: better on {pair.better}, worse "
+                f"on {pair.worse}, tied on {pair.tied}; Wilcoxon's signed-rank test "
+                f"p = {pair.pvalue:.3g}, after Holm's correction {pair.holm:.3g}."
+            )
+
+
+def references(config, records):
+    """BibTeX entries of the data sets and methods; one for all that cite the same."""
+    for group, key in (("dataset", "citation"), ("method", "reference")):
+        entries, cited = config.get(group, {}), {}
+        for name in dict.fromkeys(map(base_name, records[group].unique())):
+            entry = entries.get(name) or {}
+            cited.setdefault(entry.get(key) or "", []).append(name)
+        for text, names in sorted(cited.items(), key=lambda item: item[1]):
+            if not text:
+                yield f"% No {key} is known of {', '.join(names)}.\n"
+                continue
+            yield _reference(f"{group}-{names[0]}", names, text, entries[names[0]])
+
+
+def _reference(key, names, text, entry):
+    years = re.findall(r"\b(?:19|20)\d\d\b", text)
+    fields = {"key": names[0]}
+    if len(names) == 1:
+        title = entry.get("title") or entry.get("description") or names[0]
+        fields["title"] = f"{{{latex(' '.join(title.split()))}}}"
+    fields["note"] = latex(" ".join(text.split()))
+    if years:
+        fields["year"] = years[-1]
+    if entry.get("homepage"):
+        fields["howpublished"] = rf"\url{{{entry['homepage']}}}"
+    listed = "\n".join(f"  {name} = {{{value}}}," for name, value in fields.items())
+    safe = re.sub(r"[^A-Za-z0-9:.-]+", "-", key)
+    return f"% {', '.join(names)}\n@misc{{{safe},\n{listed}\n}}\n"
