@@ -19,7 +19,8 @@ def test_experiment_is_valid(name):
 def test_method_says_what_it_is(name):
     # Some data set of each task, so that every recipe of the method is checked.
     selected = ["dataset=[sk-wine,step-1d]", f"method=[{','.join({name, 'knn'})}]"]
-    method = load_plan(selected).config.method[name]
+    load_plan(selected)
+    method = load_config(selected)[0].method[name]
     assert method.description and method.reference
 
 

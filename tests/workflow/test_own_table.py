@@ -216,9 +216,9 @@ def test_a_changed_file_is_said_and_read(place, capsys):
     study(70).to_csv(path, index=False)
     _, entry, _ = adopted(path, root)
     assert entry["title"] == "Mine" and "n" not in entry
-    assert "which was edited, stays" in capsys.readouterr().out
+    assert "was edited and is kept" in capsys.readouterr().out
     adopted(path, root)
-    assert "is not the file" not in capsys.readouterr().out
+    assert "has changed" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

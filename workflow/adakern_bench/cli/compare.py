@@ -214,9 +214,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
     asked = {"target": str(target)} | {k: v for k, v in options.items() if v}
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     if path.exists() and not again and _is_kept(path, asked, sha256, file):
-        print(
-            f"Using {path.relative_to(root)} of an earlier call (--again infers it anew)"
-        )
+        print(f"Using {path.relative_to(root)}, made earlier (--again: infer it again)")
     else:
         if options.get("group") == "none":
             options["group"] = False
@@ -236,7 +234,8 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         notes = [f"{file.name}: {found.notes[0]}", *found.notes[1:]]
         print("\n  ".join(map(printable, notes)))
         print(
-            f"Written to {path.relative_to(root)}: correct it there if necessary, and repeat the command."
+            f"Written to {path.relative_to(root)}: correct it if necessary, and repeat "
+            "the command."
         )
     copy = root / "data" / "raw" / raw
     if not copy.exists() or copy.read_bytes() != file.read_bytes():

@@ -5,8 +5,9 @@
 Copies the records, tables and figures of a finished run, makes those for a paper, and
 records their provenance and the command that reproduces them. Large tables are
 compressed; pages are rendered from them when the documentation is built. Nothing there
-is written by hand. Runs that are incomplete, have failures, or whose records are from several commits or uncommitted
-changes are refused; ``--with-failures`` permits failed runs.
+is written by hand. Runs that are incomplete, have failures, or whose records are from
+several commits or uncommitted changes are refused; ``--with-failures`` permits failed
+runs.
 """
 
 import gzip
