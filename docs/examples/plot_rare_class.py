@@ -2,9 +2,10 @@
 A class that is rare
 ====================
 
-Of these rows 4 % are of the class that is looked for. The more probable class is then nearly
-always the other one, although the probabilities tell much: ``threshold="balanced"`` predicts the
-rare class from a lower probability on, and leaves the probabilities as they are.
+Of these rows 4 % are of the class that is looked for. The more probable class is then
+nearly always the other one, although the probabilities tell much:
+``threshold="balanced"`` predicts the rare class from a lower probability on, and leaves
+the probabilities as they are.
 """
 
 from sklearn.datasets import make_classification
@@ -25,6 +26,7 @@ for threshold in (None, "balanced"):
     print(f"{threshold}: {found} found, {missed} missed, {in_vain} called in vain")
 
 # %%
-# What the model says of itself, and its pictures; the third is of rows that it did not learn from.
+# What the model says of itself, and its pictures; the third is of rows that it did not
+# learn from.
 print(model)
 model.plot(X_test, y_test)
