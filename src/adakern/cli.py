@@ -100,8 +100,13 @@ def add_table_arguments(command, needs_target=True):
     task = "what to predict, where the column alone does not tell"
     option("--task", choices=("classification", "regression"), help=task)
     option("--drop", default="", help="columns to leave out, separated by commas")
-    kept = "columns to learn from although they look like identifiers or free text"
+    kept = (
+        "columns to learn from although they look like identifiers or free text; all: "
+        "every column that --drop does not name"
+    )
     option("--keep", default="", help=kept)
+    looks = "columns of categories although they look like numbers or dates"
+    option("--categorical", default="", help=looks)
     shared = (
         "column of what rows share, such as patient (default: a repeated identifier); "
         "none: "
@@ -112,6 +117,15 @@ def add_table_arguments(command, needs_target=True):
     option("--time", metavar="COLUMN", help=later)
     time = below(float("inf"), "time above 0")
     option("--minutes", type=time, help="about how long it may take")
+
+
+def named_columns(arguments):
+    """The columns that options name, separated by commas."""
+    options = ("drop", "keep", "categorical")
+    return {
+        option: [name for name in getattr(arguments, option).split(",") if name]
+        for option in options
+    }
 
 
 def below(high, said):
@@ -148,13 +162,13 @@ def _fit(arguments):
         arguments.file,
         arguments.target,
         task=arguments.task,
-        drop=[name for name in arguments.drop.split(",") if name],
-        keep=[name for name in arguments.keep.split(",") if name],
         group=False if arguments.group == "none" else arguments.group,
         time=arguments.time,
+        **named_columns(arguments),
     )
     notes = [f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]
     print("\n  ".join(map(printable, notes)))
+    print("\n".join(["", *map(printable, repr(table.account).splitlines())]))
     estimator, is_flagship = _estimator(arguments, table.task), not arguments.method
     pipeline = table_pipeline(estimator, table)
     if arguments.minutes and is_flagship:

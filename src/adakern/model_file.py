@@ -172,6 +172,7 @@ def make_card(table, **facts):
         "forms": table.forms,
         "categories": {n: c for n, c in found.items() if len(c) <= MOST_CATEGORIES},
         "dropped": table.dropped,
+        "columns": [vars(account) for account in table.account],
         "rows": len(table.X),
         "data_fingerprint": hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()[:32],
         "format": FORMAT,

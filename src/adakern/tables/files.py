@@ -9,6 +9,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count, islice
 
+from adakern.tables.around import (
+    MOST_ABOVE,
+    header_row,
+    is_number,
+    names_recur,
+    without_others,
+    without_total,
+    without_units,
+)
 from adakern.tables.unpack import TableError, check_size, most_unpacked, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
@@ -16,9 +25,8 @@ _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "bl
 _NONE = "\x1f"
 #: Of a sheet, the column and the row of a cell that holds something.
 _CELL = re.compile(
-    rb"""<(?:\w+:)?c\s(?:[^>]*?\s)?r=["']([A-Z]{1,3})([0-9]+)["'](?:[^>]*[^>/])?>"""
+    rb"""<(?:\w+:)?c\s(?:[^<>]*?\s)?r=["']([A-Z]{1,3})([0-9]+)["'](?:[^<>]*[^<>/])?>"""
 )
-_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
 
 
 @dataclass
@@ -69,7 +77,11 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
         if len(sheets) > 1:
             notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
         layout, is_row = Layout(), (frame != "").any(axis=1).to_numpy()
-        frame = frame.iloc[is_row.argmax() :] if is_row.any() else frame.iloc[:0]
+        frame = frame[is_row]
+        rows = frame.head(4 * MOST_ABOVE).map(lambda cell: str(cell).strip())
+        above = header_row(rows.to_numpy().tolist(), target) if len(frame) else 0
+        notes += _about_above(above)
+        frame = frame.iloc[above:]
         header, frame = frame.iloc[:1].to_numpy().ravel(), frame.iloc[1:]
     else:
         frame, header, layout = _text(data, name, target, layout or Layout(), notes)
@@ -79,13 +91,11 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
             frame = frame[(frame != "").any(axis=1)]
     if not len(frame):
         raise TableError(f"{name} holds no rows.")
-    if (total := _total(frame)) is not None and all_rows:
-        notes.append(f"the last row, {total!r}, is predicted like any other")
-    elif total is not None:
-        notes.append(f"left out: the last row, {total!r}")
-        frame = frame.iloc[:-1]
-    frame = frame.reset_index(drop=True)
     frame.columns = _names(header, target, notes)
+    if not data.startswith(b"PAR1"):  # which is written by programs alone
+        frame = without_units(frame, notes)
+        frame = frame if all_rows else without_others(frame, target, notes)
+    frame = without_total(frame, notes, all_rows).reset_index(drop=True)
     return frame, layout, notes
 
 
@@ -125,9 +135,47 @@ def _cells_of_sheets(file):
 
 def _text(data, name, target, layout, notes):
     """(cells, header, layout) of separated values."""
-    import pandas as pd
-
     encoding = layout.encoding or _encoding(data)
+    text = _decoded(data, encoding, name, notes)
+    if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
+        text = text[given.end() :]
+    separator = (
+        layout.separator
+        or (given and given[1])
+        or _separator(text, name, target, notes)
+    )
+    rows, ends = _first_rows(text, separator)
+    if above := header_row(rows, target):
+        notes += _about_above(above)
+        text, rows = _below(text, ends[above - 1]), rows[above:]
+    first, *others = rows
+    if not others:
+        raise TableError(f"{name} holds no rows.")
+    header = layout.header
+    if header is None:
+        header = _has_header(first, others, target, notes)
+    usual = Counter(map(len, others)).most_common(1)[0][0]
+    width = len(first) if header else usual
+    # The rows may be longer, by a field without a name.
+    is_longer = bool(header) and usual == width + 1
+    frame = _separated(text, name, separator, width + is_longer)
+    if n_short := int(frame.iloc[int(is_longer) :, -1].isna().sum()):
+        notes.append(
+            f"{n_short} lines have fewer than {width} fields: others are missing"
+        )
+    frame = frame.fillna("").iloc[int(header) :]
+    names = first if header else [f"x{i}" for i in range(width)]
+    if is_longer and (frame[width].str.strip() == "").all():
+        frame = frame.drop(columns=width)
+        notes.append("the separator that ends the rows is left out")
+    elif is_longer:
+        names = ["", *names]
+        notes.append("the first field of each row has no name: it names the row")
+    return frame, names, Layout(separator, layout.decimal, encoding, header)
+
+
+def _decoded(data, encoding, name, notes):
+    """The text of a file; what is doubtful about its encoding is said."""
     try:
         text = data.decode(encoding)
     except (LookupError, UnicodeError) as error:
@@ -144,53 +192,27 @@ def _text(data, name, target, layout, notes):
             f"{name} holds the character {found[0]!r} in line {line}, as no text does: "
             "save it as CSV in UTF-8, Parquet or xlsx."
         )
-    if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
-        text = text[given.end() :]
-    separator = (
-        layout.separator
-        or (given and given[1])
-        or _separator(text, name, target, notes)
-    )
-    first, *others = _first_rows(text, separator)
-    if not others:
-        raise TableError(f"{name} holds no rows.")
-    header = layout.header
-    if header is None:
-        header = target in first or not any(map(_is_number, first))
-        notes += ["no header: the columns are x0, x1, ..."] * (not header)
-    usual = Counter(map(len, others)).most_common(1)[0][0]
-    width = len(first) if header else usual
-    is_longer = int(
-        header and usual == width + 1
-    )  # the rows, by a field without a name
-    settings = {
-        "header": None,
-        "dtype": str,
-        "keep_default_na": False,
-        "index_col": False,
+    return text
+
+
+def _separated(text, name, separator, width):
+    """All fields of separated values as texts, NaN where a line is too short."""
+    import pandas as pd
+
+    return _by_pandas(
+        pd.read_csv,
+        text.encode(errors="replace"),
+        name,
+        sep=separator,
+        header=None,
+        names=range(width),
+        dtype=str,
+        keep_default_na=False,
+        index_col=False,
+        skipinitialspace=True,
         # Of a single column, an empty line is a row whose cell is missing.
-        "skip_blank_lines": width > 1,
-    }
-    settings |= {
-        "sep": separator,
-        "skipinitialspace": True,
-        "names": range(width + is_longer),
-    }
-    frame = _by_pandas(pd.read_csv, text.encode(errors="replace"), name, **settings)
-    if n_short := int(frame.iloc[is_longer:, -1].isna().sum()):
-        notes.append(
-            f"{n_short} lines have fewer than {width} fields: others are missing"
-        )
-    frame = frame.fillna("")
-    names = first if header else [f"x{i}" for i in range(width)]
-    frame = frame.iloc[int(header) :]
-    if is_longer and (frame[width].str.strip() == "").all():
-        frame = frame.drop(columns=width)
-        notes.append("the separator that ends the rows is left out")
-    elif is_longer:
-        names = ["", *names]
-        notes.append("the first field of each row has no name: it names the row")
-    return frame, names, Layout(separator, layout.decimal, encoding, header)
+        skip_blank_lines=width > 1,
+    )
 
 
 def _encoding(data):
@@ -203,13 +225,49 @@ def _encoding(data):
     return "latin-1"
 
 
+def _has_header(first, others, target, notes):
+    """Whether the first row names the columns."""
+    if target in first:
+        return True
+    if any(map(is_number, first)) or names_recur(first, others):
+        notes.append("no header: the columns are x0, x1, ...")
+        return False
+    shown = ", ".join(first[:4]) + ", ..." * (len(first) > 4)
+    notes.append(f"the first line is taken for the names of the columns: {shown}")
+    return True
+
+
+def _about_above(n):
+    """The sentence about rows above a header, if there are any."""
+    return [f"left out: {n} lines above the header"] * (n > 1) + [
+        "left out: the line above the header"
+    ] * (n == 1)
+
+
+def _below(text, n_lines):
+    """A text without its first lines."""
+    lines = io.StringIO(text, newline="")
+    for _ in range(n_lines):
+        lines.readline()
+    return lines.read()
+
+
 def _first_rows(text, separator):
-    """Cells of the first thousand lines that are not empty."""
+    """Cells of the first thousand rows that are not empty, and the lines that each
+    ends at.
+    """
     lines = csv.reader(
         io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True
     )
-    rows = ([cell.strip() for cell in row] for row in lines)
-    return list(islice((row for row in rows if any(row)), 1000))
+    rows, ends = [], []
+    for row in lines:
+        cells = [cell.strip() for cell in row]
+        if any(cells):
+            rows.append(cells)
+            ends.append(lines.line_num)
+        if len(rows) == 1000:
+            break
+    return rows, ends
 
 
 def _separator(text, name, target, notes):
@@ -222,7 +280,8 @@ def _separator(text, name, target, notes):
     scores = {}
     for separator in _SEPARATORS:
         try:
-            first, *others = _first_rows(text, separator)
+            rows, _ = _first_rows(text, separator)
+            first, *others = rows[header_row(rows, target) :]
         except (csv.Error, ValueError):
             continue
         usual, n_usual = Counter(map(len, others or [first])).most_common(1)[0]
@@ -231,7 +290,7 @@ def _separator(text, name, target, notes):
             continue
         cells = [cell for row in (first, *others) for cell in row]
         marks = set(_SEPARATORS) - {separator, " "}
-        whole = [_is_number(cell) or not marks & set(cell) for cell in cells]
+        whole = [is_number(cell) or not marks & set(cell) for cell in cells]
         good = (
             target in first,
             len(first) in (usual, usual - 1),
@@ -251,11 +310,6 @@ def _separator(text, name, target, notes):
     return best
 
 
-def _is_number(cell):
-    """Whether a cell is a plain number, with a decimal point or comma."""
-    return bool(re.fullmatch(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?", cell, re.I))
-
-
 def _names(header, target, notes):
     """Names of columns, every one once."""
     names = []
@@ -270,13 +324,3 @@ def _names(header, target, notes):
             name = unique
         names.append(name)
     return names
-
-
-def _total(frame):
-    """The cell that says that the last row is one of totals, or None."""
-    last = frame.iloc[-1] if len(frame) > 2 else {}
-    for column, cell in last.items():
-        is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
-        if is_total and (frame[column] == cell).sum() == 1:
-            return cell
-    return None

@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from adakern._utils.files import atomic_path, write_json
@@ -30,7 +31,7 @@ class _Content(io.BytesIO):
     table does.
     """
 
-    answer = None
+    answer: Any = None
 
     def watch(self, answer, **_):
         self.answer = answer
