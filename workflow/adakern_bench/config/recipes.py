@@ -8,6 +8,7 @@ from sklearn.base import is_classifier, is_regressor
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern_bench.base.dotted import check_all_handed_on, estimator_class
+from adakern_bench.base.environments import PYTHON, python_of, python_problems
 from adakern_bench.config import estimators
 from adakern_bench.config.compose import available, load_config, nearest
 from adakern_bench.config.estimators import DISTRIBUTIONS, expand_grid, is_relative
@@ -30,13 +31,16 @@ def method_named(name, task):
             f"{name} is fitted with its defaults; `adakern compare` searches its "
             "parameters"
         )
-    return estimators.make_estimator(recipe.estimator)
+    python = python_of(config.method[name].python, task)
+    return estimators.make_estimator(recipe.estimator | python)
 
 
 def recipe_problems(recipe, task):
     """What is wrong with a recipe, a sentence each."""
     if "_target_" not in recipe["estimator"]:
         return ["it has no _target_: name the estimator's class in its file"]
+    if PYTHON in recipe["estimator"]:  # its class is there, not here
+        return list(python_problems(recipe["estimator"]))
     try:
         estimator = estimators.make_estimator(recipe["estimator"], is_planned=True)
     except Exception as error:

@@ -40,6 +40,10 @@ class Method:
     #: Packages, and with a $ before them variables of the environment, without which
     #: the method is left out with a warning.
     needs: list[str] = field(default_factory=list)
+    #: The Python that it is fitted with, where its packages are not the workflow's: a
+    #: lock file of pip, ``envs/mine.txt``, whose environment is made once, or a
+    #: variable that names the program, ``$ADAKERN_MINE``.
+    python: str | None = None
     #: Matrices of rows times rows that it holds in memory at once.
     n_gram_matrices: float = 0
     #: It takes categories and missing values itself: of a table of mixed columns it
