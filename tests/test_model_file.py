@@ -91,7 +91,7 @@ def rows(folder):
 
 def a_card(**facts):
     """The least that a model's card holds."""
-    card = {"target": "y", "kinds": {"a": "numeric"}, "date_formats": {}}
+    card = {"target": "y", "kinds": {"a": "numeric"}, "forms": {}}
     return card | {"categories": {}, "versions": versions()} | facts
 
 

@@ -100,6 +100,8 @@ def add_table_arguments(command, needs_target=True):
     task = "what to predict, where the column alone does not tell"
     option("--task", choices=("classification", "regression"), help=task)
     option("--drop", default="", help="columns to leave out, separated by commas")
+    kept = "columns to learn from although they look like identifiers or free text"
+    option("--keep", default="", help=kept)
     shared = (
         "column of what rows share, such as patient (default: a repeated identifier); "
         "none: "
@@ -146,6 +148,7 @@ def _fit(arguments):
         arguments.target,
         task=arguments.task,
         drop=[name for name in arguments.drop.split(",") if name],
+        keep=[name for name in arguments.keep.split(",") if name],
         group=False if arguments.group == "none" else arguments.group,
         time=arguments.time,
     )
@@ -164,7 +167,7 @@ def _fit(arguments):
         else {}
     )
     pipeline.fit(table.X, table.y, **groups)
-    score = _score(table, *_held_out(pipeline, table))
+    score = _score_found(pipeline, table)
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
     save_model(pipeline, output, make_card(table, score=score, **facts))
     _check_written(output, table.X.head(1), is_flagship)
@@ -173,6 +176,17 @@ def _fit(arguments):
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0
+
+
+def _score_found(pipeline, table):
+    """The score of rows left out, or None, said, where it cannot be computed."""
+    try:
+        return _score(table, *_held_out(pipeline, table))
+    except ValueError as error:
+        _note(
+            f"no score of rows left out: a model of a part of the rows fails: {error}"
+        )
+        return None
 
 
 def _check_written(output, row, is_flagship):
@@ -268,6 +282,18 @@ def _score(table, rows, predicted):
 
 
 def _print_result(model, kinds, score):
+    if score is not None:
+        _print_score(score)
+    if hasattr(model, "members_"):
+        if not model.verbose:  # else it has printed them itself
+            print(f"\n{model.members_}")
+        print("\nShare of each column in what the model knows:")
+        shares = zip(model.feature_importances_, kinds, strict=True)
+        for share, name in sorted(shares, reverse=True)[:20]:
+            print(printable(f"  {share:6.1%}  {name}"))
+
+
+def _print_score(score):
     if "accuracy" in score:
         found = (
             "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
@@ -276,13 +302,6 @@ def _print_result(model, kinds, score):
     else:
         found = "R² {r2:.4g} (always the mean: 0), root mean squared error {rmse:.4g}"
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
-    if hasattr(model, "members_"):
-        if not model.verbose:  # else it has printed them itself
-            print(f"\n{model.members_}")
-        print("\nShare of each column in what the model knows:")
-        shares = zip(model.feature_importances_, kinds, strict=True)
-        for share, name in sorted(shares, reverse=True)[:20]:
-            print(printable(f"  {share:6.1%}  {name}"))
 
 
 def _predict(arguments):
@@ -296,9 +315,7 @@ def _predict(arguments):
     for method in (f"predict_{name}" for name in asked if asked[name]):
         if not hasattr(model, method):
             raise ValueError(f"{card['estimator']} has no {method}")
-    rows = read_rows(
-        arguments.file, card["kinds"], card["date_formats"], card.get("decimal")
-    )
+    rows = read_rows(arguments.file, card["kinds"], card["forms"])
     for note in new_categories(rows, card):
         _note(note)
     name = card["target"]

@@ -30,8 +30,8 @@ from adakern._utils.dotted import resolve
 from adakern._utils.files import atomic_path
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
-from adakern.datasets.cells import read_column
-from adakern.datasets.encoding import make_encoder, takes_raw_columns
+from adakern.tables.encoding import make_encoder, takes_raw_columns
+from adakern.tables.read_table import read_as
 
 CARD = "card.json"
 
@@ -49,6 +49,7 @@ PLAIN |= {
 }
 KNOWN = re.compile(
     r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
+    r"|adakern\.tables\.(columns|encoding)\.\S+"
     r"|sklearn\.(_loss|calibration|compose|ensemble|gaussian_process|metrics\._dist_metrics"
     r"|neighbors|neural_network|tree)\.\S+"
 )
@@ -64,8 +65,9 @@ class ModelFileError(ValueError):
     """A model file that cannot be used, or a table that the model cannot predict."""
 
 
-def as_columns(frame, kinds, date_formats):
-    """The columns that a model learned from, by name, as numbers or categories."""
+def as_columns(frame, kinds, forms):
+    """The columns that a model learned from, by name, as numbers, times or
+    categories."""
     import pandas as pd
 
     given = {str(name): column for name, column in getattr(frame, "items", tuple)()}
@@ -77,13 +79,10 @@ def as_columns(frame, kinds, date_formats):
         )
     if frame.empty:
         raise ModelFileError("there are no rows to predict")
-    columns = {}
-    for name, kind in kinds.items():
-        form = date_formats.get(name)
-        columns[name], *_, notes = read_column(given[name], ".", kind=kind, form=form)
-        for note in notes:
-            if kind == "numeric":
-                warn_user(note)
+    columns = {
+        name: read_as(given[name], name, kind, forms.get(name, ""))
+        for name, kind in kinds.items()
+    }
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -162,7 +161,7 @@ def table_pipeline(estimator, table):
     Unless the estimator takes categories and missing values itself they are encoded,
     and all columns and the target of a regression are standardised.
     """
-    known = {"kinds": table.kinds, "date_formats": table.date_formats}
+    known = {"kinds": table.kinds, "forms": table.forms}
     steps = [("columns", FunctionTransformer(as_columns, kw_args=known))]
     if not takes_raw_columns(estimator):
         steps += [("encoding", make_encoder(table.kinds)), ("scale", StandardScaler())]
@@ -184,8 +183,7 @@ def make_card(table, **facts):
         "target": table.y.name,
         "task": table.task,
         "kinds": table.kinds,
-        "date_formats": table.date_formats,
-        "decimal": table.layout.decimal if table.layout.separator else None,
+        "forms": table.forms,
         "categories": {n: c for n, c in found.items() if len(c) <= MOST_CATEGORIES},
         "dropped": table.dropped,
         "rows": len(table.X),
@@ -222,7 +220,7 @@ def _unsafe(name):
 
 def _is_card(card):
     """Whether it has what predictions need."""
-    needed = ("versions", "kinds", "date_formats", "categories")
+    needed = ("versions", "kinds", "forms", "categories")
     return (
         isinstance(card, dict)
         and all(isinstance(card.get(name), dict) for name in needed)

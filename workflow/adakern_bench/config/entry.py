@@ -110,7 +110,7 @@ class DatasetEntry:
     openml: str | None = None
     #: csv, table, whitespace, arff or libsvm; None takes it from the ending of the file
     #: name. A "table" is one as people have it (separated values, ARFF, Parquet,
-    #: xlsx) and is read by `adakern.datasets.read_table`: its categories become columns
+    #: xlsx) and is read by `adakern.tables.read_table`: its categories become columns
     #: of 0 and 1 and its missing values are filled when the training part is known, and
     #: rows without a target are left out.
     format: str | None = optional(*FORMATS)

@@ -48,7 +48,7 @@ def _makers_of(entry):
     parsers = {PARSERS[format_of(entry, file)] for file in entry.files}
     return (
         "adakern_bench.data.assemble.table_from_frames",
-        "adakern.datasets.unpack.unpack",
+        "adakern.tables.unpack.unpack",
         *reading_splits,
         *sorted(f"{parser.__module__}.{parser.__name__}" for parser in parsers),
     )

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 
-from adakern.datasets.unpack import TableError
+from adakern.tables.unpack import TableError
 
 _DATA = re.compile(r"(?im)^[ \t]*@data[^\n]*$")
 _ATTRIBUTE = re.compile(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adakern._utils.warn import warn_user
-from adakern.datasets.unpack import TableError
+from adakern.tables.unpack import TableError
 from adakern_bench.base.download import Refused, download, host_of, keep, kept
 from adakern_bench.config.entry import (
     DatasetError,

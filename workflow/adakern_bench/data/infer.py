@@ -18,7 +18,7 @@ def inferred_yaml(name, file, path, target, **options):
 
     def key(column):
         """The column by its name or, where YAML reads another, by its position."""
-        plain = re.fullmatch(r"[^\W\d][^$\\,]*", column) and column.isprintable()
+        plain = re.fullmatch(r"[^\W\d][^$\\,]*|\d+", column) and column.isprintable()
         return column if plain else columns.index(column)
 
     entry = {

@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from adakern._utils.memory import require_memory
-from adakern.datasets.file_cells import Layout
-from adakern.datasets.read_table import typed_columns
-from adakern.datasets.unpack import TableError, unpack
+from adakern.tables.files import Layout
+from adakern.tables.read_table import typed_columns
+from adakern.tables.unpack import TableError, unpack
 from adakern_bench.config.entry import FORMATS, DatasetError
 from adakern_bench.data.arff import arff_as_csv, is_arff
 
@@ -57,7 +57,7 @@ def parse_table(data, entry, name):
         data, name, entry.target, layout, categorical=entry.categorical
     )
     frame, kinds, forms, *_ = found
-    frame.attrs = {"kinds": kinds, "date_formats": forms}
+    frame.attrs = {"kinds": kinds, "forms": forms}
     return frame
 
 

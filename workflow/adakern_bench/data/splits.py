@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 
-from adakern.datasets.unpack import unpack
+from adakern.tables.unpack import unpack
 from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.arff import arff_as_csv
 

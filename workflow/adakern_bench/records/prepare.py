@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from adakern.datasets.encoding import make_encoder
+from adakern.tables.encoding import make_encoder
 
 SCALERS = {
     "unit": MinMaxScaler,

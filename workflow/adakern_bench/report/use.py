@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from adakern.datasets.encoding import takes_raw_columns
 from adakern.model_file import written
+from adakern.tables.encoding import takes_raw_columns
 from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.records.read import read_records

@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 
-from adakern.datasets.cells import decimal_mark
-from adakern.datasets.unpack import TableError, unpack
+from adakern.tables.unpack import TableError, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
+#: Separates nothing: what ends a unit, which no text holds.
+_NONE = "\x1f"
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
 
 
@@ -20,16 +21,17 @@ class Layout:
     """How a text file is written; what is None is found out."""
 
     separator: str | None = None
+    #: The decimal mark of a column that does not show its own.
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
-    #: The decimal mark of a file that does not show its own.
-    usual_decimal: str | None = None
 
 
-def cells_of_file(data, name, target=None, layout=None):
+def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
     """The columns as the file has them, cells of text files as text: (frame, layout,
     sentences).
+
+    With ``all_rows`` no row is left out: empty ones and totals are rows to predict.
     """
     import pandas as pd
 
@@ -39,23 +41,40 @@ def cells_of_file(data, name, target=None, layout=None):
             f"{name} is JSON or a web page: save it as CSV, Parquet or xlsx."
         )
     if data.startswith(b"PAR1"):
-        frame, layout = _by_pandas(pd.read_parquet, data, name), Layout(decimal=".")
+        frame, layout = _by_pandas(pd.read_parquet, data, name), Layout()
         if frame.index.names != [None]:
             frame = frame.reset_index()
         header = frame.columns
     elif data.startswith(b"PK\x03\x04"):
+        # Empty cells are "", since NA and None may be classes.
         sheets = _by_pandas(
-            pd.read_excel, data, name, sheet_name=None, header=None, dtype=object
+            pd.read_excel,
+            data,
+            name,
+            sheet_name=None,
+            header=None,
+            dtype=object,
+            keep_default_na=False,
         )
         sheet, frame = next(iter(sheets.items()))
         if len(sheets) > 1:
             notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
-        frame, layout = frame.dropna(how="all"), Layout(decimal=".")
-        header, frame = frame.iloc[:1].fillna("").to_numpy().ravel(), frame.iloc[1:]
+        layout, is_row = Layout(), (frame != "").any(axis=1).to_numpy()
+        frame = frame.iloc[is_row.argmax() :] if is_row.any() else frame.iloc[:0]
+        header, frame = frame.iloc[:1].to_numpy().ravel(), frame.iloc[1:]
     else:
         frame, header, layout = _text(data, name, target, layout or Layout(), notes)
+    if not all_rows:
+        is_text = frame.dtypes.map(lambda kind: kind.kind == "O" or kind == "str")
+        if is_text.all():
+            frame = frame[(frame != "").any(axis=1)]
     if not len(frame):
         raise TableError(f"{name} holds no rows.")
+    if (total := _total(frame)) is not None and all_rows:
+        notes.append(f"the last row, {total!r}, is predicted like any other")
+    elif total is not None:
+        notes.append(f"left out: the last row, {total!r}")
+        frame = frame.iloc[:-1]
     frame = frame.reset_index(drop=True)
     frame.columns = _names(header, target, notes)
     return frame, layout, notes
@@ -101,12 +120,9 @@ def _text(data, name, target, layout, notes):
     first, *others = _first_rows(text, separator)
     if not others:
         raise TableError(f"{name} holds no rows.")
-    cells = [cell for row in (first, *others) for cell in row]
-    decimal = layout.decimal or decimal_mark(cells, separator, layout.usual_decimal)
-    notes += ["decimal comma"] * (decimal == ",")
     header = layout.header
     if header is None:
-        header = target in first or not any(_is_number(cell, decimal) for cell in first)
+        header = target in first or not any(map(_is_number, first))
         notes += ["no header: the columns are x0, x1, ..."] * (not header)
     usual = Counter(map(len, others)).most_common(1)[0][0]
     width = len(first) if header else usual
@@ -118,6 +134,8 @@ def _text(data, name, target, layout, notes):
         "dtype": str,
         "keep_default_na": False,
         "index_col": False,
+        # Of a single column, an empty line is a row whose cell is missing.
+        "skip_blank_lines": width > 1,
     }
     settings |= {
         "sep": separator,
@@ -130,7 +148,6 @@ def _text(data, name, target, layout, notes):
             f"{n_short} lines have fewer than {width} fields: others are missing"
         )
     frame = frame.fillna("")
-    frame = frame[(frame != "").any(axis=1)]
     names = first if header else [f"x{i}" for i in range(width)]
     frame = frame.iloc[int(header) :]
     if is_longer and (frame[width].str.strip() == "").all():
@@ -139,11 +156,7 @@ def _text(data, name, target, layout, notes):
     elif is_longer:
         names = ["", *names]
         notes.append("the first field of each row has no name: it names the row")
-    return (
-        _without_totals(frame, notes),
-        names,
-        Layout(separator, decimal, encoding, header),
-    )
+    return frame, names, Layout(separator, layout.decimal, encoding, header)
 
 
 def _encoding(data):
@@ -170,8 +183,8 @@ def _separator(text, name, target, notes):
     n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
     if n_lines < 2:
         raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
-    if text.splitlines()[0].strip('" ') == target:
-        return ","  # new rows of a single column
+    if text.partition("\n")[0].strip('\r" ') == target:
+        return _NONE  # new rows of a single column
     scores = {}
     for separator in _SEPARATORS:
         try:
@@ -184,10 +197,7 @@ def _separator(text, name, target, notes):
             continue
         cells = [cell for row in (first, *others) for cell in row]
         marks = set(_SEPARATORS) - {separator, " "}
-        whole = [
-            _is_number(cell, ".") or _is_number(cell, ",") or not marks & set(cell)
-            for cell in cells
-        ]
+        whole = [_is_number(cell) or not marks & set(cell) for cell in cells]
         good = (
             target in first,
             len(first) in (usual, usual - 1),
@@ -207,11 +217,9 @@ def _separator(text, name, target, notes):
     return best
 
 
-def _is_number(cell, decimal):
-    with suppress(ValueError):
-        float(cell.replace(decimal, "."))
-        return True
-    return False
+def _is_number(cell):
+    """Whether a cell is a plain number, with a decimal point or comma."""
+    return bool(re.fullmatch(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?", cell, re.I))
 
 
 def _names(header, target, notes):
@@ -222,17 +230,19 @@ def _names(header, target, notes):
         if name in names and name == target:
             raise TableError(f"two columns are called {target!r}, the target.")
         if name in names:
-            notes.append(f"another column is called {name!r} too, here '{name}.{i}'")
-            name = f"{name}.{i}"
+            taken = {*names, *(str(other).strip() for other in header)}
+            unique = next(f"{name}.{k}" for k in count(i) if f"{name}.{k}" not in taken)
+            notes.append(f"another column is called {name!r} too, here {unique!r}")
+            name = unique
         names.append(name)
     return names
 
 
-def _without_totals(frame, notes):
-    """The frame without a last row such as "Total", a cell that no other row has."""
+def _total(frame):
+    """The cell that says that the last row is one of totals, or None."""
     last = frame.iloc[-1] if len(frame) > 2 else {}
     for column, cell in last.items():
-        if _TOTAL.fullmatch(cell.strip()) and (frame[column] == cell).sum() == 1:
-            notes.append(f"left out: the last row, {cell!r}")
-            return frame.iloc[:-1]
-    return frame
+        is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
+        if is_total and (frame[column] == cell).sum() == 1:
+            return cell
+    return None
