@@ -10,6 +10,7 @@ import subprocess
 import weakref
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -43,7 +44,7 @@ class _Worker:
 
     def __init__(self, python):
         self.folder = TemporaryDirectory(prefix="elsewhere-")
-        self.process = subprocess.Popen(
+        self.process: Any = subprocess.Popen(
             [_program(python), "-I", str(_WORKER), self.folder.name, str(ROOT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

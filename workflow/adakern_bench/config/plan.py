@@ -66,7 +66,7 @@ def _needs(methods, name, *before):
 
 def _is_here(need):
     if need.startswith("$"):
-        value = os.environ.get(need[1:])
+        value = os.environ.get(need[1:], "")
         return bool(value) and (os.sep not in value or os.path.exists(value))
     return need.isidentifier() and find_spec(need) is not None  # a.b would import a
 
