@@ -5,10 +5,10 @@
     python benchmarks/cells.py --quick                  # does it run?
 
 A cell is a generated data set of 100 rows and the method "dummy". A plan is a dry run
-of Snakemake in a process of its own: its seconds and the memory at its peak. A run makes
-the tables, splits and records of the first `--run` cells on `--cores` cores; what it
-takes beside the fits themselves is its overhead, a cell, and as a ratio to the fits.
-With ``--save FILE`` (CSV) what was measured replaces what the file has for as many.
+of Snakemake in a process of its own: its seconds and its memory at the peak. A run
+makes the tables, splits and records of the first `--run` cells; what it takes beside the fits
+themselves is its overhead, a cell, and as a ratio to the fits. With ``--save FILE``
+(CSV) what was measured replaces what the file has for as many cells.
 """
 
 import json

@@ -154,7 +154,7 @@ def test_files_of_a_batch(tmp_path, holdout_rows, n_folds):
     table has 80."""
     inputs, outputs = job(tmp_path)
     settings = params(grid={"C": [0.5, 5.0]}, holdout_rows=holdout_rows)
-    run_fits("search", inputs, outputs, settings)
+    run_fits("search", inputs, outputs, fit=settings, search={}, train_rows=None)
     found = read_json(outputs["search"])
     assert [(entry["repeat"], entry["status"]) for entry in found] == [
         (0, "ok"),
@@ -174,7 +174,8 @@ def test_repeats_fail_one_by_one(tmp_path):
     bad = {"repeat": 1, "status": "ok", "reason": None, "best_params": {"C": -1.0}}
     write_json(tmp_path / "tuner.json", [lost, bad])
     inputs, outputs = job(tmp_path, handed_over=[tmp_path / "tuner.json"])
-    run_fits("search", inputs, outputs, params(grid={"gamma": [0.5, 5.0]}))
+    settings = params(grid={"gamma": [0.5, 5.0]})
+    run_fits("search", inputs, outputs, fit=settings, search={}, train_rows=None)
     first, second = read_json(outputs["search"])
     assert (first["status"], first["reason"]) == ("timeout", "exceeded")
     assert second["status"] == "failed" and "'C' parameter" in second["reason"]

@@ -26,21 +26,18 @@ IDENTITY = {
     "task": "classification",
 }
 
+DESCRIBED = {"protocol": {"kind": "holdout"}, "search": None}
+
 
 def params(**more):
     svm = {"_target_": "sklearn.svm.SVC", "gamma": 2.0}
     fit = {
-        "identity": IDENTITY,
         "estimator": svm,
         "fixed": ["gamma"],
         "seed": 10,
         "threads": 1,
     }
-    told = {
-        "code": "abc",
-        "described": {"protocol": {"kind": "holdout"}, "search": None},
-    }
-    return fit | told | {"preparation": {"scale": "unit"}} | more
+    return fit | {"code": "abc", "preparation": {"scale": "unit"}} | more
 
 
 @pytest.fixture
@@ -52,8 +49,9 @@ def job(tmp_path):
     even, odd = np.arange(0, 80, 2), np.arange(1, 80, 2)
     np.savez(tmp_path / "split.npz", train_3=even, test_3=odd, train_4=odd, test_4=even)
 
-    def job(**more):
-        run_fits("solve", job.inputs, job.outputs, params(**more))
+    def job(identity=IDENTITY, **more):
+        told = {"identity": identity, "described": DESCRIBED}
+        run_fits("solve", job.inputs, job.outputs, fit=params(**more), **told)
         return read_json(job.outputs["record"])
 
     job.table, job.models = table, tmp_path / "models"

@@ -113,10 +113,8 @@ def test_one_class_in_the_training_part():
 def test_index_file(tmp_path):
     data = table(40)
     data.save(tmp_path / "made.npz")
-    out, settings = tmp_path / "split.npz", DEFAULTS | {"code": "x"}
-    run_script(
-        "split", {"table": tmp_path / "made.npz"}, {"split": out}, settings=settings
-    )
+    out, stored = tmp_path / "split.npz", {"table": tmp_path / "made.npz"}
+    run_script("split", stored, {"split": out}, splitting=DEFAULTS)
     for repeat, parts in enumerate(splits(data)):
         for stored, part in zip(load_split(out, repeat), parts, strict=True):
             np.testing.assert_array_equal(stored, part)

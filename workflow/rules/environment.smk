@@ -1,7 +1,7 @@
 # Environments of methods whose packages are not the workflow's, each made once.
 import sys
 
-from adakern_bench.base.environments import LOCKS, forget_failed, made_file
+from adakern_bench.base.environments import ENVS, forget_failed, made_file
 
 if workflow.is_main_process and "--dry-run" not in sys.argv:
     forget_failed()
@@ -15,7 +15,7 @@ def environment_of(w):
 
 rule environment:
     input:
-        lock=lambda w: f"{LOCKS}/{w.environment.rpartition('-')[0]}.txt",
+        lock=lambda w: f"{ENVS}/{w.environment.rpartition('-')[0]}.txt",
     output:
         made=str(made_file("{environment}")),
     log:

@@ -4,9 +4,7 @@ from adakern_bench.data import Table
 from adakern_bench.records.job import job
 from adakern_bench.records.split import make_splits, save_splits
 
-settings = dict(snakemake.params.settings)
-del settings["code"]
-
 with job(snakemake):
     table = Table.load(snakemake.input.table)
-    save_splits(snakemake.output.split, make_splits(table, **settings))
+    splits = make_splits(table, **snakemake.params.splitting)
+    save_splits(snakemake.output.split, splits)

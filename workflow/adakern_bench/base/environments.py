@@ -16,8 +16,8 @@ from adakern_bench.base.paths import ROOT
 #: In a recipe, which Python fits it: :func:`python_of`.
 PYTHON = "_python_"
 #: Folder of the project with the lock files.
-LOCKS = "envs"
-_LOCK, _VARIABLE = re.compile(rf"{LOCKS}/[\w.-]+\.txt"), re.compile(r"\$ADAKERN_\w+")
+ENVS = "envs"
+_LOCK, _VARIABLE = re.compile(rf"{ENVS}/[\w.-]+\.txt"), re.compile(r"\$ADAKERN_\w+")
 
 
 def python_of(python, task):
@@ -36,7 +36,7 @@ def python_of(python, task):
 
 def made_file(name):
     """What says of an environment which Python it has, or why there is none."""
-    return ROOT / LOCKS / ".made" / f"{name}.json"
+    return ROOT / ENVS / ".made" / f"{name}.json"
 
 
 def forget_failed():
@@ -59,12 +59,12 @@ def python_problems(recipe):
     if not (_LOCK.fullmatch(python) or _VARIABLE.fullmatch(python)):
         yield (
             f"python={python!r} is neither a lock file of the project, such as "
-            f"{LOCKS}/mine.txt, nor a variable $ADAKERN_..., which names a program"
+            f"{ENVS}/mine.txt, nor a variable $ADAKERN_..., which names a program"
         )
     elif not python.startswith("$"):
         path = ROOT / python
-        if not path.is_file() or not path.resolve().is_relative_to(ROOT / LOCKS):
-            yield f"python={python!r}: there is no such file in {LOCKS}/"
+        if not path.is_file() or not path.resolve().is_relative_to(ROOT / ENVS):
+            yield f"python={python!r}: there is no such file in {ENVS}/"
             return
         named = re.findall(r"(?m)^\s*([A-Za-z0-9][\w.-]*)", path.read_text("utf-8"))
         locked = set(map(canonicalize_name, named))

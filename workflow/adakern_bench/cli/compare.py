@@ -18,8 +18,9 @@ from adakern.cli import add_table_arguments
 from adakern.datasets import TableError
 from adakern_bench.base.paths import ROOT, solved_batches
 from adakern_bench.cli.choose import JOB, choose, slowness
-from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.entry import ENDINGS
+from adakern_bench.config.plan import absent_needs
 from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.report.wording import count, duration
 
@@ -124,8 +125,14 @@ def _chosen(overrides, size, task, given, arguments, slower):
         return ["jobs.batch_rows=0", *given] if arguments.minutes else given
     cores = arguments.cores or os.cpu_count()
     limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
+    config, _ = load_config([*overrides, *given])
+    methods = config.method
+    absent = absent_needs(methods)
+    for method, needs in absent.items():
+        print(f"  left out: {method} ({', '.join(needs)} is not installed)")
+        del methods[method]
     n, d = size
-    chosen, said = choose(name, n, d, task, **limits)
+    chosen, said = choose(name, methods, n, d, task, **limits)
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)
     keys = {override.partition("=")[0] for override in given}
     return [o for o in chosen if o.partition("=")[0] not in keys] + given

@@ -31,8 +31,12 @@ COVERAGE = 0.9
 LEVELS = np.arange(0.05, 1.0, 0.05)
 
 
-def record_of(settings, repeat, found, outcome):
-    """The record of one repeat, whatever became of it; `found` is from its search."""
+def record_of(settings, told, repeat, found, outcome):
+    """The record of one repeat, whatever became of it.
+
+    `settings` are those of the fit, `found` is from its search; `told` says what the
+    record is of, and how its rows and parameters were found.
+    """
     known = {
         "repeat": repeat,
         "seed": settings["seed"] + repeat,
@@ -46,7 +50,6 @@ def record_of(settings, repeat, found, outcome):
         "started_at": outcome.started_at,
         "estimator": settings["estimator"]["_target_"],
         "preparation": settings["preparation"],
-        **settings["described"],
     }
     ended = {
         "status": outcome.status,
@@ -54,7 +57,7 @@ def record_of(settings, repeat, found, outcome):
         "peak_memory_bytes": outcome.peak_memory_bytes,
         "run_seconds": outcome.seconds,
     }
-    return EMPTY | settings["identity"] | known | (outcome.value or {}) | ended
+    return EMPTY | told | known | (outcome.value or {}) | ended
 
 
 #: What a record holds where a run did not get far enough to say.
