@@ -6,9 +6,9 @@
 
 A cell is a generated data set of 100 rows and the method "dummy". A plan is a dry run
 of Snakemake in a process of its own: its seconds and its memory at the peak. A run
-makes the tables, splits and records of the first `--run` cells; what it takes beside the fits
-themselves is its overhead, a cell, and as a ratio to the fits. With ``--save FILE``
-(CSV) what was measured replaces what the file has for as many cells.
+makes the tables, splits and records of the first `--run` cells; what it takes beside
+the fits themselves is its overhead, a cell, and as a ratio to the fits. With ``--save
+FILE`` (CSV) what was measured replaces what the file has for as many cells.
 """
 
 import json

@@ -14,6 +14,7 @@ from adakern_bench.base.environments import PYTHON
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.plan import load_plan
+from adakern_bench.config.recipes import method_named
 from wheels import write_wheels
 
 RECIPE = "{estimator: {_target_: tiny.Centres}}"
@@ -79,6 +80,11 @@ def test_a_missing_python_is_a_word(monkeypatch, tmp_path):
         with pytest.warns(UserWarning, match="autogluon is left out: .ADAKERN_AUTOG"):
             plan = load_plan(["dataset=[sk-wine]", "method=[knn,autogluon]"])
         assert plan.methods == ["knn"]
+
+
+def test_no_model_of_another_python_is_kept():
+    with pytest.raises(ValueError, match="autogluon is fitted with another Python"):
+        method_named("autogluon", "regression")
 
 
 @pytest.mark.parametrize(

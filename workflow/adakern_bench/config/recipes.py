@@ -8,7 +8,7 @@ from sklearn.base import is_classifier, is_regressor
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern_bench.base.dotted import check_all_handed_on, estimator_class
-from adakern_bench.base.environments import PYTHON, python_of, python_problems
+from adakern_bench.base.environments import PYTHON, python_problems
 from adakern_bench.config import estimators
 from adakern_bench.config.compose import available, load_config, nearest
 from adakern_bench.config.estimators import DISTRIBUTIONS, expand_grid, is_relative
@@ -31,8 +31,12 @@ def method_named(name, task):
             f"{name} is fitted with its defaults; `adakern compare` searches its "
             "parameters"
         )
-    python = python_of(config.method[name].python, task)
-    return estimators.make_estimator(recipe.estimator | python)
+    if python := config.method[name].python:
+        raise ValueError(
+            f"--method {name} is fitted with another Python ({python}), whose models "
+            "are not kept; compare it with `adakern compare`"
+        )
+    return estimators.make_estimator(recipe.estimator)
 
 
 def recipe_problems(recipe, task):
