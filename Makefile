@@ -17,7 +17,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test coverage test-all test-blas test-cluster test-oldest check dist audit sbom torture kills pictures lint format docs bench develop publish clean clean-results
+.PHONY: help run env ui test coverage test-all test-blas test-cluster test-oldest check dist audit sbom torture fuzz kills pictures lint format docs bench develop publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -77,6 +77,9 @@ torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python \
 		tools/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
 	PYTHONPATH=tests $(BIN)/python tools/campaign.py --doors --table docs/torture.md
+
+fuzz: .venv/test.done  ## 2,000 altered model files, half an hour
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/fuzz_models.py --files 2000
 
 kills: .venv/test.done  ## 30 kills at random times, each mended and compared
 	PYTHONPATH=tests $(BIN)/python tools/kills.py --kills 30 --table docs/torture.md

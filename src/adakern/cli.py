@@ -100,8 +100,13 @@ def add_table_arguments(command, needs_target=True):
     task = "what to predict, where the column alone does not tell"
     option("--task", choices=("classification", "regression"), help=task)
     option("--drop", default="", help="columns to leave out, separated by commas")
-    kept = "columns to learn from although they look like identifiers or free text"
+    kept = (
+        "columns to learn from although they look like identifiers or free text; all: "
+        "every column that --drop does not name"
+    )
     option("--keep", default="", help=kept)
+    looks = "columns of categories although they look like numbers or dates"
+    option("--categorical", default="", help=looks)
     shared = (
         "column of what rows share, such as patient (default: a repeated identifier); "
         "none: "
@@ -112,6 +117,15 @@ def add_table_arguments(command, needs_target=True):
     option("--time", metavar="COLUMN", help=later)
     time = below(float("inf"), "time above 0")
     option("--minutes", type=time, help="about how long it may take")
+
+
+def named_columns(arguments):
+    """The columns that options name, separated by commas."""
+    options = ("drop", "keep", "categorical")
+    return {
+        option: [name for name in getattr(arguments, option).split(",") if name]
+        for option in options
+    }
 
 
 def below(high, said):
@@ -132,6 +146,7 @@ def _note(message, *_, **__):
 
 
 def _fit(arguments):
+    import numpy as np
     import skops.io  # noqa: F401  (if it is missing, say so before the work)
 
     from adakern.datasets import read_table
@@ -147,13 +162,13 @@ def _fit(arguments):
         arguments.file,
         arguments.target,
         task=arguments.task,
-        drop=[name for name in arguments.drop.split(",") if name],
-        keep=[name for name in arguments.keep.split(",") if name],
         group=False if arguments.group == "none" else arguments.group,
         time=arguments.time,
+        **named_columns(arguments),
     )
     notes = [f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]
     print("\n  ".join(map(printable, notes)))
+    print("\n".join(["", *map(printable, repr(table.account).splitlines())]))
     estimator, is_flagship = _estimator(arguments, table.task), not arguments.method
     pipeline = table_pipeline(estimator, table)
     if arguments.minutes and is_flagship:
@@ -161,12 +176,10 @@ def _fit(arguments):
         # With --time a first model is fitted to be judged.
         pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
-    groups = (
-        {"model__groups": table.groups}
-        if is_flagship and table.groups is not None
-        else {}
-    )
-    pipeline.fit(table.X, table.y, **groups)
+    rows = np.arange(len(table.y))
+    if table.times is not None:
+        rows = np.argsort(table.times.to_numpy(), kind="stable")
+    _fit_rows(pipeline, table, rows)
     score = _score_found(pipeline, table)
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
     save_model(pipeline, output, make_card(table, score=score, **facts))
@@ -176,6 +189,25 @@ def _fit(arguments):
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0
+
+
+def _fit_rows(pipeline, table, rows):
+    """Fit to some rows; the flagship weighs its members by new groups, or on the latest
+    of rows in order of time.
+    """
+    X, y = table.X.iloc[rows], table.y.iloc[rows]
+    given = {}
+    if hasattr(pipeline[-1], "members") and table.times is not None:
+        n_early = len(rows) - max(1, round(LATEST * len(rows)))
+        columns = pipeline[:-1].fit(X)  # learns nothing
+        given = {
+            "X_val": columns.transform(X.iloc[n_early:]),
+            "y_val": y.iloc[n_early:],
+        }
+        X, y = X.iloc[:n_early], y.iloc[:n_early]
+    elif hasattr(pipeline[-1], "members") and table.groups is not None:
+        given = {"groups": table.groups.iloc[rows]}
+    pipeline.fit(X, y, **{f"model__{name}": value for name, value in given.items()})
 
 
 def _score_found(pipeline, table):
@@ -257,7 +289,7 @@ def _held_out(pipeline, table):
         first = clone(pipeline)
         if hasattr(model, "members_"):
             first[-1].set_params(verbose=0)
-        first.fit(table.X.iloc[early], table.y.iloc[early])
+        _fit_rows(first, table, early)
         return late, first.predict(table.X.iloc[late])
     if not hasattr(model, "oof_prediction_"):
         groups = rows if table.groups is None else table.groups

@@ -6,6 +6,7 @@ def searching(dataset, method):
     search, recipe = PLAN.config.search, PLAN.recipe(dataset, method)
     tuning = PLAN.dataset_variants[dataset].swept.get("tuning")
     return {
+        "metric": PLAN.config.metric,
         "grid": recipe["grid"],
         "random": recipe["random"],
         "tuning": tuning or PLAN.config.protocol.tuning,

@@ -6,6 +6,7 @@ import numpy as np
 
 from adakern._utils.warn import warn_user
 from adakern.tables import kinds
+from adakern.tables.account import Account
 from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours
 from adakern.tables.kinds import Cells, Column
 
@@ -85,10 +86,15 @@ class ReadColumn(Column):
         The number of each category.
     with_hour : bool
         Whether times of the day were among its dates.
+    name : str
+    n_missing : int
+        Training rows without a value.
     """
 
     codes: dict = field(default_factory=dict)
     with_hour: bool = False
+    name: str = ""
+    n_missing: int = 0
 
     @property
     def width(self):
@@ -99,6 +105,15 @@ class ReadColumn(Column):
     def parts(self):
         """What each of these columns is, "" where there is one."""
         return [*PARTS, HOUR][: self.width] if self.kind == "date" else [""]
+
+    def account(self):
+        """What is said of it to people."""
+        levels = len(self.codes) if self.kind == "categorical" else None
+        became = ", ".join(self.parts) if self.kind == "date" else "feature"
+        undo = "categorical_features" if self.form else ""
+        return Account(
+            self.name, self.kind, self.form, self.n_missing, levels, became, undo
+        )
 
 
 class TableReader:
@@ -123,12 +138,14 @@ class TableReader:
 
     def fit(self, X):
         """Find out what each column of X (n, d), an array of any type, holds."""
-        self.columns_ = [
-            self._learned(X[:, j], j)
-            if declared or X.dtype.kind not in "biuf"
-            else ReadColumn("numeric")
-            for j, declared in enumerate(self.categorical)
-        ]
+        self.columns_ = []
+        for j, declared in enumerate(self.categorical):
+            if declared or X.dtype.kind not in "biuf":
+                column = self._learned(X[:, j], j)
+            else:
+                column = ReadColumn("numeric", n_missing=int(np.isnan(X[:, j]).sum()))
+            column.name = str(j if self.names is None else self.names[j])
+            self.columns_.append(column)
         widths = [column.width for column in self.columns_]
         self.source_ = np.repeat(np.arange(X.shape[1]), widths)
         return self
@@ -168,12 +185,14 @@ class TableReader:
         declared = self.categorical[j]
         found = Column("categorical") if declared else kinds.describe(cells)
         column = ReadColumn(found.kind, found.form, found.notes)
+        read, _ = kinds.read(cells, found.kind, found.form)
+        is_missing = [value is None or value != value for value in read]
+        column.n_missing = sum(is_missing)
         if column.kind == "categorical":
-            spellings = {s for s in kinds.read_categories(cells) if s is not None}
-            column.codes = {s: code for code, s in enumerate(sorted(spellings))}
+            spellings = sorted({s for s in read if s is not None})
+            column.codes = {s: code for code, s in enumerate(spellings)}
         if column.kind == "date":
-            times, _ = kinds.read_dates(cells, column.form)
-            column.with_hour = has_hours(times)
+            column.with_hour = has_hours(read)
         return column
 
     def _read(self, values, column, j):

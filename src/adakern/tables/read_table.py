@@ -11,6 +11,7 @@ import numpy as np
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern.tables import kinds as columns
+from adakern.tables.account import Account, AccountTable
 from adakern.tables.files import Layout, cells_of_file
 from adakern.tables.numbers import (
     MARKS,
@@ -21,6 +22,8 @@ from adakern.tables.numbers import (
 )
 from adakern.tables.unpack import TableError
 
+#: In place of names of columns to keep: all of them.
+ALL = "all"
 #: Whole numbers with at most so many values are taken for classes.
 _MOST_CLASSES = 10
 #: Categories of more kinds than this, most of them rare, are names of rows.
@@ -66,6 +69,8 @@ class TableFile:
         What was seen and done, a sentence each.
     layout : Layout
         How the text file is written.
+    account : AccountTable
+        What became of each column of the file; prints as a table.
     """
 
     X: Any
@@ -79,6 +84,7 @@ class TableFile:
     times: Any = None
     notes: list[str] = field(default_factory=list)
     layout: Layout = field(default_factory=Layout)
+    account: AccountTable = field(default_factory=AccountTable)
 
     @property
     def date_formats(self):
@@ -86,7 +92,17 @@ class TableFile:
         return {k: form for k, form in self.forms.items() if self.kinds[k] == "date"}
 
 
-def read_table(path, target, *, task=None, drop=(), keep=(), group=None, time=None):
+def read_table(
+    path,
+    target,
+    *,
+    task=None,
+    drop=(),
+    keep=(),
+    categorical=(),
+    group=None,
+    time=None,
+):
     """Read a table from a file, and find out what its columns are.
 
     Separated values (.csv, .tsv, .txt: comma, semicolon, tab, bar or blanks; decimal
@@ -111,7 +127,9 @@ def read_table(path, target, *, task=None, drop=(), keep=(), group=None, time=No
         Columns that are no features, beside those that are found to be none.
     keep : sequence of str, default=()
         Columns that are features although they look like identifiers, free text or
-        numbers of rows.
+        numbers of rows; ``["all"]`` keeps every column that ``drop`` does not name.
+    categorical : sequence of str, default=()
+        Columns of categories, although their cells look like numbers or dates.
     group : str or False, default=None
         Column of rows that belong together; it is no feature. None takes an identifier
         whose values repeat, False takes none.
@@ -140,7 +158,9 @@ def read_table(path, target, *, task=None, drop=(), keep=(), group=None, time=No
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
     with _named(Path(path)) as (data, name):
-        return _found(data, name, target, task, drop, keep, group, time)
+        typed = typed_columns(data, name, target, categorical=categorical)
+        asked = _Asked(target, task, drop, [*keep, *categorical], group, time)
+        return _found(typed, asked)
 
 
 def read_rows(path, kinds, forms=None, decimal=None):
@@ -219,42 +239,66 @@ def _named(path):
         raise TableError(str(error) if named else f"{path.name}: {error}") from None
 
 
-def _found(data, name, target, task, drop, keep, group, time):
-    frame, kinds, forms, layout, notes = typed_columns(data, name, target)
-    target, *drop = (find_column(frame, name) for name in (target, *drop))
-    keep = {find_column(frame, name) for name in keep}
-    group, time = (name and find_column(frame, name) for name in (group, time))
-    given = frame[target].notna()
-    if not given.any():
-        raise TableError(f"the target {target!r} is missing in every row.")
-    if not given.all():
-        notes.append(f"left out: {_count((~given).sum(), 'row')} without a target")
-    frame = frame[given].reset_index(drop=True)
-    task = _checked_task(frame[target], kinds[target], task, notes)
+@dataclass
+class _Asked:
+    """The roles of columns that were asked for, by name or place."""
+
+    target: Any
+    task: Any
+    drop: Any
+    keep: Any
+    group: Any
+    time: Any
+
+    def found_in(self, frame):
+        """The same, by the names of columns that there are."""
+
+        def name_of(key):
+            return key and find_column(frame, key)
+
+        asked = _Asked(
+            find_column(frame, self.target),
+            self.task,
+            [find_column(frame, key) for key in self.drop],
+            self._kept(frame),
+            name_of(self.group),
+            name_of(self.time),
+        )
+        if asked.target in (asked.group, asked.time):
+            raise TableError(
+                f"the target {asked.target!r} cannot be group or time too."
+            )
+        return asked
+
+    def _kept(self, frame):
+        if ALL in self.keep and ALL not in frame:
+            return set(frame)
+        return {find_column(frame, key) for key in self.keep}
+
+
+def _found(typed, asked):
+    """The :class:`TableFile` of typed columns and what was asked for."""
+    frame, kinds, forms, layout, notes = typed
+    asked = asked.found_in(frame)
+    target, time = asked.target, asked.time
+    frame = _with_target(frame, target, notes)
+    task = _checked_task(frame[target], kinds[target], asked.task, notes)
     if task == "classification" and kinds[target] == "numeric":
         # Labels as the file has them: 1, where a gap made 1.0 of it.
         is_whole = _is_whole(frame[target])
         frame[target] = (
             frame[target].astype("int64") if is_whole else frame[target].map(str)
         )
-    for column in filter(None, (group, time)):
-        if column == target:
-            raise TableError(f"the target {target!r} cannot be group or time too.")
+    for column in filter(None, (asked.group, time)):
         if n_missing := frame[column].isna().sum():
             raise TableError(f"{column!r} is missing in {_count(n_missing, 'row')}.")
     if time and kinds[time] == "categorical":
         raise TableError(f"the time {time!r} holds neither dates nor numbers.")
+    group = asked.group
     if group is None:
-        group = _repeated_identifier(frame, kinds, {target, time, *drop, *keep}, notes)
-    dropped = dict.fromkeys(drop, "as asked for")
-    if group:
-        dropped.setdefault(group, "it says which rows belong together")
-    for i, name in enumerate(frame.columns):
-        if name in (target, time, *dropped, *keep):
-            continue
-        if why := _why_no_feature(frame[name], kinds[name], i):
-            dropped[name] = why
-            notes.append(f"dropped {name!r}: {why} (--keep {name!r} keeps it)")
+        others = {target, time, *asked.drop, *asked.keep}
+        group = _repeated_identifier(frame, kinds, others, notes)
+    dropped = _dropped(frame, kinds, asked, group, notes)
     X = frame.drop(columns=[target, *dropped])
     if not X.shape[1]:
         reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped.items())
@@ -262,6 +306,7 @@ def _found(data, name, target, task, drop, keep, group, time):
             f"no column is left to learn from{' (' * bool(reasons)}{reasons}"
             f"{')' * bool(reasons)}; keep= or --keep keeps a column that was dropped."
         )
+    account = _account(frame, kinds, forms, dropped, asked, group, task)
     kinds = {name: kinds[name] for name in X.columns}
     notes += _about(X, kinds, time)
     notes.insert(
@@ -279,7 +324,54 @@ def _found(data, name, target, task, drop, keep, group, time):
         times=frame[time] if time else None,
         notes=notes,
         layout=layout,
+        account=account,
     )
+
+
+def _with_target(frame, target, notes):
+    """The rows that have a target."""
+    given = frame[target].notna()
+    if not given.any():
+        raise TableError(f"the target {target!r} is missing in every row.")
+    if not given.all():
+        notes.append(f"left out: {_count((~given).sum(), 'row')} without a target")
+    return frame[given].reset_index(drop=True)
+
+
+def _dropped(frame, kinds, asked, group, notes):
+    """Columns that are no features, and why."""
+    dropped = dict.fromkeys(asked.drop, "as asked for")
+    if group:
+        dropped.setdefault(group, "it says which rows belong together")
+    for i, name in enumerate(frame.columns):
+        if name in (asked.target, asked.time, *dropped, *asked.keep):
+            continue
+        if why := _why_no_feature(frame[name], kinds[name], i):
+            dropped[name] = why
+            notes.append(f"dropped {name!r}: {why} (--keep {name!r} keeps it)")
+    return dropped
+
+
+def _account(frame, kinds, forms, dropped, asked, group, task):
+    """What became of each column of a file."""
+    found = AccountTable()
+    for name in frame.columns:
+        kind, form, became = kinds[name], forms[name], "feature"
+        undo = f"--categorical {name}" if kind != "categorical" else ""
+        if name == asked.target:
+            is_number = task == "classification" and kind == "numeric"
+            became, undo = f"target, {task}", "--task regression" * is_number
+        elif name in dropped:
+            became = f"dropped: {dropped[name]}"
+            undo = "--group none" if name == group else f"--keep {name}"
+            if name in asked.drop or name == asked.group:
+                undo = ""
+        elif name == asked.time:
+            became = "feature, and the order of the rows"
+        n_levels = frame[name].nunique() if kind == "categorical" else None
+        n_missing = int(frame[name].isna().sum())
+        found.append(Account(name, kind, form, n_missing, n_levels, became, undo))
+    return found
 
 
 def typed_columns(data, name, target, layout=None, categorical=()):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
-from adakern.cli import add_table_arguments
+from adakern.cli import add_table_arguments, named_columns
 from adakern.datasets import TableError
 from adakern_bench.base.paths import ROOT, solved_batches
 from adakern_bench.cli.choose import JOB, choose, slowness
@@ -86,7 +86,7 @@ def _own(file, arguments):
         sys.exit("adakern compare: --target names the column to predict")
     keys = ("task", "name", "group", "time", "again")
     options = {key: getattr(arguments, key) for key in keys}
-    options["drop"] = [name for name in arguments.drop.split(",") if name]
+    options |= named_columns(arguments)
     overrides = adopt(file, arguments.target, ROOT, **options)
     name = overrides[1].removeprefix("name=")
     path = ROOT / "conf" / "dataset" / f"{name}.yaml"
@@ -97,7 +97,7 @@ def _of_openml(number, arguments, given):
     """(overrides, size, task) of ``openml:31`` or ``openml:task-59``."""
     from adakern_bench.config.plan import load_plan
 
-    for option in ("task", "name", "group", "time", "drop"):
+    for option in ("task", "name", "group", "time", "drop", "keep", "categorical"):
         if getattr(arguments, option):
             sys.exit(
                 f"--{option} is of a file; of OpenML's data set {number} it is a "

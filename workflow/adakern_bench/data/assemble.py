@@ -83,6 +83,8 @@ def table_from_frames(name, entry, frames):
         kinds=facts.get("kinds", {}),
         forms=facts.get("forms", {}),
     )
+    if entry.time is not None:
+        table.moments = np.unique(frame[time], return_inverse=True)[1]
     if groups is not None:
         table.groups = np.unique(groups[frame.index], return_inverse=True)[1]
     if is_test.any():

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from adakern.datasets import read_table
+from adakern.tables.read_table import find_column
 from adakern_bench.base.plain_text import one_line
 
 
@@ -32,6 +33,9 @@ def inferred_yaml(name, file, path, target, **options):
         "header": found.layout.header,
         "target": key(found.y.name),
         "drop": [key(column) for column in found.dropped],
+        "categorical": [
+            key(find_column(found, column)) for column in options.get("categorical", ())
+        ],
         "groups": None if found.groups is None else key(found.groups.name),
         "time": None if found.times is None else key(found.times.name),
         "n": len(found.X),

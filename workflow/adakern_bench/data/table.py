@@ -34,6 +34,9 @@ class Table:
     #: True for the validation rows of the published tuning split.
     tuning_rows: np.ndarray | None = None
     in_order_of_time: bool = False
+    #: Of rows in order of time, the number of the time of each: the same for rows that
+    #: were observed at once.
+    moments: np.ndarray | None = None
     #: Source, SHA-256 of the files' bytes, content fingerprint, licence, citation.
     provenance: dict = field(default_factory=dict)
     categories: dict = field(default_factory=dict)

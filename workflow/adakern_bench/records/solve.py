@@ -1,5 +1,6 @@
 """One fit: its estimator, its scores, its times, and the record that tells them."""
 
+import inspect
 import pickle
 import shutil
 import time
@@ -27,6 +28,8 @@ from adakern_bench.records.split import load_split
 
 #: Of the intervals that regressors are asked for.
 COVERAGE = 0.9
+#: Part of ordered training rows, the latest, by which the flagship weighs its members.
+LATEST = 0.2
 #: Of the quantiles that they are asked for.
 LEVELS = np.arange(0.05, 1.0, 0.05)
 
@@ -90,7 +93,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     ):
         warnings.simplefilter("always")
         start = time.perf_counter()
-        estimator.fit(data.X_train, data.y_fit)
+        fit(estimator, data)
         fitted = time.perf_counter()
         on_test = data.restore(estimator.predict(data.X_test))
         predicted = time.perf_counter()
@@ -130,6 +133,19 @@ def _elsewhere(estimator):
     """The versions of the Python that fitted, where it is another."""
     versions = getattr(estimator, "versions_", None)
     return {"versions": versions} if versions else {}
+
+
+def fit(estimator, data):
+    """Fit; groups and time go to what can validate by them, as the test part does."""
+    parameters = inspect.signature(estimator.fit).parameters
+    X, y = data.X_train, data.y_fit
+    if data.is_ordered and "X_val" in parameters:
+        late = len(y) - max(1, round(LATEST * len(y)))
+        new = {"X_val": X[late:], "y_val": y[late:]}
+        return estimator.fit(X[:late], y[:late], **new)
+    if data.groups is not None and "groups" in parameters:
+        return estimator.fit(X, y, groups=data.groups)
+    return estimator.fit(X, y)
 
 
 def _keep(estimator, data, table, rows, folder):
