@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from adakern_bench.base.environments import absent_variable, made_file
-from adakern_bench.base.parent import die_with_parent
+from adakern_bench.base.parent import ENDINGS, die_with_parent
 from adakern_bench.base.paths import ROOT
 
 _WORKER = Path(__file__).with_name("elsewhere_worker.py")
@@ -42,10 +42,10 @@ def _program(python):
 class _Worker:
     """A process of another Python that holds one fitted estimator."""
 
-    def __init__(self, python):
+    def __init__(self, program):
         self.folder = TemporaryDirectory(prefix="elsewhere-")
         self.process: Any = subprocess.Popen(
-            [_program(python), "-I", str(_WORKER), self.folder.name, str(ROOT)],
+            [program, "-I", str(_WORKER), self.folder.name, str(ROOT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -76,6 +76,29 @@ class _Worker:
         self.process.wait()
         self.process.stdout.close()
         self.folder.cleanup()
+
+
+#: Program -> its processes whose estimator is gone: the next fit need not start one.
+_IDLE: dict[str, list[_Worker]] = {}
+
+
+def _worker(program):
+    """A process of a Python, and where it belongs when its estimator is gone."""
+    idle = _IDLE.setdefault(program, [])
+    while idle:
+        worker = idle.pop()
+        if worker.process.poll() is None:
+            return worker, idle
+    return _Worker(program), idle
+
+
+def _close_idle():
+    for idle in _IDLE.values():
+        while idle:
+            idle.pop().close()
+
+
+ENDINGS.append(_close_idle)
 
 
 def _there(name):
@@ -113,8 +136,8 @@ class _Elsewhere(BaseEstimator):
 
     def fit(self, X, y):
         """Fit there; RuntimeError with the error there."""
-        self.worker_ = _Worker(self.python)
-        weakref.finalize(self, self.worker_.close)
+        self.worker_, idle = _worker(_program(self.python))
+        weakref.finalize(self, idle.append, self.worker_)
         words = {"recipe": self.recipe, "seed": self.seed, "threads": self.threads}
         arrays = {"X": np.asarray(X), "y": np.asarray(y)}
         answer, classes = self.worker_.ask("fit", arrays, **words)

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from adakern_bench.base.parent import die_with_parent
+from adakern_bench.base.parent import ENDINGS, die_with_parent
 
 #: A scheduler's second chance is the last: with more memory and more time.
 MOST_LOST = 2
@@ -175,6 +175,9 @@ def _call(sender, function, args):
     except Exception as error:
         traceback.print_exc()
         outcome = Outcome("failed", reason=f"{type(error).__name__}: {error}")
+    for end in ENDINGS:
+        end()
+    # Of another Python, at least the memory here: it began as a copy of this process.
     elsewhere = _peak_memory(resource.RUSAGE_CHILDREN)
     outcome.peak_memory_bytes = max(0, _peak_memory() - before, elsewhere)
     sender.send(outcome)
