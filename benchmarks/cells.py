@@ -5,18 +5,19 @@
     python benchmarks/cells.py --quick                  # does it run?
 
 A cell is a generated data set of 100 rows and the method "dummy". A plan is a dry run
-of Snakemake in a process of its own: its seconds and its memory at the peak. A run
-makes the tables, splits and records of the first `--run` cells; what it takes beside
-the fits themselves is its overhead, a cell, and as a ratio to the fits. With ``--save
-FILE`` (CSV) what was measured replaces what the file has for as many cells.
+of Snakemake in a process of its own: the processor's seconds and the memory at its
+peak. A run makes the tables, splits and records of the first `--run` cells; the
+processor's seconds that it takes beside the plan and the fits themselves are its
+overhead, a cell, and as a ratio to the fits. With ``--save FILE`` (CSV) what was
+measured replaces what the file has for as many cells.
 """
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -62,7 +63,6 @@ def measure(project, n, n_run, cores):
         "tracking: {enabled: false}\n",
     )
     project.profile = ["--cores", str(cores), "--quiet", "all"]
-    start = time.perf_counter()
     pid = subprocess.Popen(
         project.command("--dry-run"),
         cwd=project.root,
@@ -76,22 +76,29 @@ def measure(project, n, n_run, cores):
     scale = 1 if sys.platform == "darwin" else 1024
     found = {
         "cells": n,
-        "plan_seconds": time.perf_counter() - start,
+        "plan_seconds": used.ru_utime + used.ru_stime,
         "plan_megabytes": used.ru_maxrss * scale / 1e6,
     }
     if not n_run:
         return found
     files = [f"results/small/records/s{k}/dummy/0-0.json" for k in range(n_run)]
-    _, wall = timing.seconds(project.run, *files, timeout=3600)
+    before = processor_seconds()
+    project.run(*files, timeout=3600)
+    spent = processor_seconds() - before
     records = [json.loads((project.root / file).read_text())[0] for file in files]
     fits = sum(record["run_seconds"] for record in records)
-    planned = found["plan_seconds"]
-    overhead = (wall - planned) * cores - fits
+    overhead = spent - found["plan_seconds"] - fits
     return found | {
         "run_cells": n_run,
         "overhead_seconds_a_cell": overhead / n_run,
         "ratio_to_fits": overhead / fits,
     }
+
+
+def processor_seconds():
+    """Of all processes that have ended so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def keep(rows, path):
