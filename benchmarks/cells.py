@@ -62,7 +62,7 @@ def measure(project, n, n_run, cores):
         f"name: small\nprotocol: {{repeats: 1}}\ndataset:\n{sets}\n"
         "tracking: {enabled: false}\n",
     )
-    project.profile = ["--cores", str(cores), "--quiet", "all"]
+    project.profile = ["--quiet", "all", "--cores", str(cores)]
     pid = subprocess.Popen(
         project.command("--dry-run"),
         cwd=project.root,
