@@ -10,6 +10,7 @@ import sys
 import zipfile
 from functools import partial
 from io import BytesIO, StringIO
+from pathlib import Path
 from subprocess import PIPE, Popen
 
 import numpy as np
@@ -587,3 +588,21 @@ def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
         load_model(tmp_path / "newer.skops")
     with zipfile.ZipFile(ridge) as archive:
         assert json.loads(archive.read(model_file.CARD)) == card
+
+
+MODELS = sorted((Path(__file__).parent / "models").glob("*.skops"))
+
+
+@pytest.mark.filterwarnings("ignore:.*was written with")
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_a_file_of_an_earlier_version_predicts_what_it_did(path):
+    """Kept by tools/keep_model.py; with newer packages digits may differ."""
+    told = json.loads(path.with_suffix(".json").read_text())
+    model, card = load_model(path)
+    assert path.stem.startswith(card["versions"]["adakern"])
+    found = model.predict(pd.DataFrame(told["rows"]))
+    np.testing.assert_allclose(found, told["predicted"], rtol=1e-6)
+
+
+def test_the_files_of_this_version_are_kept():
+    assert {"0.1.0-adaptive", "0.1.0-dank"} <= {path.stem for path in MODELS}

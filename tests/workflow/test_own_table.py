@@ -206,6 +206,28 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
         adopted(path, root, target="dose")
 
 
+def test_files_of_one_name_are_tables_of_their_own(place, capsys):
+    """Of other folders and other scripts; a copy of the same rows is the same table."""
+    root, path = place
+    names = {}
+    for k, place_of in enumerate(
+        ["a/train.csv", "b/train.csv", "c/b/train.csv", "a/データ.csv", "a/売上.csv"]
+    ):
+        file = path.parent / place_of
+        file.parent.mkdir(parents=True, exist_ok=True)
+        study(80 + k).to_csv(file, index=False)
+        names[place_of] = adopted(file, root)[0][1]
+    assert len(set(names.values())) == len(names)
+    assert "my-train is the table of" in capsys.readouterr().out
+    for place_of, name in names.items():
+        overrides, entry, _ = adopted(path.parent / place_of, root)
+        assert overrides[1] == name
+        kept = root / "data" / "raw" / entry["files"][0]["path"]
+        assert kept.read_bytes() == (path.parent / place_of).read_bytes()
+    study(80).to_csv(path.parent / "train.csv", index=False)
+    assert adopted(path.parent / "train.csv", root)[0][1] == names["a/train.csv"]
+
+
 def test_a_changed_file_is_said_and_read(place, capsys):
     root, path = place
     adopted(path, root)

@@ -8,12 +8,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count, islice
 
+from adakern.tables.around import (
+    MOST_ABOVE,
+    header_row,
+    is_number,
+    names_recur,
+    without_others,
+)
 from adakern.tables.unpack import TableError, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
 #: Separates nothing: what ends a unit, which no text holds.
 _NONE = "\x1f"
-_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
 
 
 @dataclass
@@ -60,7 +66,11 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
         if len(sheets) > 1:
             notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
         layout, is_row = Layout(), (frame != "").any(axis=1).to_numpy()
-        frame = frame.iloc[is_row.argmax() :] if is_row.any() else frame.iloc[:0]
+        frame = frame[is_row]
+        rows = frame.head(4 * MOST_ABOVE).map(lambda cell: str(cell).strip())
+        above = header_row(rows.to_numpy().tolist(), target) if len(frame) else 0
+        notes += _about_above(above)
+        frame = frame.iloc[above:]
         header, frame = frame.iloc[:1].to_numpy().ravel(), frame.iloc[1:]
     else:
         frame, header, layout = _text(data, name, target, layout or Layout(), notes)
@@ -70,13 +80,8 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
             frame = frame[(frame != "").any(axis=1)]
     if not len(frame):
         raise TableError(f"{name} holds no rows.")
-    if (total := _total(frame)) is not None and all_rows:
-        notes.append(f"the last row, {total!r}, is predicted like any other")
-    elif total is not None:
-        notes.append(f"left out: the last row, {total!r}")
-        frame = frame.iloc[:-1]
-    frame = frame.reset_index(drop=True)
     frame.columns = _names(header, target, notes)
+    frame = without_others(frame, target, notes, all_rows).reset_index(drop=True)
     return frame, layout, notes
 
 
@@ -117,13 +122,16 @@ def _text(data, name, target, layout, notes):
         or (given and given[1])
         or _separator(text, name, target, notes)
     )
-    first, *others = _first_rows(text, separator)
+    rows, ends = _first_rows(text, separator)
+    if above := header_row(rows, target):
+        notes += _about_above(above)
+        text, rows = _below(text, ends[above - 1]), rows[above:]
+    first, *others = rows
     if not others:
         raise TableError(f"{name} holds no rows.")
     header = layout.header
     if header is None:
-        header = target in first or not any(map(_is_number, first))
-        notes += ["no header: the columns are x0, x1, ..."] * (not header)
+        header = _has_header(first, others, target, notes)
     usual = Counter(map(len, others)).most_common(1)[0][0]
     width = len(first) if header else usual
     is_longer = int(
@@ -169,13 +177,49 @@ def _encoding(data):
     return "latin-1"
 
 
+def _has_header(first, others, target, notes):
+    """Whether the first row names the columns."""
+    if target in first:
+        return True
+    if any(map(is_number, first)) or names_recur(first, others):
+        notes.append("no header: the columns are x0, x1, ...")
+        return False
+    shown = ", ".join(first[:4]) + ", ..." * (len(first) > 4)
+    notes.append(f"the first line is taken for the names of the columns: {shown}")
+    return True
+
+
+def _about_above(n):
+    """The sentence about rows above a header, if there are any."""
+    return [f"left out: {n} lines above the header"] * (n > 1) + [
+        "left out: the line above the header"
+    ] * (n == 1)
+
+
+def _below(text, n_lines):
+    """A text without its first lines."""
+    lines = io.StringIO(text, newline="")
+    for _ in range(n_lines):
+        lines.readline()
+    return lines.read()
+
+
 def _first_rows(text, separator):
-    """Cells of the first thousand lines that are not empty."""
+    """Cells of the first thousand rows that are not empty, and the lines that each
+    ends at.
+    """
     lines = csv.reader(
         io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True
     )
-    rows = ([cell.strip() for cell in row] for row in lines)
-    return list(islice((row for row in rows if any(row)), 1000))
+    rows, ends = [], []
+    for row in lines:
+        cells = [cell.strip() for cell in row]
+        if any(cells):
+            rows.append(cells)
+            ends.append(lines.line_num)
+        if len(rows) == 1000:
+            break
+    return rows, ends
 
 
 def _separator(text, name, target, notes):
@@ -188,7 +232,8 @@ def _separator(text, name, target, notes):
     scores = {}
     for separator in _SEPARATORS:
         try:
-            first, *others = _first_rows(text, separator)
+            rows, _ = _first_rows(text, separator)
+            first, *others = rows[header_row(rows, target) :]
         except (csv.Error, ValueError):
             continue
         usual, n_usual = Counter(map(len, others or [first])).most_common(1)[0]
@@ -197,7 +242,7 @@ def _separator(text, name, target, notes):
             continue
         cells = [cell for row in (first, *others) for cell in row]
         marks = set(_SEPARATORS) - {separator, " "}
-        whole = [_is_number(cell) or not marks & set(cell) for cell in cells]
+        whole = [is_number(cell) or not marks & set(cell) for cell in cells]
         good = (
             target in first,
             len(first) in (usual, usual - 1),
@@ -217,11 +262,6 @@ def _separator(text, name, target, notes):
     return best
 
 
-def _is_number(cell):
-    """Whether a cell is a plain number, with a decimal point or comma."""
-    return bool(re.fullmatch(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?", cell, re.I))
-
-
 def _names(header, target, notes):
     """Names of columns, every one once."""
     names = []
@@ -236,13 +276,3 @@ def _names(header, target, notes):
             name = unique
         names.append(name)
     return names
-
-
-def _total(frame):
-    """The cell that says that the last row is one of totals, or None."""
-    last = frame.iloc[-1] if len(frame) > 2 else {}
-    for column, cell in last.items():
-        is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
-        if is_total and (frame[column] == cell).sum() == 1:
-            return cell
-    return None

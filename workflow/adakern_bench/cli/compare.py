@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
 from dataclasses import asdict
 from pathlib import Path
 
@@ -197,20 +198,20 @@ def adopt(file, target, root, *, name=None, again=False, **options):
     The entry becomes ``conf/dataset/my-<name>.yaml`` below ``root``, and the file is
     copied below ``data/raw``; both are ignored by git. An entry that nobody edited is
     made anew when the file or the options (``task``, ``drop``, ``group``, ``time``) are
-    others than before. Returns the overrides that compare methods on it.
+    others than before. A file of the same name elsewhere gets another entry. Returns
+    the overrides that compare methods on it.
     """
     file = Path(file).expanduser()
     if not file.is_file():
         raise ConfigError(f"there is no file {file}")
-    stem = re.sub(r"[^a-z0-9]+", "-", (name or file.name.split(".")[0]).lower())
-    name = f"my-{stem[:60].strip('-') or 'table'}"
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    name = _slug(name) if name else _name_of(file, sha256, root / "conf" / "dataset")
     path = root / "conf" / "dataset" / f"{name}.yaml"
     copied = re.sub(r"[^A-Za-z0-9._-]+", "-", file.name)[-80:]
     if Path(copied).suffix.lower() not in ENDINGS:
         copied += ".data"
     raw = f"{name}/{copied}"
     asked = {"target": str(target)} | {k: v for k, v in options.items() if v}
-    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     if path.exists() and not again and _is_kept(path, asked, sha256, file):
         print(f"Going by {path.relative_to(root)}, made earlier (--again: look anew)")
     else:
@@ -222,6 +223,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
             raise ConfigError(str(error)) from None
         made = {
             "asked": asked,
+            "file": str(file.resolve()),
             "sha256": sha256,
             "entry": _digest(text),
             "size": found.X.shape,
@@ -239,6 +241,35 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
     return comparison_of(name, root)
+
+
+def _slug(text):
+    """The name of an entry; letters that it cannot hold are told apart by a hash."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    slug = re.sub(r"[^a-z0-9]+", "-", plain)[:60].strip("-")
+    if any(c.isalnum() and not c.isascii() for c in plain) or not slug:
+        slug = f"{slug}-{_digest(text)[:6]}".strip("-")
+    return f"my-{slug}"
+
+
+def _name_of(file, sha256, folder):
+    """The name of a file, with that of its folder where another file has it already."""
+    place, stem = str(file.resolve()), file.name.split(".")[0]
+    other = None
+    for text in (
+        stem,
+        f"{file.resolve().parent.name}-{stem}",
+        f"{stem[:40]}-{_digest(place)}",
+    ):
+        path = folder / f"{_slug(text)}.yaml"
+        made = _made(path) if path.exists() else {}
+        if made.get("file", place) == place or made["sha256"] == sha256:
+            break
+        other = other or f"{path.stem} is the table of {made['file']}"
+    if other:
+        print(printable(f"{other}; this one is {path.stem} (--name: another name)"))
+    return path.stem
 
 
 def comparison_of(name, root):
