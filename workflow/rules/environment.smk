@@ -20,8 +20,8 @@ rule environment:
         made=str(made_file("{environment}")),
     log:
         f"{RESULTS}/logs/environments/{{environment}}.log",
-    localrule: True
     priority: 1
+    localrule: True
     message:
         "environment: {input.lock}"
     script:
