@@ -63,6 +63,7 @@ wildcard_constraints:
     dataset=r"[^/]+",
     method=r"[^/]+",
     batch=r"\d+-\d+",
+    environment=r"[\w.-]+",
     special=one_of(PLAN.config.special),
     figure=one_of(PLAN.figures()),
     name=one_of(PLAN.tables()),
@@ -70,6 +71,7 @@ wildcard_constraints:
 
 include: "workflow/rules/table.smk"
 include: "workflow/rules/split.smk"
+include: "workflow/rules/environment.smk"
 include: "workflow/rules/search.smk"
 include: "workflow/rules/solve.smk"
 include: "workflow/rules/compare.smk"

@@ -46,6 +46,8 @@ def model_lines(out, config, file=None):
     )
     if not chosen:
         return []
+    if config["method"][method].get("python"):  # of which no model is kept
+        return []
     recipe = config["method"][method][TASK_RECIPE[entry["task"]]]
     estimator = make_estimator(
         recipe["estimator"],
