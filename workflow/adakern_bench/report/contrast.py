@@ -11,9 +11,9 @@ contrast: ``{parameter: tuning, reference: nested}``.
 
 import pandas as pd
 
-from adakern.evaluation import FEWEST, GREATER_IS_BETTER
+from adakern.evaluation import GREATER_IS_BETTER
 from adakern.evaluation.quantities import main_metric
-from adakern.evaluation.ranking import are_tied
+from adakern.evaluation.ranking import FEWEST_SETS, are_tied
 from adakern.evaluation.significance import (
     SetComparison,
     compare_over_sets,
@@ -32,7 +32,7 @@ def contrast(records, parameter, reference, metric=None):
     share of the reference's (the error is 1 - accuracy, or the root mean squared
     error); on how many sets it is `better`, `worse` and `tied`; the two-sided
     `p_value` of Wilcoxon's signed-rank test of the differences of accuracy, or of the
-    relative differences of errors (NaN with fewer than five sets, or where none
+    relative differences of errors (NaN with fewer than six sets, or where none
     differs); `holm_p_value`, adjusted over all rows of one task; and the posterior
     probabilities `p_better`, `p_equal` and `p_worse` of the Bayesian signed-rank test,
     where "equal" is within a point of accuracy or a hundredth of the error.
@@ -126,7 +126,7 @@ def against_all(records, leader, metric=None):
     (task,) = records["task"].unique()
     metric = main_metric(task, metric)
     scores = by_dataset(records, metric=metric)
-    names = scores.columns.drop(leader) if len(scores) >= FEWEST else []
+    names = scores.columns.drop(leader) if len(scores) >= FEWEST_SETS else []
     found = [
         over_sets(scores[leader], scores[name], metric)._asdict() for name in names
     ]
