@@ -78,8 +78,9 @@ torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 		tools/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
 	PYTHONPATH=tests $(BIN)/python tools/campaign.py --doors --table docs/torture.md
 
-fuzz: .venv/test.done  ## 2,000 altered model files, half an hour
+fuzz: .venv/test.done  ## 2,000 altered model files and tables of all kinds, half an hour
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/fuzz_models.py --files 2000
+	$(BIN)/python tools/fuzz_tables.py --seconds 600
 
 kills: .venv/test.done  ## 30 kills at random times, each mended and compared
 	PYTHONPATH=tests $(BIN)/python tools/kills.py --kills 30 --table docs/torture.md
@@ -103,7 +104,7 @@ docs: .venv/test.done  ## build the documentation in docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
 bench: .venv/test.done  ## measure speed and memory, as ratios; make bench QUICK=--quick
-	for name in adaptive_time busy dank gpu lab nystrom search serve slurm; do $(BIN)/python benchmarks/$$name.py $(QUICK) || exit 1; done
+	for name in adaptive_time busy cells dank gpu lab nystrom search serve slurm; do $(BIN)/python benchmarks/$$name.py $(QUICK) || exit 1; done
 
 develop: .venv/test.done  ## score the flagship by inner validation: make develop ARGS="--against before.json"
 	$(BIN)/python benchmarks/develop.py $(ARGS)

@@ -35,7 +35,7 @@ def header_row(rows, target=None):
     above = rows[:MOST_ABOVE]
     place = next(k for k, n in enumerate(filled) if n >= max(2, usual / 2))
     named = next((k for k, row in enumerate(above) if target in row), place)
-    if named > place and all(n != usual for n in filled[:named]):
+    if all(n != usual for n in filled[:named]):
         place = named
     is_header = target in rows[place] or not any(map(is_number, rows[place]))
     return place if is_header and place < len(above) else 0

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import zipfile
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,11 +18,15 @@ from adakern.tables.around import (
     without_total,
     without_units,
 )
-from adakern.tables.unpack import TableError, unpack
+from adakern.tables.unpack import TableError, check_size, most_unpacked, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
 #: Separates nothing: what ends a unit, which no text holds.
 _NONE = "\x1f"
+#: Of a sheet, the column and the row of a cell that holds something.
+_CELL = re.compile(
+    rb"""<(?:\w+:)?c\s(?:[^<>]*?\s)?r=["']([A-Z]{1,3})([0-9]+)["'](?:[^<>]*[^<>/])?>"""
+)
 
 
 @dataclass
@@ -49,11 +54,15 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
             f"{name} is JSON or a web page: save it as CSV, Parquet or xlsx."
         )
     if data.startswith(b"PAR1"):
+        n_cells = _by_pandas(_cells_of_parquet, data, name)
+        check_size(8 * n_cells, most_unpacked(len(data)), name)
         frame, layout = _by_pandas(pd.read_parquet, data, name), Layout()
         if frame.index.names != [None]:
             frame = frame.reset_index()
         header = frame.columns
     elif data.startswith(b"PK\x03\x04"):
+        n_cells = _by_pandas(_cells_of_sheets, data, name)
+        check_size(8 * n_cells, most_unpacked(len(data)), name)
         # Empty cells are "", since NA and None may be classes.
         sheets = _by_pandas(
             pd.read_excel,
@@ -97,6 +106,31 @@ def _by_pandas(reader, data, name, **settings):
         raise TableError(f"{name}: {error} Or save it as CSV.") from None
     except Exception as error:
         raise TableError(f"{name} cannot be read: {str(error).strip()}.") from error
+
+
+def _cells_of_parquet(file):
+    """How many cells a file holds, however short it writes repeated ones."""
+    from pyarrow.parquet import read_metadata
+
+    found = read_metadata(file)
+    return found.num_rows * found.num_columns
+
+
+def _cells_of_sheets(file):
+    """How many cells lie between the corner of a sheet and the farthest ones."""
+    n_cells = 0
+    with zipfile.ZipFile(file) as archive:
+        for part in archive.namelist():
+            columns, n_rows = {b"A"}, 0
+            if part.endswith(".xml"):
+                for found in _CELL.finditer(archive.read(part)):
+                    columns.add(found[1])
+                    n_rows = max(n_rows, int(found[2]))
+            width = 0
+            for letter in max(columns, key=lambda name: (len(name), name)):
+                width = 26 * width + letter - ord("A") + 1
+            n_cells += n_rows * width
+    return n_cells
 
 
 def _text(data, name, target, layout, notes):

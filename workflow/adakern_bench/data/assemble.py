@@ -29,7 +29,7 @@ def table_from_frames(name, entry, frames):
         frame = frame.dropna(subset=[target]).copy()
     if entry.time is not None:
         time = find_column(frame, entry.time)
-        frame[time] = _times(frame[time], name)
+        frame[time], kind = _times(frame[time], name)
         frame = frame.sort_values(time, kind="stable")
     _fill(frame, entry, name)
     if entry.missing == "drop-rows":
@@ -50,6 +50,8 @@ def table_from_frames(name, entry, frames):
     for key, found in frames[0].attrs.items():  # kinds, forms
         setattr(table, key, {c: found[c] for c in names if found[c]})
     if entry.time is not None:
+        table.times = frame[time].to_numpy(float)
+        table.times_are_dates = "date" in (kind, table.kinds.get(time))
         table.moments = np.unique(frame[time], return_inverse=True)[1]
     if groups is not None:
         table.groups = np.unique(groups[frame.index], return_inverse=True)[1]
@@ -136,7 +138,7 @@ def table_from_loader(name, entry, seed):
 
 
 def _times(values, name):
-    """When rows were observed, as numbers; dates are counted in days."""
+    """When rows were observed, as numbers, and of what kind; dates are days."""
     array = np.asarray(values)
     if array.dtype.kind not in "mM":
         array = np.asarray(values, dtype=object)
@@ -152,7 +154,7 @@ def _times(values, name):
             f"{n_missing} of {len(values)} rows have none; dates or numbers are needed "
             "in every row."
         )
-    return times
+    return times, found.kind
 
 
 def _numbers(columns, name, **allowed):

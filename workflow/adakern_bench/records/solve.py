@@ -122,7 +122,14 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         "data_fingerprint": table.provenance.get("fingerprint"),
         "data_sha256": table.provenance.get("sha256"),
         **fitted_facts(estimator),
+        **_elsewhere(estimator),
     }
+
+
+def _elsewhere(estimator):
+    """The versions of the Python that fitted, where it is another."""
+    versions = getattr(estimator, "versions_", None)
+    return {"versions": versions} if versions else {}
 
 
 def _sentences(caught):

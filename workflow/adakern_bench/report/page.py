@@ -1,15 +1,16 @@
-"""The report: one self-contained HTML file that tells what an experiment found."""
+"""The report of an experiment: a self-contained HTML file."""
 
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
-from adakern._utils.files import atomic_path, plain
+from adakern._utils.files import atomic_path, plain, read_json
 from adakern._utils.printable import printable
 from adakern.evaluation import GREATER_IS_BETTER, METRICS, QUANTITIES, RECORDED
 from adakern_bench.config.sweeps import base_name
@@ -22,8 +23,9 @@ from adakern_bench.report.figures import (
     method_styles,
     to_svg,
 )
-from adakern_bench.report.headline import headline
+from adakern_bench.report.headline import evidence, verdict
 from adakern_bench.report.leaderboard import cost_seconds
+from adakern_bench.report.paper import plot_critical_difference
 from adakern_bench.report.tables import (
     MARK,
     RULE,
@@ -35,7 +37,7 @@ from adakern_bench.report.tables import (
 from adakern_bench.report.use import model_lines
 from adakern_bench.report.wording import caption, count, duration, natural
 
-# What else a reader may ask of the same runs: (part, metric), in this order.
+# Further questions about the same runs: (part, metric), in this order.
 _DETAILS = {
     task: [
         *(("test", m) for m in metrics if QUANTITIES[m].shown),
@@ -44,9 +46,14 @@ _DETAILS = {
     ]
     for task, metrics in METRICS.items()
 }
-#: Tests of pairs that the page still lists; more are in its folder's ttest.csv.
+#: Maximum number of pairwise tests listed on the page; ttest.csv has all.
 _MOST_TESTS = 1000
 
+_RANKS = (
+    "Mean ranks over the data sets, the best on the left. A bar joins methods that "
+    "cannot be told apart: their ranks differ by less than Nemenyi's critical "
+    "distance, or Friedman's test finds no difference at all."
+)
 _REPEATS = (
     "on the test part, a point a repeat and a line at their mean. "
     "The methods stand in the order of the table."
@@ -61,7 +68,15 @@ _PARTS = {"test": ", test part", "train": ", training part", "": ""}
 
 
 def report(
-    out, config, *, figures=(), summaries=(), provenance=None, origin=None, rare=()
+    out,
+    config,
+    *,
+    figures=(),
+    winner=None,
+    summaries=(),
+    provenance=None,
+    origin=None,
+    rare=(),
 ):
     """Write the report of one experiment."""
     out = Path(out)
@@ -77,7 +92,8 @@ def report(
         published_name=config.get("published", ""),
         title=config.get("title") or config["name"],
         origin=origin or {},
-        protocol=protocol_in_words(config),
+        protocol=protocol_in_words(config, records),
+        winner=winner and _winner(winner),
         own_tables=[_own_table(Path(table)) for table in summaries],
         own_figures=[_own_figure(Path(figure)) for figure in figures],
         data=_data(config, provenance or {}, records),
@@ -89,7 +105,7 @@ def report(
 
 
 def rendered(template, **values):
-    """A template of this package with values, which are escaped in HTML."""
+    """Render a template of this package; values are escaped in HTML."""
     environment = Environment(
         loader=PackageLoader("adakern_bench.report"),
         autoescape=lambda name: str(name).endswith(".html.j2"),
@@ -105,23 +121,27 @@ def rendered(template, **values):
     return environment.get_template(template).render(**values)
 
 
-def protocol_in_words(config):
-    """What was done to the data and how often, as sentences."""
+def protocol_in_words(config, records=None):
+    """Describe preparation and protocol in sentences."""
     entries = config.get("dataset", {}).items()
     clipped = {name: entry["clip"] for name, entry in entries if entry.get("clip")}
     tasks = sorted({str(entry.get("task")) for _, entry in entries})
     values = {"protocol": config["protocol"], "search": config.get("search", {})}
+    values["ran"] = np.inf
     values |= {"clipped": clipped, "tasks": tasks}
+    if records is not None and "repeat" in records:
+        values["ran"] = records["repeat"].nunique()
     return rendered("protocol.j2", **values).strip().splitlines()
 
 
 def _comparison(out, config, records, rare):
-    """What the page says of the runs."""
+    """Content of the page about the runs."""
     tables = read_tables(out)
     by_task = records.assign(seconds=cost_seconds(records)).groupby("task")
     styles = method_styles(records["method"])
     return {
-        "headline": headline(tables, records),
+        "verdict": verdict(tables, records),
+        "evidence": evidence(tables, records),
         "facts": {
             "data sets": records["dataset"].nunique(),
             "methods": records["method"].nunique(),
@@ -151,7 +171,7 @@ def _task(task, records, styles, tables, rare):
         cells = comparison(tables, task, metric, part)
         if len(cells) and (part, metric) != ("test", main):
             details[part, metric] = _grid(cells, metric, heading(metric) + _PARTS[part])
-    # Where a class is rare, to predict it never is accurate and worth nothing.
+    # If a class is rare, never predicting it is accurate but useless.
     unbalanced = sorted(set(rare) & set(records["dataset"].map(base_name)))
     return {
         "name": task,
@@ -162,6 +182,7 @@ def _task(task, records, styles, tables, rare):
         "unbalanced": unbalanced,
         "balanced": details.get(("test", "balanced_accuracy")) if unbalanced else None,
         "details": list(details.values()),
+        "ranking": _ranking(task, ranks),
         "figures": _task_figures(task, records, ranks, styles),
         "tests": tests,
         "over_sets": against_all(records, ranks["method"].iloc[0], main).to_dict(
@@ -180,11 +201,18 @@ def _grid(cells, metric, caption):
     }
 
 
+def _ranking(task, ranks):
+    """Mean ranks with what cannot be told apart, of several methods and data sets."""
+    if len(ranks) < 2 or not np.isfinite(ranks["critical_distance"].iloc[0]):
+        return None
+    return _figure(to_svg(plot_critical_difference(ranks)), f"{task}-ranks", _RANKS)
+
+
 def _task_figures(task, records, ranks, styles):
     metric, finished = ranks["metric"].iloc[0], records[records["status"] == "ok"]
     if not 0 < finished["dataset"].nunique() <= MOST_PANELS:
         return []
-    # Beside a constant prediction all others look alike.
+    # A constant prediction would hide the differences of the others.
     learned, left_out = finished[finished["method"] != "dummy"], ""
     if 0 < len(learned) < len(finished):
         finished, left_out = learned, " Left out: dummy, which predicts a constant."
@@ -216,12 +244,29 @@ def _own_table(path):
     }
 
 
+def _winner(folder):
+    """Pictures of the best method, and what is said where there are none."""
+    captions = read_json(folder / "captions.json")
+    pictures = [name for name in sorted(captions) if name]
+    return {
+        "note": captions.get("", ""),
+        "figures": [
+            _figure(
+                (folder / f"{name}.svg").read_text(encoding="utf-8"),
+                f"best-{name}",
+                captions[name],
+            )
+            for name in pictures
+        ],
+    }
+
+
 def _own_figure(path):
     return _figure(path.read_text(encoding="utf-8"), f"own-{path.stem}", caption(path))
 
 
 def _methods(config, records):
-    """What each method is, and what its searches chose."""
+    """Description of each method, and the parameters chosen by its searches."""
     entries = config.get("method", {})
     return [
         {
@@ -234,7 +279,7 @@ def _methods(config, records):
 
 
 def _chosen(rows):
-    """Data set -> the parameters that its searches chose most often, all together."""
+    """Data set -> the combination of parameters chosen most often."""
     used = rows[rows["status"] == "ok"].set_index("dataset").filter(regex="^best_")
     found = {}
     for dataset, point in zip(used.index, used.to_dict("records"), strict=True):
@@ -248,7 +293,7 @@ def _chosen(rows):
 
 
 def _published(table):
-    """Published numbers by part and metric, scores on the test part first."""
+    """Published numbers by split and metric, test scores first."""
     return [
         {"title": heading(metric) + part, "metric": metric, "rows": rows}
         for split, part in _PARTS.items()
@@ -273,7 +318,7 @@ def _unconverged(records):
 
 
 def _data(config, provenance, records):
-    """What is known of each data set: its entry, its size, where it came from."""
+    """Entry, size and source of each data set."""
     sizes = records.reindex(columns=["n_train", "n_test", "n_features"]).astype(float)
     sizes = sizes.groupby(records["dataset"].map(base_name)).max()
     names = sorted({*provenance, *sizes.index}, key=natural)
@@ -293,7 +338,7 @@ def _data(config, provenance, records):
 
 
 def _origin(provenance):
-    """Source and fingerprint; the files are those of the configuration."""
+    """Source and fingerprint; files are listed in the configuration."""
     keys = ("source", "loader", "seed", "fingerprint")
     origin = {key: provenance[key] for key in keys if provenance.get(key) is not None}
     return yaml.safe_dump(plain(origin), sort_keys=False, width=60) if origin else ""
