@@ -31,7 +31,7 @@ COVERAGE = 0.9
 #: Part of ordered training rows, the latest, by which the flagship weighs its members.
 LATEST = 0.2
 #: Of the quantiles that they are asked for.
-LEVELS = np.arange(0.05, 1.0, 0.05)
+LEVELS = np.linspace(0.01, 0.99, 99)
 
 
 def record_of(settings, told, repeat, found, outcome):

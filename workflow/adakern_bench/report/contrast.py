@@ -11,9 +11,9 @@ The effect of tuning on test rows (``protocol.tuning=both``) is such a contrast:
 
 import pandas as pd
 
-from adakern.evaluation import FEWEST, GREATER_IS_BETTER
+from adakern.evaluation import GREATER_IS_BETTER
 from adakern.evaluation.quantities import main_metric
-from adakern.evaluation.ranking import are_tied
+from adakern.evaluation.ranking import FEWEST_SETS, are_tied
 from adakern.evaluation.significance import (
     SetComparison,
     compare_over_sets,
@@ -32,7 +32,7 @@ def contrast(records, parameter, reference, metric=None):
     reference (the error is 1 - accuracy, or the root mean squared error); the number
     of data sets on which it is `better`, `worse` and `tied`; the two-sided `p_value`
     of Wilcoxon's signed-rank test of the differences of accuracy, or of the relative
-    differences of errors (NaN with fewer than five data sets, or if none differs);
+    differences of errors (NaN with fewer than six data sets, or if none differs);
     `holm_p_value`, adjusted over all rows of a task; and the posterior probabilities
     `p_better`, `p_equal` and `p_worse` of the Bayesian signed-rank test, where "equal"
     is within a point of accuracy or 1 % of the error.
@@ -127,7 +127,7 @@ def against_all(records, leader, metric=None):
     (task,) = records["task"].unique()
     metric = main_metric(task, metric)
     scores = by_dataset(records, metric=metric)
-    names = scores.columns.drop(leader) if len(scores) >= FEWEST else []
+    names = scores.columns.drop(leader) if len(scores) >= FEWEST_SETS else []
     found = [
         over_sets(scores[leader], scores[name], metric)._asdict() for name in names
     ]
