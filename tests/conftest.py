@@ -23,8 +23,12 @@ collect_ignore_glob = (
 )
 collect_ignore_glob += [] if find_spec("pandas") else tables
 
-#: scikit-learn's checks of larger tables, on the estimators that fit many members.
-SLOW_CHECKS = re.compile(r"\[AdaptiveKernel\w+\(\)-check_\w+(_train|_not_an_array)\b")
+#: scikit-learn's checks on estimators whose fits take seconds. The quick tests check
+#: the adaptive kernels with fewer members.
+SLOW_CHECKS = re.compile(
+    r"\[(AdaptiveKernel\w+|ResNetRegressor)\(\)-check_"
+    r"|\[AdaptiveKernel.+-check_\w+(_train|_not_an_array)\b"
+)
 
 
 @pytest.fixture
@@ -40,7 +44,7 @@ def xp(request):
 
 
 def pytest_collection_modifyitems(items):
-    """The longest of scikit-learn's checks are slow."""
+    """Mark the longest of scikit-learn's checks as slow."""
     for item in items:
         if SLOW_CHECKS.search(item.name):
             item.add_marker(pytest.mark.slow)

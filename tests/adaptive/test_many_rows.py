@@ -61,6 +61,7 @@ def test_coefficients_are_those_of_all_rows(small_blocks):
 
 @pytest.mark.parametrize("estimator", BOTH)
 @pytest.mark.parametrize("kind", ["array", "frame"])
+@pytest.mark.slow
 def test_dask_collections_give_the_same(estimator, kind, small_blocks):
     da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
     pd = pytest.importorskip("pandas")
@@ -103,6 +104,7 @@ def test_dask_rows_that_fit_into_the_sample_are_a_table_in_memory():
     assert np.isfinite(model.oof_prediction_).all()
 
 
+@pytest.mark.slow
 def test_rows_of_a_file_larger_than_what_is_held(tmp_path):
     shape = 60_000, 300
     table = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float64, shape)

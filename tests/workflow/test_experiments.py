@@ -32,6 +32,7 @@ PUBLISHED.remove(FINISHED)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.slow
 def test_a_published_folder_says_the_command_that_makes_it(name):
     """Many only cut an experiment to fit an hour: these are overrides of it."""
     origin = json.loads((RESULTS / name / "provenance.json").read_text())

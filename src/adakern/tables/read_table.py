@@ -208,8 +208,8 @@ def read_as(values, name, kind, form):
 
     cells = _cells(values, name)
     read, strays = columns.read(cells, kind, form)
-    if strays and kind == "numeric" and form[:1] in MARKS:
-        other = other_mark(form[0]) + form[1:]
+    if strays and kind == "numeric" and (form or ".")[0] in MARKS:
+        other = other_mark((form or ".")[0]) + form[1:]
         by_other, others = columns.read(cells, kind, other)
         if len(others) < len(strays):
             shown = next(cell for cell in strays if cell not in others)
