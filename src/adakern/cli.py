@@ -20,6 +20,9 @@ LATEST = 0.2
 def main(argv=None):
     """Run a command of the library, or hand over to the workflow where it is there."""
     argv = list(sys.argv[1:] if argv is None else argv)
+    if argv[:1] != ["predict"] and hasattr(sys.stdout, "reconfigure"):
+        # A terminal without the sign in "R²" shows another; labels stay as they are.
+        sys.stdout.reconfigure(errors="replace")
     parser = argparse.ArgumentParser(
         prog="adakern", description="Learn from a table, and predict new rows."
     )

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from pathlib import Path
 
 from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.report.origin import in_one
@@ -52,6 +53,7 @@ def run(overrides, cores=None, *, dry_run=False):
 
 def _snakemake(arguments):
     """Call Snakemake in this process; returns its exit status."""
+    _find_cache()
     from snakemake.cli import args_to_api, parse_args
     from snakemake.exceptions import print_exception
 
@@ -69,3 +71,16 @@ def _snakemake(arguments):
     except Exception as error:
         print_exception(error)
         return 1
+
+
+def _find_cache():
+    """Have caches beside the results where a home cannot be written, as on clusters."""
+    named = os.environ.get("XDG_CACHE_HOME")
+    cache = Path(named) if named else Path("~/.cache").expanduser()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        if os.access(cache, os.W_OK):
+            return
+    except OSError:
+        pass
+    os.environ["XDG_CACHE_HOME"] = str(Path(".snakemake/cache").absolute())
