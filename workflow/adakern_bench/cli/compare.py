@@ -231,7 +231,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
             "size": found.X.shape,
         }
         first, rest = text.split("\n", 1)
-        text = f"{first}\n{_MADE_FROM}{json.dumps(made)}\n{rest}"
+        text = f"{first}\n{_MADE_FROM}{_as_json(made)}\n{rest}"
         path.write_text(text, encoding="utf-8")
         notes = [f"{file.name}: {found.notes[0]}", *found.notes[1:]]
         print("\n  ".join(map(printable, notes)))
@@ -244,6 +244,11 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
     return comparison_of(name, root)
+
+
+def _as_json(made):
+    """One line of JSON in which nothing looks like a reference of the configuration."""
+    return json.dumps(made).replace("$", "\\u0024").replace("?", "\\u003f")
 
 
 def _slug(text):
@@ -311,7 +316,7 @@ def _is_kept(path, asked, sha256, file):
             f"{path.name} was not made by this version of `adakern compare`: give "
             "another --name, or --again to infer the entry anew"
         )
-    line = f"{_MADE_FROM}{json.dumps(made)}\n"
+    line = f"{_MADE_FROM}{_as_json(made)}\n"
     before = made["asked"]
     edited = _digest(text.replace(line, "")) != made["entry"]
     others = [
@@ -329,7 +334,7 @@ def _is_kept(path, asked, sha256, file):
         others.append(f"{file.name} has changed")
         if edited:
             print(f"{others[-1]}; {path.name} was edited and is kept")
-            stays = json.dumps(made | {"sha256": sha256})
+            stays = _as_json(made | {"sha256": sha256})
             text = text.replace(line, f"{_MADE_FROM}{stays}\n")
             # It is the table that says how many rows there are now.
             path.write_text(re.sub(r"(?m)^n: \d+\n", "", text), encoding="utf-8")
