@@ -12,12 +12,14 @@ import pytest
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-helpers = ["script.py", "slurm.py"]
+helpers = ["script.py", "slurm.py", "rules.py", "openml_server.py", "test_service.py"]
 data_sets = [
     f"datasets/test_{name}.py"
-    for name in ("entries", "fetch", "infer", "parsers", "suites", "table")
+    for name in ("arff", "entries", "fetch", "parsers", "suites", "table")
 ]
-tables = ["datasets/test_read_table.py", "test_model_file.py"]
+data_sets += ["tables/test_infer.py", "tables/test_one_reader.py"]
+tables = [f"tables/test_{name}.py" for name in ("around", "bombs", "read_table")]
+tables += ["test_model_file.py"]
 collect_ignore_glob = (
     [] if find_spec("adakern_bench") else ["workflow/*", *helpers, *data_sets]
 )
