@@ -1,6 +1,5 @@
 """The page "Your suite, your method, your paper": its files and commands."""
 
-import os
 import re
 import shlex
 from pathlib import Path
@@ -14,10 +13,6 @@ from wheels import write_wheels
 PAGE = Path(__file__).parents[2] / "docs" / "own_benchmark.md"
 
 
-@pytest.mark.skipif(
-    not os.environ.get("ADAKERN_LONG_TESTS"),
-    reason="two experiments of several minutes: set ADAKERN_LONG_TESTS=1",
-)
 @pytest.mark.timeout(1800)
 def test_the_page_from_a_study_to_a_table(project, tmp_path):
     folder = tmp_path / "wheels"

@@ -13,6 +13,7 @@ from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
+from adakern.tables.around import PREDICTED
 from adakern.tables.files import Layout, cells_of_file
 from adakern.tables.numbers import (
     MARKS,
@@ -50,7 +51,7 @@ class TableFile:
     Attributes
     ----------
     X : DataFrame
-        Numbers (NaN where missing), text (None where missing) and times in UTC (NaT
+        Numbers (NaN where missing), text (NaN where missing) and times in UTC (NaT
         where missing).
     y : Series
         The target: numbers, or text for classes that are no numbers.
@@ -192,7 +193,7 @@ def read_rows(path, kinds, forms=None, decimal=None):
     with _named(Path(path)) as (data, name):
         raw, _, notes = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
         for note in notes:
-            if "last row" in note:
+            if PREDICTED in note:
                 warn_user(note)
         found = {}
         for column, kind in kinds.items():

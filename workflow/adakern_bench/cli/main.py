@@ -83,19 +83,23 @@ def _parser():
             command.add_argument(
                 "experiment", nargs="?", default="quickstart", help=experiment
             )
-        command.add_argument(
-            "overrides", nargs="*", help="settings, such as protocol.repeats=3"
-        )
-        command.add_argument(  # read with the settings
-            ALLOW_OUTSIDE,
-            action="store_true",
-            help="allow results and data outside the project",
-        )
+        _add_settings(command)
     for command in (compare, run):
         command.add_argument("--cores", type=int, help="number of cores (default: all)")
         dry = "print Snakemake's command and its jobs, run none"
         command.add_argument("--dry-run", action="store_true", help=dry)
     return parser, commands.choices
+
+
+def _add_settings(command):
+    command.add_argument(
+        "overrides", nargs="*", help="settings, such as protocol.repeats=3"
+    )
+    command.add_argument(  # read with the settings
+        ALLOW_OUTSIDE,
+        action="store_true",
+        help="allow results and data outside the project",
+    )
 
 
 def _selected(arguments, overrides):
