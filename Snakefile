@@ -21,10 +21,12 @@ from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import plan_from_snakemake
 from adakern_bench.data.sources import check_tables
 from adakern_bench.data import DatasetError
+from adakern_bench.base.interpreter import name_without_blanks
 from adakern_bench.base.locks import RunningAlready, claim, release_when_made
 from adakern_bench.report.publish import log_run
 
 STARTED = time.time()
+name_without_blanks()
 LOCKS = []  # held as long as they are somewhere
 
 

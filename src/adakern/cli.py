@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from adakern._utils.hints import did_you_mean
-from adakern._utils.printable import printable
+from adakern._utils.printable import printable, without_formula
 from adakern._version import __version__
 
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
@@ -413,8 +413,11 @@ def _predict(arguments):
         out[[f"{name}_low", f"{name}_high"]] = bounds
     if arguments.proba:
         out[[f"{name}={label}" for label in model.classes_]] = model.predict_proba(rows)
+    safe = out.rename(columns=without_formula).map(without_formula)
+    if not safe.equals(out) or list(safe.columns) != list(out.columns):
+        _note("an apostrophe stands before what a spreadsheet would take for a formula")
     try:
-        out.to_csv(sys.stdout, index=False)
+        safe.to_csv(sys.stdout, index=False)
         sys.stdout.flush()
     except (
         BrokenPipeError
