@@ -143,6 +143,7 @@ SETTINGS = {
     "python-program": (elsewhere("/bin/sh"), "is neither a lock file"),
     "python-outside": (elsewhere("envs/../../evil.txt"), "is neither a lock file"),
     "python-variable": (elsewhere("$SHELL"), "is neither a lock file"),
+    "python-variable-unset": (elsewhere("$NOBODY_SET"), "is neither a lock file"),
     "python-class": (elsewhere("$ADAKERN_PYTHON", "subprocess.Popen"), "nor of a pack"),
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
     "suite-table": ({"suite": {"name": "a", "sets": "../../x.csv"}}, "beside the suit"),

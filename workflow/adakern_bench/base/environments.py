@@ -46,9 +46,14 @@ def forget_failed():
             path.unlink()
 
 
+def is_variable(python):
+    """Whether a method's Python is named by a variable that may name one."""
+    return bool(_VARIABLE.fullmatch(python or ""))
+
+
 def absent_variable(python):
     """The variable that is to name a Python and does not; None where all is well."""
-    if python is None or not python.startswith("$"):
+    if not is_variable(python):
         return None
     return None if os.access(os.environ.get(python[1:], ""), os.X_OK) else python
 
@@ -56,7 +61,7 @@ def absent_variable(python):
 def python_problems(recipe):
     """What keeps a recipe from being fitted in its Python, a sentence each."""
     python, locked = recipe[PYTHON]["python"], set()
-    if not (_LOCK.fullmatch(python) or _VARIABLE.fullmatch(python)):
+    if not (_LOCK.fullmatch(python) or is_variable(python)):
         yield (
             f"python={python!r} is neither a lock file of the project, such as "
             f"{ENVS}/mine.txt, nor a variable $ADAKERN_..., which names a program"

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from adakern._utils.warn import warn_user
 from adakern_bench.base.dotted import ALLOW_OUTSIDE
-from adakern_bench.base.environments import PYTHON, python_of
+from adakern_bench.base.environments import PYTHON, is_variable, python_of
 from adakern_bench.base.paths import CONF, results_of
 from adakern_bench.config import openml
 from adakern_bench.config.compose import ConfigError, load_config, nearest
@@ -58,13 +58,13 @@ def _needs(methods, name, *before):
     if name in before:
         ring = " -> ".join((*before, name))
         raise ConfigError(
-            f"tune_with goes in a ring, {ring}; one of them needs tune_with: self"
+            f"tune_with is circular, {ring}; one of them needs tune_with: self"
         )
     recipes = filter(None, (methods[name].classifier, methods[name].regressor))
     tuners = {recipe.tune_with for recipe in recipes} - {"self"}
     of_tuners = (_needs(methods, tuner, *before, name) for tuner in tuners)
-    python = methods[name].python or ""
-    own = [*methods[name].needs, *[python] * python.startswith("$")]
+    python = methods[name].python
+    own = [*methods[name].needs, *[python] * is_variable(python)]
     return [*own, *(need for needs in of_tuners for need in needs)]
 
 
