@@ -188,7 +188,7 @@ def test_no_time_and_a_class_that_is_new_are_told(tmp_path, monkeypatch, capsys)
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("fit my.csv --target cost --minutes 0", "0 is no time above 0"),
+        ("fit my.csv --target cost --minutes 0", "0 must be above 0"),
         ("fit my.csv --target cst", "Did you mean 'cost'?"),
         ("fit my.csv --target admitted", "holds dates"),
         ("fit my.csv --target cost --method sklearn.svm.SVC", "no estimator for reg"),
@@ -204,7 +204,7 @@ def test_no_time_and_a_class_that_is_new_are_told(tmp_path, monkeypatch, capsys)
         ("fit my.csv --target cost --minuets 1", "Did you mean '--minutes'?"),
         ("fit my.csv --target cost --method sklearn.svm.SVR(C=ten)", "ten is no value"),
         ("predict none.skops new.csv", "no file none.skops"),
-        ("predict my.skops new.csv --interval 90", "90 is no part between 0 and 1"),
+        ("predict my.skops new.csv --interval 90", "90 must be between 0 and 1"),
         ("predict my.csv new.csv", "no model that `adakern fit` wrote"),
         ("predict my.skops new.csv --proba", "Ridge has no predict_proba"),
         ("predict my.skops new.csv --interval 0.9", "Ridge has no predict_interval"),
