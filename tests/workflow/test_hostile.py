@@ -284,7 +284,9 @@ def data_links(conf):
         link = conf.parent / folder / "evil.csv"
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(conf.parent / "x.yaml")
-        with pytest.raises(ConfigError, match="evil.csv is a symbolic link") as refused:
+        with pytest.raises(
+            ConfigError, match=r"evil\.csv is a symbolic link"
+        ) as refused:
             load_plan(["experiment=small"], conf)
         assert "hunter2" not in str(refused.value)
         assert load_plan(["experiment=small", "--allow-outside"], conf).cells

@@ -298,7 +298,10 @@ def _folder(path):
     [
         (_another_version, "another version of MLflow.*mlflow db upgrade"),
         (_cut_off, "is damaged: move it away"),
-        (lambda path: path.write_bytes(b"not a table\n" * 500), "no database of MLflow"),
+        (
+            lambda path: path.write_bytes(b"not a table\n" * 500),
+            "no database of MLflow",
+        ),
         (_folder, "cannot be opened: it is to be a file"),
     ],
 )

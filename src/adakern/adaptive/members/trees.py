@@ -66,8 +66,8 @@ BOOSTING_OF_MANY = {
 #: And of many rows where it only is screened.
 ROUGH = {"max_iter": 250, "learning_rate": 0.15}
 
-#: Of more classes, trees of a forest may hold so many numbers, one of each class in each
-#: node: about a tenth of a gigabyte in each fold.
+#: Of more classes than these, the trees of a forest may hold so many numbers, one of
+#: each class in each node: about a tenth of a gigabyte in each fold.
 MANY_CLASSES, MOST_NODE_VALUES = 50, 2**24
 
 #: Below so many rows boosting, which splits leaves of eight, has nothing to split.
