@@ -16,6 +16,9 @@ from adakern._version import __version__
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
 LATEST = 0.2
 
+#: Seconds that a fit is given at least.
+LEAST_SECONDS = 1.0
+
 
 def main(argv=None):
     """Run a command of the library, or hand over to the workflow where it is there."""
@@ -178,6 +181,12 @@ def _fit(arguments):
     pipeline = table_pipeline(estimator, table)
     if arguments.minutes and is_flagship:
         left = 60 * arguments.minutes - (time.perf_counter() - started)
+        if left < LEAST_SECONDS:
+            _note(
+                f"--minutes {arguments.minutes:g} is over before the fit begins, which "
+                "is given a second"
+            )
+            left = LEAST_SECONDS
         # With --time a first model is fitted to be judged.
         pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
@@ -202,8 +211,12 @@ def _fit_rows(pipeline, table, rows):
     """
     X, y = table.X.iloc[rows], table.y.iloc[rows]
     given = {}
-    if hasattr(pipeline[-1], "members") and table.times is not None:
-        n_early = len(rows) - max(1, round(LATEST * len(rows)))
+    n_early = len(rows) - max(1, round(LATEST * len(rows)))
+    early, late = set(y.iloc[:n_early]), set(y.iloc[n_early:])
+    if table.task == "classification" and table.times is not None and late - early:
+        new = min(late - early)
+        _note(f"members are not weighed on the latest rows, where {new!r} is new")
+    elif hasattr(pipeline[-1], "members") and table.times is not None:
         columns = pipeline[:-1].fit(X)  # learns nothing
         given = {
             "X_val": columns.transform(X.iloc[n_early:]),
