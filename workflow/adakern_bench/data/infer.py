@@ -5,7 +5,7 @@ edited.
 import re
 from pathlib import Path
 
-from adakern.datasets import read_table
+from adakern.datasets import TableError, read_table
 from adakern.tables.read_table import ALL, find_column
 from adakern_bench.base.plain_text import one_line
 
@@ -15,6 +15,12 @@ def inferred_yaml(name, file, path, target, **options):
     import yaml
 
     found = read_table(file, target, **options)
+    if found.groups is not None and found.groups.nunique() < 2:
+        raise TableError(
+            f"the group {found.groups.name!r} is {found.groups.iloc[0]!r} in every "
+            "row, and methods are tested on groups that they have not seen: name "
+            "another column, or --group none"
+        )
     columns = list(found.columns)
 
     def key(column):
