@@ -339,11 +339,6 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
     ).all() and f"(p = {trees['holm'].max():.3f}; both" in text
     won = read_tables(RESULTS / "uci_regression")["ttest"].query("winner == 'adaptive'")
     assert len(won) == 25 and (won["method_b"] == "simple-blend").sum() == 4
-    first = records.query("method == 'adaptive' and repeat < 2").groupby("dataset")[
-        "test_rmse"
-    ]
-    error = first.mean().filter(like="protein").item()
-    assert f"same two splits {error:.2f}" in paragraph("The four larger regression")
     for name, seconds in records.groupby("method")["fit_seconds"].mean().items():
         assert f"{seconds:.0f}" in text, name
 
@@ -534,8 +529,7 @@ def test_errors_and_minutes_on_larger_sets():
     assert f"{hours:.0f} hours and {minutes:.0f} minutes" in text
 
 
-BOARDS = ["uci_regression", "uci_regression_small", "uci_regression_tuned"]
-BOARDS += ["uci_regression_larger", "uci121_tuned", "uci121_protocols"]
+BOARDS = ["uci_regression", "uci_regression_tuned", "uci121_tuned", "uci121_protocols"]
 
 
 @pytest.mark.parametrize("folder", BOARDS)
@@ -559,22 +553,6 @@ def test_no_learned_kernel_differs_from_the_svm_after_holm():
 
 
 def test_significant_pairs_after_holm():
-    """A p-value of 0.005 once stood for a difference from the blend."""
-    tests = read_tables(RESULTS / "uci_regression_small")["ttest"].query(
-        "method_a == 'adaptive'"
-    )
-    assert set(tests["winner"]) == {"", "adaptive"}
-    level = tests["method_b"].isin(["simple-blend", "krr-laplacian"])
-    text = paragraph("Five small")
-    assert (
-        tests.loc[level, "winner"] == ""
-    ).all() and "On no set does it differ" in text
-    concrete = tests["dataset"] == "uci_regression-concrete"
-    assert (tests.loc[concrete & ~level, "winner"] == "adaptive").sum() == 8
-    wine = tests[
-        tests["dataset"].str.contains("wine") & (tests["method_b"] == "simple-blend")
-    ]
-    assert f"{wine['corrected_holm_pvalue'].item():.2f} after Holm" in text
     won = read_tables(RESULTS / "knpl_uci_small")["ttest"].query("winner != ''")
     assert set(won["dataset"]) == {"climate"}
     assert set(won["winner"] + " " + won["method_a"]) == {
