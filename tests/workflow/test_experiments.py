@@ -8,7 +8,6 @@ import pytest
 from adakern_bench.config.compose import available, load_config
 from adakern_bench.config.plan import load_plan
 
-
 #: What is in test_confirmation.py: there is none without a folder of tables.
 WITH_TABLES = ["confirmation"]
 
