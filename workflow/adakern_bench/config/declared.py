@@ -117,7 +117,7 @@ def _entry(row, folder, place, folds):
         raise TableError(f"the target {row['target']!r} has gaps ({gaps[0]})")
     if len(found.X) < FEWEST_ROWS:
         raise TableError(f"{len(found.X)} rows are fewer than {FEWEST_ROWS}")
-    values = {"group": found.groups, "time": found.times}.get(role)
+    values = found.times if found.groups is None else found.groups
     if values is not None and (n := values.nunique()) <= folds:
         raise TableError(
             f"{column!r} has {n} different values, and {folds} folds need {folds + 1}"
