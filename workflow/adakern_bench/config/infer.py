@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from adakern.datasets import read_table
-from adakern.tables.read_table import find_column
+from adakern.tables.read_table import ALL, find_column
 from adakern_bench.base.plain_text import one_line
 
 
@@ -20,6 +20,11 @@ def inferred(file, path, target, **options):
         plain = re.fullmatch(r"[^\W\d][^$\\,]*|\d+", column) and column.isprintable()
         return column if plain else columns.index(column)
 
+    def named(column):
+        """A column that an option names, or all of them."""
+        is_all = column == ALL and ALL not in columns
+        return ALL if is_all else key(find_column(found, column))
+
     entry = {
         "title": one_line(Path(file).name),
         "task": found.task,
@@ -31,9 +36,8 @@ def inferred(file, path, target, **options):
         "header": found.layout.header,
         "target": key(found.y.name),
         "drop": [key(column) for column in found.dropped],
-        "categorical": [
-            key(find_column(found, column)) for column in options.get("categorical", ())
-        ],
+        "categorical": list(map(named, options.get("categorical", ()))),
+        "merge": list(map(named, options.get("merge", ()))),
         "groups": None if found.groups is None else key(found.groups.name),
         "time": None if found.times is None else key(found.times.name),
         "n": len(found.X),
