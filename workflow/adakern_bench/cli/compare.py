@@ -21,8 +21,8 @@ from adakern_bench.base.paths import ROOT, solved_batches
 from adakern_bench.cli.choose import JOB, choose, slowness
 from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.entry import ENDINGS
+from adakern_bench.config.infer import inferred_yaml
 from adakern_bench.config.plan import absent_needs
-from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.report.wording import count, duration
 
 _MADE_FROM = "# From: "

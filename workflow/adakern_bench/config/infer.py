@@ -10,10 +10,8 @@ from adakern.tables.read_table import ALL, find_column
 from adakern_bench.base.plain_text import one_line
 
 
-def inferred_yaml(name, file, path, target, **options):
-    """(text of ``conf/dataset/<name>.yaml``, the table) of a file."""
-    import yaml
-
+def inferred(file, path, target, **options):
+    """(what the entry of a file states, the table); `path` is where data have it."""
     found = read_table(file, target, **options)
     if found.groups is not None and found.groups.nunique() < 2:
         raise TableError(
@@ -50,7 +48,14 @@ def inferred_yaml(name, file, path, target, **options):
         "time": None if found.times is None else key(found.times.name),
         "n": len(found.X),
     }
-    entry = {key: value for key, value in entry.items() if value not in ([], None)}
+    return {key: v for key, v in entry.items() if v not in ([], None)}, found
+
+
+def inferred_yaml(name, file, path, target, **options):
+    """(text of ``conf/dataset/<name>.yaml``, the table) of a file."""
+    import yaml
+
+    entry, found = inferred(file, path, target, **options)
     text = yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=88)
     comment = "".join(f"# - {one_line(note)}\n" for note in found.notes)
     first = "# Made by `adakern compare`, which goes by it from now on; edit it.\n"
