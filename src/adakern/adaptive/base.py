@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from adakern._utils.arrays import device_context, is_dask
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.threads import one_blas_thread, one_thread
 from adakern.adaptive.blend import fit_blend, predict_left_out
 from adakern.adaptive.choose import choose
 from adakern.adaptive.explain import (
@@ -206,7 +206,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
                 )
         data = validated(self, X)
         read, reader, model = self.reader_.transform(data), self.reader_, self.ensemble_
-        values, base = contributions(model, read, reader.source_, n_background)
+        with one_thread("blas"):  # steps are many and small
+            values, base = contributions(model, read, reader.source_, n_background)
         predicted, classes = model.predict(read), getattr(self, "classes_", None)
         if classes is None:
             unit = model.blend.unit

@@ -66,18 +66,18 @@ class Explanation:
 
         Parameters
         ----------
-        label : object, default=None
-            A class; for each row the most probable one when None.
+        label : object or array-like of shape (n,), default=None
+            A class, or one for each row; the most probable ones when None.
         """
         n = np.arange(len(self.values))
         if self.classes is None:
             return self.values, np.full(len(n), self.base), self.predicted
         places = self.predicted.argmax(axis=1)
         if label is not None:
-            found = np.flatnonzero(self.classes == label)
-            if not len(found):
+            is_it = np.reshape(label, (-1, 1)) == self.classes
+            if not is_it.any(axis=1).all():
                 raise ValueError(f"label={label!r} is none of {self.classes.tolist()}")
-            places[:] = found[0]
+            places = np.broadcast_to(is_it.argmax(axis=1), len(n))
         return self.values[n, :, places], self.base[places], self.predicted[n, places]
 
     def plot(self, row=None, *, label=None, axis=None):
