@@ -20,9 +20,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     folds' rows: kernel ridge regressions on indicators of the classes, logistic
     regression, support vector machines (up to 4,000 rows, and from 9,000 to 25,000
     where no two classes have more than 9,000), forests and boosting. Each member's
-    scores are calibrated, and the members weighted by the likelihood of their mixture,
-    on the rows left out. What is predicted is the mixture of kernel and linear members
-    refitted on all rows, and of the means over folds of the trees.
+    scores get a slope, the members are weighted by the likelihood of their mixture, and
+    that is calibrated, on the rows left out. What is predicted is the mixture of kernel
+    and linear members refitted on all rows, and of the means over folds of the trees.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         members on centres come from all rows, block by block, so that X need not be in
         memory.
     members : "auto" or list of str, default="auto"
-        Names from ``adakern.adaptive.MEMBERS``; "auto" takes those without which
+        Names from ``adakern.adaptive.MEMBERS``; "auto" takes those that suit the
+        table (five to seven of less than 300 rows), of many rows those without which
         the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000
         where there are less than 100 a column; without ``time_limit``) by what kernel
         members predict, in closed form, for rows left out, on more rows than three

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
-from adakern.adaptive.members.base import MANY_ROWS, Member, log_proba
+from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
 from adakern.adaptive.views import TreeView
 
 #: HistGradientBoosting treats a column as categorical up to so many categories.
@@ -66,9 +66,6 @@ BOOSTING_OF_MANY = {
 #: And of many rows where it only is screened.
 ROUGH = {"max_iter": 250, "learning_rate": 0.15}
 
-#: Below so many rows boosting, which splits leaves of eight, has nothing to split.
-FEW_ROWS = 100
-
 #: Forests of random trees and of extremely randomised ones, for numbers and classes.
 FORESTS = (
     (ensemble.RandomForestRegressor, ensemble.RandomForestClassifier),
@@ -90,7 +87,9 @@ class Forest(Member):
     view = TreeView
 
     def suits(self, shape):
-        return not self.setting.fast or (self.extra and shape.n <= MANY_ROWS)
+        if self.setting.fast:
+            return self.extra and shape.n <= MANY_ROWS
+        return self.extra or self.setting.classify or shape.n >= FEW_ROWS
 
     def seconds(self, shape):
         slower = 0.5 if self.extra else 1.0
