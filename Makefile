@@ -17,7 +17,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test coverage test-all test-blas test-cluster test-oldest check dist audit sbom torture kills pictures lint format docs bench develop publish clean clean-results
+.PHONY: help run env ui test coverage test-all test-blas test-cluster test-oldest check dist audit sbom torture fuzz kills pictures lint format docs bench develop publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -78,6 +78,9 @@ torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 		tools/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
 	PYTHONPATH=tests $(BIN)/python tools/campaign.py --doors --table docs/torture.md
 
+fuzz: .venv/test.done  ## 2,000 altered model files, half an hour
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/fuzz_models.py --files 2000
+
 kills: .venv/test.done  ## 30 kills at random times, each mended and compared
 	PYTHONPATH=tests $(BIN)/python tools/kills.py --kills 30 --table docs/torture.md
 
@@ -100,7 +103,7 @@ docs: .venv/test.done  ## build the documentation in docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
 bench: .venv/test.done  ## measure speed and memory, as ratios; make bench QUICK=--quick
-	for name in adaptive_time busy dank gpu lab nystrom search slurm; do $(BIN)/python benchmarks/$$name.py $(QUICK) || exit 1; done
+	for name in adaptive_time busy dank gpu lab nystrom search serve slurm; do $(BIN)/python benchmarks/$$name.py $(QUICK) || exit 1; done
 
 develop: .venv/test.done  ## score the flagship by inner validation: make develop ARGS="--against before.json"
 	$(BIN)/python benchmarks/develop.py $(ARGS)

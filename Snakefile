@@ -17,7 +17,6 @@ import time
 
 from snakemake.exceptions import WorkflowError
 
-from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import plan_from_snakemake
 from adakern_bench.data.sources import check_tables

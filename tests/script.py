@@ -28,7 +28,7 @@ def run_script(rule, inputs, outputs, **params):
     runpy.run_path(str(SCRIPTS / f"{rule}.py"), {"snakemake": snakemake})
 
 
-def run_fits(rule, inputs, outputs, settings):
+def run_fits(rule, inputs, outputs, **params):
     """Run the script of a rule that fits, with a journal that nobody reads."""
     with tempfile.TemporaryDirectory() as folder:
         limits = {
@@ -36,4 +36,4 @@ def run_fits(rule, inputs, outputs, settings):
             "attempt": 1,
             "journal": Path(folder, "journal.jsonl"),
         }
-        run_script(rule, inputs, outputs, settings=settings, limits=limits)
+        run_script(rule, inputs, outputs, limits=limits, **params)

@@ -14,6 +14,7 @@ RATIOS = {
     "lab": "plain loop /",
     "nystrom": "exact /",
     "search": "ratio",
+    "serve": "of the simple blend",
 }
 #: Take minutes also with --quick.
 LONGER = {"adaptive_time", "busy", "gpu", "slurm"}

@@ -88,7 +88,7 @@ def add_commands(commands):
     return commands.choices
 
 
-def add_table_arguments(command):
+def add_table_arguments(command, needs_target=True):
     """The table, its target and how to read both, for ``fit`` and ``compare``."""
     option = command.add_argument
     option(
@@ -96,10 +96,17 @@ def add_table_arguments(command):
         type=Path,
         help="a table: .csv, .tsv, .txt, .parquet, .xlsx, packed or not",
     )
-    option("--target", required=True, help="the column to predict")
+    option("--target", required=needs_target, help="the column to predict")
     task = "what to predict, where the column alone does not tell"
     option("--task", choices=("classification", "regression"), help=task)
     option("--drop", default="", help="columns to leave out, separated by commas")
+    kept = (
+        "columns to learn from although they look like identifiers or free text; all: "
+        "every column that --drop does not name"
+    )
+    option("--keep", default="", help=kept)
+    looks = "columns of categories although they look like numbers or dates"
+    option("--categorical", default="", help=looks)
     shared = (
         "column of what rows share, such as patient (default: a repeated identifier); "
         "none: "
@@ -110,6 +117,15 @@ def add_table_arguments(command):
     option("--time", metavar="COLUMN", help=later)
     time = below(float("inf"), "time above 0")
     option("--minutes", type=time, help="about how long it may take")
+
+
+def named_columns(arguments):
+    """The columns that options name, separated by commas."""
+    options = ("drop", "keep", "categorical")
+    return {
+        option: [name for name in getattr(arguments, option).split(",") if name]
+        for option in options
+    }
 
 
 def below(high, said):
@@ -130,6 +146,7 @@ def _note(message, *_, **__):
 
 
 def _fit(arguments):
+    import numpy as np
     import skops.io  # noqa: F401  (if it is missing, say so before the work)
 
     from adakern.datasets import read_table
@@ -145,12 +162,13 @@ def _fit(arguments):
         arguments.file,
         arguments.target,
         task=arguments.task,
-        drop=[name for name in arguments.drop.split(",") if name],
         group=False if arguments.group == "none" else arguments.group,
         time=arguments.time,
+        **named_columns(arguments),
     )
     notes = [f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]
     print("\n  ".join(map(printable, notes)))
+    print("\n".join(["", *map(printable, repr(table.account).splitlines())]))
     estimator, is_flagship = _estimator(arguments, table.task), not arguments.method
     pipeline = table_pipeline(estimator, table)
     if arguments.minutes and is_flagship:
@@ -158,13 +176,11 @@ def _fit(arguments):
         # With --time a first model is fitted to be judged.
         pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
-    groups = (
-        {"model__groups": table.groups}
-        if is_flagship and table.groups is not None
-        else {}
-    )
-    pipeline.fit(table.X, table.y, **groups)
-    score = _score(table, *_held_out(pipeline, table))
+    rows = np.arange(len(table.y))
+    if table.times is not None:
+        rows = np.argsort(table.times.to_numpy(), kind="stable")
+    _fit_rows(pipeline, table, rows)
+    score = _score_found(pipeline, table)
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
     save_model(pipeline, output, make_card(table, score=score, **facts))
     _check_written(output, table.X.head(1), is_flagship)
@@ -173,6 +189,36 @@ def _fit(arguments):
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0
+
+
+def _fit_rows(pipeline, table, rows):
+    """Fit to some rows; the flagship weighs its members by new groups, or on the latest
+    of rows in order of time.
+    """
+    X, y = table.X.iloc[rows], table.y.iloc[rows]
+    given = {}
+    if hasattr(pipeline[-1], "members") and table.times is not None:
+        n_early = len(rows) - max(1, round(LATEST * len(rows)))
+        columns = pipeline[:-1].fit(X)  # learns nothing
+        given = {
+            "X_val": columns.transform(X.iloc[n_early:]),
+            "y_val": y.iloc[n_early:],
+        }
+        X, y = X.iloc[:n_early], y.iloc[:n_early]
+    elif hasattr(pipeline[-1], "members") and table.groups is not None:
+        given = {"groups": table.groups.iloc[rows]}
+    pipeline.fit(X, y, **{f"model__{name}": value for name, value in given.items()})
+
+
+def _score_found(pipeline, table):
+    """The score of rows left out, or None, said, where it cannot be computed."""
+    try:
+        return _score(table, *_held_out(pipeline, table))
+    except ValueError as error:
+        _note(
+            f"no score of rows left out: a model of a part of the rows fails: {error}"
+        )
+        return None
 
 
 def _check_written(output, row, is_flagship):
@@ -243,7 +289,7 @@ def _held_out(pipeline, table):
         first = clone(pipeline)
         if hasattr(model, "members_"):
             first[-1].set_params(verbose=0)
-        first.fit(table.X.iloc[early], table.y.iloc[early])
+        _fit_rows(first, table, early)
         return late, first.predict(table.X.iloc[late])
     if not hasattr(model, "oof_prediction_"):
         groups = rows if table.groups is None else table.groups
@@ -268,6 +314,18 @@ def _score(table, rows, predicted):
 
 
 def _print_result(model, kinds, score):
+    if score is not None:
+        _print_score(score)
+    if hasattr(model, "members_"):
+        if not model.verbose:  # else it has printed them itself
+            print(f"\n{model.members_}")
+        print("\nShare of each column in what the model knows:")
+        shares = zip(model.feature_importances_, kinds, strict=True)
+        for share, name in sorted(shares, reverse=True)[:20]:
+            print(printable(f"  {share:6.1%}  {name}"))
+
+
+def _print_score(score):
     if "accuracy" in score:
         found = (
             "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
@@ -276,13 +334,6 @@ def _print_result(model, kinds, score):
     else:
         found = "R² {r2:.4g} (always the mean: 0), root mean squared error {rmse:.4g}"
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
-    if hasattr(model, "members_"):
-        if not model.verbose:  # else it has printed them itself
-            print(f"\n{model.members_}")
-        print("\nShare of each column in what the model knows:")
-        shares = zip(model.feature_importances_, kinds, strict=True)
-        for share, name in sorted(shares, reverse=True)[:20]:
-            print(printable(f"  {share:6.1%}  {name}"))
 
 
 def _predict(arguments):
@@ -296,9 +347,7 @@ def _predict(arguments):
     for method in (f"predict_{name}" for name in asked if asked[name]):
         if not hasattr(model, method):
             raise ValueError(f"{card['estimator']} has no {method}")
-    rows = read_rows(
-        arguments.file, card["kinds"], card["date_formats"], card.get("decimal")
-    )
+    rows = read_rows(arguments.file, card["kinds"], card["forms"])
     for note in new_categories(rows, card):
         _note(note)
     name = card["target"]

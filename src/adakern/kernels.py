@@ -3,6 +3,7 @@ array API."""
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import StrOptions
 
@@ -220,7 +221,10 @@ def resolve_gamma(gamma, X):
         return float(gamma)
     if gamma == "auto":
         return 1.0 / X.shape[1]
-    variance = float(array_namespace(X).var(X))
+    if issparse(X):
+        variance = float(X.multiply(X).mean() - X.mean() ** 2)
+    else:
+        variance = float(array_namespace(X).var(X))
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 

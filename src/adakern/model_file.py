@@ -8,50 +8,37 @@ import ast
 import hashlib
 import inspect
 import json
+import pickle
 import re
 import warnings
 import zipfile
-import zlib
-from functools import partial
+from contextlib import contextmanager
 from importlib.metadata import version
-from itertools import chain
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+from array_api_compat import is_torch_array
 from sklearn.base import BaseEstimator
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.tree._tree import Tree
 from sklearn.utils.metaestimators import available_if
 
+from adakern._utils.arrays import as_numpy
 from adakern._utils.dotted import resolve
 from adakern._utils.files import atomic_path
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
-from adakern.datasets.cells import read_column
-from adakern.datasets.encoding import make_encoder, takes_raw_columns
+from adakern.model_contents import check_sizes, is_sound, names_refused, parts_of
+from adakern.tables.encoding import make_encoder, takes_raw_columns
+from adakern.tables.read_table import read_as
 
 CARD = "card.json"
 
-#: What a model may be made of, beside the types that skops trusts: the functions that
-#: models hold, and classes of these rooms of adakern and scikit-learn, none of which
-#: touches files, processes or a network. Their other functions may: a foreign model
-#: would call them.
-PLAIN = {"functools.partial", "numpy.dtype", "adakern.kernels.gram_matrix"}
-PLAIN |= {f"adakern.model_file.{name}" for name in ("as_columns", "TableModel")}
-PLAIN |= {
-    "adakern.baselines.deep_mkl.deep_gram_matrix",
-    "adakern.baselines.kernel_bank.KernelBank.combine",
-    # Boosting with categories keeps it; it checks and converts an array.
-    "sklearn.utils.validation.check_array",
-}
-KNOWN = re.compile(
-    r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
-    r"|sklearn\.(_loss|calibration|compose|ensemble|gaussian_process|metrics\._dist_metrics"
-    r"|neighbors|neural_network|tree)\.\S+"
-)
+#: Of the form of a file; a change that older versions cannot read raises it.
+FORMAT = 1
 
 #: Categories of a column that the card lists at most, to find new ones.
 MOST_CATEGORIES = 1000
@@ -64,8 +51,9 @@ class ModelFileError(ValueError):
     """A model file that cannot be used, or a table that the model cannot predict."""
 
 
-def as_columns(frame, kinds, date_formats):
-    """The columns that a model learned from, by name, as numbers or categories."""
+def as_columns(frame, kinds, forms):
+    """The columns that a model learned from, by name, as numbers, times or
+    categories."""
     import pandas as pd
 
     given = {str(name): column for name, column in getattr(frame, "items", tuple)()}
@@ -77,13 +65,10 @@ def as_columns(frame, kinds, date_formats):
         )
     if frame.empty:
         raise ModelFileError("there are no rows to predict")
-    columns = {}
-    for name, kind in kinds.items():
-        form = date_formats.get(name)
-        columns[name], *_, notes = read_column(given[name], ".", kind=kind, form=form)
-        for note in notes:
-            if kind == "numeric":
-                warn_user(note)
+    columns = {
+        name: read_as(given[name], name, kind, forms.get(name, ""))
+        for name, kind in kinds.items()
+    }
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -162,7 +147,7 @@ def table_pipeline(estimator, table):
     Unless the estimator takes categories and missing values itself they are encoded,
     and all columns and the target of a regression are standardised.
     """
-    known = {"kinds": table.kinds, "date_formats": table.date_formats}
+    known = {"kinds": table.kinds, "forms": table.forms}
     steps = [("columns", FunctionTransformer(as_columns, kw_args=known))]
     if not takes_raw_columns(estimator):
         steps += [("encoding", make_encoder(table.kinds)), ("scale", StandardScaler())]
@@ -184,12 +169,13 @@ def make_card(table, **facts):
         "target": table.y.name,
         "task": table.task,
         "kinds": table.kinds,
-        "date_formats": table.date_formats,
-        "decimal": table.layout.decimal if table.layout.separator else None,
+        "forms": table.forms,
         "categories": {n: c for n, c in found.items() if len(c) <= MOST_CATEGORIES},
         "dropped": table.dropped,
+        "columns": [vars(account) for account in table.account],
         "rows": len(table.X),
         "data_fingerprint": hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()[:32],
+        "format": FORMAT,
         "versions": versions(),
         **facts,
     }
@@ -206,85 +192,40 @@ def new_categories(rows, card):
             )
 
 
-def _unsafe(name):
-    """Whether it is no class, or one defined elsewhere that a known module imports."""
-    if name in PLAIN:
-        return False
-    try:
-        found = resolve(name) if KNOWN.fullmatch(name) else None
-    except (ImportError, AttributeError):
-        return True
-    return not (
-        isinstance(found, type)
-        and found.__module__.startswith(("adakern.", "sklearn."))
-    )
-
-
 def _is_card(card):
-    """Whether it has what predictions need."""
-    needed = ("versions", "kinds", "date_formats", "categories")
-    return (
-        isinstance(card, dict)
-        and all(isinstance(card.get(name), dict) for name in needed)
-        and len(card["kinds"]) > 0
-        and "target" in card
+    """Whether it has what predictions need, each of its kind."""
+    if not isinstance(card, dict) or not isinstance(card.get("target"), str):
+        return False
+    text = {"versions": str, "kinds": str, "forms": str, "categories": list}
+    return bool(card.get("kinds")) and all(
+        isinstance(card.get(name), dict)
+        and all(isinstance(value, kind) for value in card[name].values())
+        for name, kind in text.items()
     )
-
-
-def _parts(root):
-    """All objects that a loaded model is made of."""
-    seen, left = {}, [root]
-    while left:
-        part = left.pop()
-        if id(part) in seen:
-            continue
-        seen[id(part)] = part
-        if isinstance(part, dict):
-            left += part.values()
-        elif isinstance(part, list | tuple | set):
-            left += part
-        elif isinstance(part, np.ndarray) and part.dtype == object:
-            left += part.ravel().tolist()
-        elif isinstance(part, partial):
-            left += [part.args, part.keywords]
-        left += getattr(part, "__dict__", {}).values()
-    return list(seen.values())
-
-
-def _has_sound_trees(part):
-    """Whether the nodes of an estimator's trees lead to nodes and features it has.
-
-    scikit-learn follows them unchecked, out of the arrays.
-    """
-    width = getattr(part, "n_features_in_", 0)
-    if isinstance(tree := getattr(part, "tree_", None), Tree):
-        inner = tree.children_left != -1
-        children = np.stack([tree.children_left, tree.children_right])[:, inner]
-        features = tree.feature[inner]
-        return tree.n_features == width and _leads_on(inner, children, features, width)
-    for predictor in chain.from_iterable(getattr(part, "_predictors", ())):
-        inner = predictor.nodes["is_leaf"] == 0
-        nodes = predictor.nodes[inner]
-        children = np.stack([nodes["left"], nodes["right"]]).astype(np.int64)
-        if not _leads_on(inner, children, nodes["feature_idx"], width):
-            return False
-        bitsets = nodes["bitset_idx"][nodes["is_categorical"] != 0]
-        for kept in (predictor.raw_left_cat_bitsets, predictor.binned_left_cat_bitsets):
-            if kept.shape[1:] != (8,) or (bitsets >= len(kept)).any():
-                return False
-    return True
-
-
-def _leads_on(inner, children, features, width):
-    """Whether children come after their parents, and features are in range."""
-    after = (children > np.flatnonzero(inner)) & (children < len(inner))
-    in_range = (features >= 0) & (features < width)
-    return len(inner) > 0 and after.all() and in_range.all()
 
 
 def versions():
     """Of the packages that a model's file depends on."""
     return {name: version(name) for name in ("adakern", "scikit-learn", "numpy")}
+
+
+class _ArraysForTensors(pickle.Pickler):
+    """Copies a model with NumPy arrays in place of PyTorch's tensors."""
+
+    def reducer_override(self, part):
+        """How a tensor is made again: as an array."""
+        return (
+            (np.asarray, (as_numpy(part),)) if is_torch_array(part) else NotImplemented
+        )
+
+
+def without_tensors(model):
+    """The model, or where it holds tensors a copy of it that needs no PyTorch."""
+    if not any(map(is_torch_array, parts_of(model))):
+        return model
+    buffer = BytesIO()
+    _ArraysForTensors(buffer).dump(model)
+    return pickle.loads(buffer.getvalue())
 
 
 def save_model(pipeline, path, card):
@@ -293,8 +234,9 @@ def save_model(pipeline, path, card):
 
     with atomic_path(path) as temporary:
         try:
+            pipeline = without_tensors(pipeline)
             skops.io.dump(pipeline, temporary, compression=zipfile.ZIP_DEFLATED)
-        except Exception as error:  # such as of PyTorch's tensors
+        except Exception as error:  # such as of a generator
             model = type(pipeline[-1]).__name__
             raise ModelFileError(
                 f"{model} cannot be kept in a file: {error}"
@@ -333,44 +275,66 @@ def load_model(path, trust=()):
     path = Path(path)
     if not path.is_file():
         raise ModelFileError(f"there is no file {path}")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.getinfo(CARD).file_size > MOST_OF_CARD:
-                raise ValueError("its card is too large")
-            card = json.loads(archive.read(CARD))
-            broken = archive.testzip()
+    with _whole(path), zipfile.ZipFile(path) as archive:
+        card = _read_card(archive)
+        _check_version(path, card)
+        if not _is_card(card) or archive.testzip():
+            raise ValueError("its parts are damaged")
+        check_sizes(archive)
+        refused, unasked = names_refused(archive, trust)
         types = skops.io.get_untrusted_types(file=path)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        KeyError,
-        ValueError,
-        TypeError,
-        EOFError,
-        RecursionError,
-    ) as error:
-        broken, card = error, {}
-    if broken or not _is_card(card):
+    if refused:
         raise ModelFileError(
-            f"{path} is no model that `adakern fit` wrote, or not all of it"
+            f"{path} holds what no model of `adakern fit` holds: {', '.join(refused)}. "
+            "It is not loaded, whatever --trust says"
         )
-    if unsafe := sorted(name for name in types if name not in trust and _unsafe(name)):
+    if unasked:
         raise ModelFileError(
             f"{path} holds types that adakern does not load unasked; if you know who "
-            f"wrote it: --trust {','.join(unsafe)}"
+            f"wrote it: --trust {','.join(unasked)}"
         )
-    here, there = versions(), card["versions"]
-    if here["adakern"] != there.get("adakern"):
+    with _whole(path), warnings.catch_warnings():
+        # Said above, in one sentence.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        pipeline = skops.io.load(path, trusted=types)
+        if not is_sound(pipeline):
+            raise ValueError("an index in it leads out of its arrays")
+    return pipeline, card
+
+
+@contextmanager
+def _whole(path):
+    """A context in which what a damaged file raises becomes one sentence."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except Exception as error:  # skops, zipfile and NumPy raise any
         raise ModelFileError(
-            f"{path} was written by adakern {there.get('adakern')}, this is "
-            f"{here['adakern']}: install that version, or fit the model again"
+            f"{path} is no model that `adakern fit` wrote, or not all of it: {error}"
+        ) from error
+
+
+def _read_card(archive):
+    if archive.getinfo(CARD).file_size > MOST_OF_CARD:
+        raise ValueError("its card is too large")
+    return json.loads(archive.read(CARD))
+
+
+def _check_version(path, card):
+    """Refuse what a later version wrote; say what an earlier one did."""
+    here, there = versions(), card["versions"]
+    wrote = there.get("adakern", "")
+    if card.get("format", FORMAT) > FORMAT or _order(wrote) > _order(here["adakern"]):
+        raise ModelFileError(
+            f"{path} was written by adakern {wrote}, and this is {here['adakern']}: "
+            f'pip install "adakern>={wrote}", or fit the model again'
         )
     if here != there:
         was = ", ".join(f"{name} {there.get(name)}" for name in here)
         warn_user(f"{path.name} was written with {was}; here they are {here}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InconsistentVersionWarning)  # said above
-        pipeline = skops.io.load(path, trusted=types)
-    if not all(map(_has_sound_trees, _parts(pipeline))):
-        raise ModelFileError(f"{path} holds a decision tree that is damaged")
-    return pipeline, card
+
+
+def _order(version):
+    """What versions are compared by."""
+    return [int(number) for number in re.findall(r"\d+", version)[:3]]

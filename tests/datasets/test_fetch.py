@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from adakern_bench import data
+from adakern_bench.base import download
 from adakern_bench.config.entry import UNSTATED
 from adakern_bench.data.sources import placed_by_hand
 
@@ -59,8 +60,8 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv(data.fetch.MIRROR_VARIABLE, raising=False)
-    monkeypatch.setattr(data.fetch.time, "sleep", lambda seconds: None)
-    monkeypatch.setattr(data.fetch, "TIMEOUT", 5)
+    monkeypatch.setattr(download.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(download, "TIMEOUT", 5)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.requests, server.released = [], threading.Event()
         server.url = f"http://127.0.0.1:{server.server_port}"
@@ -143,8 +144,8 @@ def test_what_is_wrong_with_an_answer(
     server, entry, tmp_path, monkeypatch, answer, retries, asked, message
 ):
     """It is said, nothing is kept, and a second url serves."""
-    monkeypatch.setattr(data.fetch, "RETRIES", retries)
-    monkeypatch.setattr(data.fetch, "TIMEOUT", 0.3 if answer == "slow" else 5)
+    monkeypatch.setattr(download, "RETRIES", retries)
+    monkeypatch.setattr(download, "TIMEOUT", 0.3 if answer == "slow" else 5)
     entry.files[0].urls = [f"{server.url}/{answer}/toy.csv"]
     with pytest.raises(data.DatasetError, match=f"(?s){message}"):
         load(entry, tmp_path / "cache")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array, csr_matrix
 from sklearn.datasets import load_breast_cancer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge, RidgeClassifier
@@ -84,3 +85,42 @@ def test_several_targets(data):
     Y = np.column_stack([X[:, 0] ** 2, X[:, 1] * X[:, 2]])
     model = make_pipeline(CriterionNystroem(n_components=40), Ridge(0.1))
     assert model.fit(X, Y).score(X, Y) > 0.5
+
+
+KERNELS = ("rbf", "laplacian", "poly", "linear", "sigmoid")
+
+
+@pytest.mark.parametrize("container", [csr_matrix, csc_array, np.asarray])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_sparse_rows_and_every_kernel_are_those_of_nystroem(data, kernel, container):
+    """With the same columns, which both draw uniformly or take all of."""
+    X = np.where(np.abs(data[0]) > 1, data[0], 0)
+    options = {"gamma": 0.05, "coef0": 0.5, "degree": 2}
+    if kernel == "laplacian":
+        options = {"gamma": 0.05}
+    theirs = Nystroem(kernel, n_components=12, random_state=0, **options)
+    theirs = theirs.fit(X)
+    ours = CriterionNystroem(
+        kernel, n_components=12, selection="uniform", **options
+    ).fit(container(X))
+    chosen = Sample(theirs.component_indices_, np.ones(12))
+    ours._set_features(container(X), ours._kernel_params, chosen)
+    Z, expected = ours.transform(container(X)), theirs.transform(X)
+    np.testing.assert_allclose(Z, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, "l2-laplacian"])
+@pytest.mark.parametrize("selection", SAMPLERS)
+def test_sparse_rows_give_the_landmarks_of_dense_ones(data, kernel, selection):
+    X, y = data
+    X = np.where(np.abs(X) > 1, X, 0)[:60]
+    model = CriterionNystroem(
+        kernel, n_components=6, selection=selection, random_state=0
+    )
+    dense = model.fit(X, y[:60])
+    features, landmarks = dense.transform(X), dense.component_indices_
+    sparse = model.fit(csr_matrix(X), y[:60])
+    assert sparse.gamma_ == pytest.approx(1 / (10 * X.var()))
+    np.testing.assert_array_equal(sparse.component_indices_, landmarks)
+    found = sparse.transform(csr_matrix(X))
+    np.testing.assert_allclose(found @ found.T, features @ features.T, atol=1e-6)

@@ -105,12 +105,11 @@ def test_wrong_settings_end_in_one_line(project):
     assert "mine.data" in said and "Snakefile" not in said
 
 
-def test_a_file_with_an_equals_sign_is_a_file(tmp_path, monkeypatch, capsys):
+def test_a_file_with_an_equals_sign_is_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a=b.csv").write_text("a,y\n1,2\n")
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match="--target names the column"):
         main(["compare", "a=b.csv"])
-    assert "required: --target" in capsys.readouterr().err
 
 
 def test_a_leaderboard_of_what_was_run(tmp_path, capsys):

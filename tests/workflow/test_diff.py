@@ -1,10 +1,16 @@
 """One run against another: what changed, and what that makes of the exit status."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from scipy import stats
 
+from adakern.evaluation import FEWEST
 from adakern_bench.cli.main import main
+from adakern_bench.config.plan import load_plan
 from adakern_bench.report.diff import (
     difference,
     judged,
@@ -121,3 +127,18 @@ def test_a_published_folder_of_a_commit():
 def test_what_cannot_be_compared_is_said(arguments, said):
     with pytest.raises(SystemExit, match=said):
         main(arguments)
+
+
+def test_the_action_of_the_documentation_compares_what_it_runs():
+    page = (Path(__file__).parents[2] / "docs" / "workflow.md").read_text()
+    (text,) = re.findall(r"```yaml\n(# \.github.*?)```", page, re.DOTALL)
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    steps = [step["run"] for step in job["steps"] if "run" in step]
+    folders = []
+    for step in steps[:2]:
+        settings = re.fullmatch(r'make run OVERRIDES="(.*)"', step)[1]
+        settings = settings.replace("$COMPARED", job["env"]["COMPARED"]).split()
+        plan = load_plan(["experiment=quickstart", *settings])
+        assert plan.config.protocol.repeats >= FEWEST and len(plan.methods) > 1
+        folders.append(str(plan.results))
+    assert steps[2].split()[1:4] == ["diff", *folders]

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import openml_server
 from adakern import cli
 from adakern_bench.base.paths import CONF
 from adakern_bench.cli.compare import adopt
@@ -433,6 +434,18 @@ def redirect(conf):
     assert asked == ["/a.csv"]
 
 
+def openml_host(conf):
+    """OpenML's answer names a host of the local network."""
+    with pytest.MonkeyPatch.context() as patch, openml_server.serving() as server:
+        patch.chdir(conf)
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        patch.setenv("ADAKERN_OPENML", server.url)
+        about = server.answers["/api/v1/json/data/31"]["data_set_description"]
+        about["url"] = "http://192.168.0.1/admin"
+        with pytest.raises(DatasetError, match="nothing is fetched from there"):
+            load_plan(["dataset=[openml-31]"])
+
+
 OTHERS = {
     attack.__name__.replace("_", "-"): attack
     for attack in (
@@ -445,7 +458,7 @@ OTHERS = {
             needed_package,
             redirect,
         ),
-        *(found_memory, memory_in_a_fit, record_elsewhere),
+        *(found_memory, memory_in_a_fit, record_elsewhere, openml_host),
     )
 }
 

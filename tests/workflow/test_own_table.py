@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import mlflow
@@ -22,10 +23,10 @@ from adakern_bench.base.paths import CONF
 from adakern_bench.cli.choose import choose
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.cli.main import main
-from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.recipes import method_named
-from adakern_bench.config.settings import solve
+from adakern_bench.config.schema import Method, Recipe
 from adakern_bench.data import Table
 from adakern_bench.records.split import load_split
 from adakern_bench.report.use import out_of_time
@@ -205,6 +206,28 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
         adopted(path, root, target="dose")
 
 
+def test_files_of_one_name_are_tables_of_their_own(place, capsys):
+    """Of other folders and other scripts; a copy of the same rows is the same table."""
+    root, path = place
+    names = {}
+    for k, place_of in enumerate(
+        ["a/train.csv", "b/train.csv", "c/b/train.csv", "a/データ.csv", "a/売上.csv"]
+    ):
+        file = path.parent / place_of
+        file.parent.mkdir(parents=True, exist_ok=True)
+        study(80 + k).to_csv(file, index=False)
+        names[place_of] = adopted(file, root)[0][1]
+    assert len(set(names.values())) == len(names)
+    assert "my-train is the table of" in capsys.readouterr().out
+    for place_of, name in names.items():
+        overrides, entry, _ = adopted(path.parent / place_of, root)
+        assert overrides[1] == name
+        kept = root / "data" / "raw" / entry["files"][0]["path"]
+        assert kept.read_bytes() == (path.parent / place_of).read_bytes()
+    study(80).to_csv(path.parent / "train.csv", index=False)
+    assert adopted(path.parent / "train.csv", root)[0][1] == names["a/train.csv"]
+
+
 def test_a_changed_file_is_said_and_read(place, capsys):
     root, path = place
     adopted(path, root)
@@ -241,8 +264,8 @@ def test_the_flagship_gets_the_raw_columns_of_a_table(place):
     shutil.copytree(CONF, root / "conf", dirs_exist_ok=True)
     methods = "method=[adaptive,boosting-default]"
     plan = load_plan([*adopt(path, "outcome", root), methods], conf=root / "conf")
-    raw = {m: solve(plan, "my-my", m)["preparation"].get("raw") for m in plan.methods}
-    assert raw == {"adaptive": True, "boosting-default": None}
+    raw = {method: plan.takes_raw("my-my", method) for method in plan.methods}
+    assert raw == {"adaptive": True, "boosting-default": False}
 
 
 def test_what_cannot_be_adopted_is_said(place, capsys):
@@ -291,26 +314,32 @@ def test_a_method_of_one_word_needs_the_workflow(monkeypatch):
         cli._method_named("krr-cv", "regression")
 
 
-LARGE = "boosting-default adaptive linear"
-METHODS = f"dummy {LARGE} forest-default svm-cv nystrom-krr knpl"
+BASELINES = "dummy linear forest-default lightgbm-default catboost boosting-default"
+METHODS = f"adaptive {BASELINES} svm-cv nystrom-krr knpl"
+
+
+def compared(*more):
+    """Name -> method of the experiment ``compare``, and of others."""
+    config, _ = load_config(["experiment=compare", *more])
+    return config.method
 
 
 @pytest.mark.parametrize(
     ("n", "minutes", "methods", "said"),
     [
-        (300, None, f"dank {METHODS}", "on 2 cores for 5 repeats of 9 methods"),
-        (54_000, None, f"dank-decomposed {LARGE}", "left out: dank (about 6"),
-        (54_000, 3, f"dummy {LARGE}", "left out: svm-cv (about"),
-        (3000, 0.2, f"dummy {LARGE}", "left out: forest-default (about"),
+        (300, None, f"dank {METHODS}", "on 2 cores for 5 repeats of 11 methods"),
+        (54_000, None, f"dank-decomposed {BASELINES}", "left out: dank (about 6"),
+        (54_000, 3, BASELINES, "left out: svm-cv (about"),
+        (3000, 0.2, BASELINES, "left out: nystrom-krr (about"),
     ],
 )
 def test_a_comparison_is_estimated_and_fits_its_time(n, minutes, methods, said):
-    chosen, told = choose(
-        "my-x", n, 9, "classification", minutes=minutes, cores=2, memory=16e9
-    )
+    limits = {"minutes": minutes, "cores": 2, "memory": 16e9}
+    chosen, told = choose("my-x", compared(), n, 9, "classification", **limits)
     settings = dict(override.split("=", 1) for override in chosen)
     names = set(settings["method"].strip("[]").split(","))
-    assert set(methods.split()) <= names and ("dank" in names) == (n == 300)
+    assert set(methods.split()) <= names and "adaptive" in names
+    assert ("dank" in names) == (n == 300) and not {"dank", "dank-decomposed"} <= names
     assert any(said in sentence for sentence in told)
     assert settings.get("+settings.my-x.adaptive.preset") == (
         "fast" if minutes else None
@@ -323,4 +352,18 @@ def test_a_comparison_is_estimated_and_fits_its_time(n, minutes, methods, said):
     plan = load_plan(
         ["experiment=compare", "dataset=[sk-wine]", f"method={settings['method']}"]
     )
-    assert {method for _, method in plan.cells} == names
+    assert {method for _, method in plan.cells} == names - {"catboost"} | (
+        names & {"catboost"} if find_spec("catboost") else set()
+    )
+
+
+def test_a_method_of_ones_own_is_compared_without_a_cost():
+    """Only its file, and its name in compare.yaml, are needed."""
+    methods = compared() | {"mine": Method(classifier=Recipe())}
+    for minutes in (None, 3):
+        chosen, said = choose(
+            "my-x", methods, 3000, 9, "classification", minutes=minutes, memory=16e9
+        )
+        assert ",mine" in chosen[-1]
+        assert any("without a cost: mine" in sentence for sentence in said)
+    assert "mine" not in choose("my-x", methods, 300, 9, "regression")[0][-1]

@@ -212,6 +212,8 @@ def test_uci121_from_its_records(start, n, rows):
         )
         said += f"{log_loss[name]:.3f} | {seconds[name]:.1f} |"
         assert f"| {name} | {said}" in text
+    if not rows:
+        assert f"({theirs.notna().all().sum()} on all;" in text
     best = among[theirs.columns]
     assert theirs.shape[1] == n and f"{n} published" in text
     assert f"{best.min():.1f} ({best.idxmin().split()[0]})" in text

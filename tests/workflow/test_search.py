@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC, SVR
 from sklearn.utils import resample
@@ -11,7 +12,7 @@ from adakern.datasets import make_clowns
 from adakern_bench.config.estimators import expand_grid, make_estimator
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
-from adakern_bench.records.search import search_grid
+from adakern_bench.records.search import scoring, search_grid
 from adakern_bench.records.split import folds
 from script import run_fits
 
@@ -154,7 +155,7 @@ def test_files_of_a_batch(tmp_path, holdout_rows, n_folds):
     table has 80."""
     inputs, outputs = job(tmp_path)
     settings = params(grid={"C": [0.5, 5.0]}, holdout_rows=holdout_rows)
-    run_fits("search", inputs, outputs, settings)
+    run_fits("search", inputs, outputs, fit=settings, search={}, train_rows=None)
     found = read_json(outputs["search"])
     assert [(entry["repeat"], entry["status"]) for entry in found] == [
         (0, "ok"),
@@ -174,7 +175,48 @@ def test_repeats_fail_one_by_one(tmp_path):
     bad = {"repeat": 1, "status": "ok", "reason": None, "best_params": {"C": -1.0}}
     write_json(tmp_path / "tuner.json", [lost, bad])
     inputs, outputs = job(tmp_path, handed_over=[tmp_path / "tuner.json"])
-    run_fits("search", inputs, outputs, params(grid={"gamma": [0.5, 5.0]}))
+    settings = params(grid={"gamma": [0.5, 5.0]})
+    run_fits("search", inputs, outputs, fit=settings, search={}, train_rows=None)
     first, second = read_json(outputs["search"])
     assert (first["status"], first["reason"]) == ("timeout", "exceeded")
     assert second["status"] == "failed" and "'C' parameter" in second["reason"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "task", "expected"),
+    [
+        ("auc", "classification", "roc_auc"),
+        ("log_loss", "classification", "neg_log_loss"),
+        ("accuracy", "classification", "accuracy"),
+        (None, "regression", "neg_mean_squared_error"),
+        ("mae", "regression", "neg_mean_absolute_error"),
+    ],
+)
+def test_searches_choose_as_methods_are_ranked(metric, task, expected):
+    y = np.arange(20) % 2
+    assert scoring(metric, task, y, LogisticRegression()) == expected
+
+
+def test_a_rare_class_is_searched_by_the_area_under_the_curve():
+    """By accuracy, coefficients of zero would do: no row is called rare."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + rng.normal(size=400) > 2.6).astype(int)
+    data = Table(X, y, "rare", "classification", list("abc"))
+    inside = prepare(data, np.arange(300), np.arange(300, 400))
+    settings = params(
+        estimator={"_target_": "sklearn.linear_model.LogisticRegression"},
+        grid={"C": [1e-6, 10.0]},
+        metric="auc",
+    )
+    best, rows = search_grid(inside, "classification", settings, {}, seed=0)
+    oracle = GridSearchCV(
+        LogisticRegression(),
+        {"C": [1e-6, 10.0]},
+        scoring="roc_auc",
+        cv=folds("classification", 3, 0),
+    ).fit(inside.X_train, inside.y_train)
+    assert best == oracle.best_params_
+    np.testing.assert_allclose(
+        [row["mean_score"] for row in rows], oracle.cv_results_["mean_test_score"]
+    )

@@ -16,7 +16,8 @@ from adakern._utils.files import read_json, write_json
 from adakern.adaptive import DEFAULTS_VERSION
 from adakern.datasets import make_clowns
 from adakern_bench.data import Table
-from adakern_bench.records.solve import fitted_facts
+from adakern_bench.records.prepare import prepare
+from adakern_bench.records.solve import fit, fitted_facts
 from script import run_fits
 
 IDENTITY = {
@@ -26,21 +27,18 @@ IDENTITY = {
     "task": "classification",
 }
 
+DESCRIBED = {"protocol": {"kind": "holdout"}, "search": None}
+
 
 def params(**more):
     svm = {"_target_": "sklearn.svm.SVC", "gamma": 2.0}
     fit = {
-        "identity": IDENTITY,
         "estimator": svm,
         "fixed": ["gamma"],
         "seed": 10,
         "threads": 1,
     }
-    told = {
-        "code": "abc",
-        "described": {"protocol": {"kind": "holdout"}, "search": None},
-    }
-    return fit | told | {"preparation": {"scale": "unit"}} | more
+    return fit | {"code": "abc", "preparation": {"scale": "unit"}} | more
 
 
 @pytest.fixture
@@ -52,8 +50,9 @@ def job(tmp_path):
     even, odd = np.arange(0, 80, 2), np.arange(1, 80, 2)
     np.savez(tmp_path / "split.npz", train_3=even, test_3=odd, train_4=odd, test_4=even)
 
-    def job(**more):
-        run_fits("solve", job.inputs, job.outputs, params(**more))
+    def job(identity=IDENTITY, **more):
+        told = {"identity": identity, "described": DESCRIBED}
+        run_fits("solve", job.inputs, job.outputs, fit=params(**more), **told)
         return read_json(job.outputs["record"])
 
     job.table, job.models = table, tmp_path / "models"
@@ -234,3 +233,26 @@ def test_fitted_facts():
     assert facts["objective"] is None and facts["n_iter"] == 20
     facts = fitted_facts(Told())
     assert facts.pop("extra") == {} and set(facts.values()) == {None}
+
+
+class Given(BaseEstimator):
+    """An estimator that keeps what its fit was given."""
+
+    def fit(self, X, y, groups=None, X_val=None, y_val=None):
+        self.rows_, self.groups_, self.y_, self.y_val_ = len(X), groups, y, y_val
+        return self
+
+
+def test_a_fit_is_told_of_groups_and_later_rows_where_the_test_part_is_apart():
+    X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
+    groups, early, late = np.arange(50) // 5, np.arange(40), np.arange(40, 50)
+    table = Table(X, y, "made", "regression", ["a", "b"], groups=groups)
+    told = fit(Given(), prepare(table, early, late))
+    np.testing.assert_array_equal(told.groups_, groups[:40])
+    told = fit(Given(), prepare(table, np.arange(0, 50, 2), np.arange(1, 50, 2)))
+    assert told.groups_ is None and told.rows_ == 25
+    table = Table(X, y, "made", "regression", ["a", "b"], moments=np.arange(50))
+    told = fit(Given(), prepare(table, early, late))
+    assert told.rows_ == 32 and told.y_val_.tolist() == list(range(32, 40))
+    told = fit(SVR(), prepare(table, early, late))
+    assert told.n_features_in_ == 2

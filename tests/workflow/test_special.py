@@ -8,13 +8,12 @@ import pytest
 from sklearn.datasets import make_moons
 
 from adakern.datasets import make_clowns, make_sin_2x3, make_step_1d
-from adakern_bench.config import settings
-from adakern_bench.config.plan import load_plan
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split, make_splits
 from adakern_bench.report.published import load_published
 from project import REPOSITORY
+from rules import Rules
 from script import run_script
 
 PUBLISHED = load_published(REPOSITORY / "data/published/dank_synthetic_regression.csv")
@@ -81,18 +80,18 @@ def test_a_special_computation_has_a_figure_and_a_table(script, data, params):
 
 
 def test_rows_and_preparation_are_those_of_the_split(tmp_path, monkeypatch):
-    plan = load_plan(
-        ["experiment=dank_boundary", "protocol.test_size=0.25", "protocol.scale=none"]
+    rules = Rules(
+        "experiment=dank_boundary", "protocol.test_size=0.25", "protocol.scale=none"
     )
-    params = settings.special(plan, "dank_boundary")
+    params = rules.params("special", special="dank_boundary")
     rows, stored, split = (
         table(*make_clowns(n=100)),
         tmp_path / "t.npz",
         tmp_path / "clowns.npz",
     )
     rows.save(stored)
-    drawn = settings.split(plan, "clowns")
-    run_script("split", {"table": stored}, {"split": split}, settings=drawn)
+    drawn = rules.params("split", dataset="clowns")
+    run_script("split", {"table": stored}, {"split": split}, **drawn)
     seen = []
 
     def compute(data, seed, gammas):
@@ -101,7 +100,7 @@ def test_rows_and_preparation_are_those_of_the_split(tmp_path, monkeypatch):
 
     monkeypatch.setattr("dank_boundary.compute", compute)
     inputs, made = {"tables": [stored], "splits": [split]}, tmp_path / "frame.parquet"
-    run_script("special", inputs, {"frame": made}, settings=params)
+    run_script("special", inputs, {"frame": made}, **params)
     assert pd.read_parquet(made).to_dict("records") == [{"n": 75, "dataset": "clowns"}]
     ((data, seed, gammas),) = seen
     train, test = load_split(split, 0)

@@ -6,7 +6,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adakern_bench.data import Table
-from adakern_bench.records.split import load_split, make_splits
+from adakern_bench.records.prepare import prepare
+from adakern_bench.records.split import (
+    check_repeats,
+    inner_folds,
+    load_split,
+    make_splits,
+)
 from script import run_script
 
 DEFAULTS = {
@@ -113,10 +119,8 @@ def test_one_class_in_the_training_part():
 def test_index_file(tmp_path):
     data = table(40)
     data.save(tmp_path / "made.npz")
-    out, settings = tmp_path / "split.npz", DEFAULTS | {"code": "x"}
-    run_script(
-        "split", {"table": tmp_path / "made.npz"}, {"split": out}, settings=settings
-    )
+    out, stored = tmp_path / "split.npz", {"table": tmp_path / "made.npz"}
+    run_script("split", stored, {"split": out}, splitting=DEFAULTS)
     for repeat, parts in enumerate(splits(data)):
         for stored, part in zip(load_split(out, repeat), parts, strict=True):
             np.testing.assert_array_equal(stored, part)
@@ -162,3 +166,42 @@ def test_more_rows_hold_the_fewer_and_the_test_part_is_the_same(few, many, seed)
 def test_more_rows_than_there_are_is_refused_with_both_numbers():
     with pytest.raises(ValueError, match=r"has 20 training rows.*asks for 21"):
         splits(table(), train_rows=21)
+
+
+def test_rows_of_one_time_stand_on_one_side():
+    moments = np.repeat(np.arange(12), [1, 9, 2, 3, 30, 1, 1, 4, 6, 2, 5, 8])
+    data = table(len(moments), "regression", moments=moments)
+    found = splits(data, kind="time", repeats=5)
+    for train, test in found:
+        assert moments[train].max() < moments[test].min()
+        assert len(np.union1d(train, test)) == test.max() + 1
+    check_repeats(found, data, len(found))
+    assert len({test[0] for _, test in found}) == len(found)
+
+
+def test_too_few_times_are_refused_by_their_number():
+    data = table(90, "regression", moments=np.repeat([0, 1, 2], 30))
+    found = splits(data, kind="time", repeats=5)
+    assert len(found) == 2
+    with pytest.raises(ValueError, match="3 different times allow 2 splits"):
+        check_repeats(found, data, 5)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("n_splits", [1, 3])
+def test_inner_folds_keep_apart_what_the_test_part_is_apart_from(task, n_splits):
+    groups = np.arange(60) // 4
+    data = table(60, task, groups=groups)
+    train, test = np.arange(40), np.arange(40, 60)
+    inside = prepare(data, train, test)
+    folds = inner_folds(inside, task, n_splits, seed=0)
+    assert len(folds) == n_splits
+    for first, second in folds:
+        assert not set(groups[train[first]]) & set(groups[train[second]])
+    later = prepare(table(60, task, moments=np.arange(60)), train, test)
+    folds = inner_folds(later, task, n_splits, seed=0)
+    assert len(folds) == n_splits
+    assert all(first.max() < second.min() for first, second in folds)
+    # Where the test part has rows of the same groups, so has each fold.
+    shared = prepare(data, np.arange(0, 60, 2), np.arange(1, 60, 2))
+    assert shared.groups is None

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.model_selection import train_test_split
 
-from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.estimators import expand_grid
 from adakern_bench.config.plan import load_plan
@@ -25,7 +24,7 @@ def test_a_suite_is_its_sets():
     assert {"uci121-trains", "uci121-lenses"} < set(plan.datasets)
     assert all(plan.entry(name).n <= 110 for name in plan.datasets)
     assert plan.n_repeats("uci121-trains") == 4
-    assert settings.split(plan, "uci121-trains")["published"]
+    assert plan.uses_published_split("uci121-trains")
     mixed = ["suite=uci121", "suite.only=[iris]", "dataset=[heart]", "method=[svm-cv]"]
     assert load_plan(mixed).datasets == ["heart", "uci121-iris"]
     fewer = [*BASE, "suite.only=[iris]", "method=[svm-cv]", "protocol.max_splits=2"]

@@ -3,11 +3,11 @@
 import pytest
 from sklearn.svm import SVC
 
-from adakern_bench.config import settings
 from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.schema import Protocol
 from adakern_bench.config.sweeps import Variant, expand_datasets, expand_sweep
+from rules import Rules
 
 NEIGHBOURS = {"knn": {"extension": "knn", "n_neighbors": 5}}
 RELATIVE = {"relative_to": "C", "power": 2, "values": ["svm", 0.1]}
@@ -38,26 +38,33 @@ def test_the_protocol_sweeps_data_sets():
 
 def test_both_ways_of_tuning_share_rows_and_differ_in_the_search():
     iris = ["suite=uci121", "dataset=[]", "suite.only=[iris]", "method=[svm-cv]"]
-    found = load_plan([*iris, "protocol=published", "protocol.tuning=both"])
-    nested, published = found.datasets
-    assert settings.split(found, nested) == settings.split(found, published)
-    searched = [settings.search(found, name, "svm-cv") for name in (nested, published)]
+    rules = Rules(*iris, "protocol=published", "protocol.tuning=both")
+    nested, published = rules.plan.datasets
+    drawn = [rules.params("split", dataset=d) for d in (nested, published)]
+    assert drawn[0] == drawn[1]
+    searched = [
+        rules.params("search", dataset=d, method="svm-cv")["search"]
+        for d in (nested, published)
+    ]
     assert searched[0] == searched[1] | {"tuning": "nested"}
     assert searched[1]["tuning"] == "published"
-    identity = settings.solve(found, published, "svm-cv")["identity"]
-    assert identity["sweep"] == {"tuning": "published"}
+    told = rules.params("solve", dataset=published, method="svm-cv")
+    assert told["identity"]["sweep"] == {"tuning": "published"}
 
 
 def test_a_point_takes_over_and_says_where_it_is():
     sweep = "+sweep.dank.eta={relative_to: C, power: 2, values: [svm, 0.1]}"
     chosen = ["dataset=[clowns]", "method=[svm-cv,dank]", "protocol.train_rows=[40,80]"]
-    found = load_plan([*chosen, sweep])
+    rules = Rules(*chosen, sweep)
+    found = rules.plan
     assert len(found.cells) == 2 * 3
     cell = ("clowns@train_rows=80", "dank@eta=0.1")
     assert cell in found.cells
     assert found.search_method(*cell) == "svm-cv", "tuned on the same eighty rows"
-    assert settings.split(found, cell[0])["train_rows"] == 80
-    identity = settings.solve(found, *cell)["identity"]
+    drawn = rules.params("split", dataset=cell[0])["splitting"]
+    assert drawn["train_rows"] == 80
+    told = rules.params("solve", dataset=cell[0], method=cell[1])
+    identity = told["identity"]
     assert identity["sweep"] == {"train_rows": 80, "eta": 0.1}
     assert (identity["base_dataset"], identity["base_method"]) == ("clowns", "dank")
     assert found.table_names == ["clowns"], "one table serves all sizes"

@@ -2,9 +2,13 @@
 
 import os
 import re
+from dataclasses import asdict
+from pathlib import Path
 
+from adakern_bench.base.dotted import targets
+from adakern_bench.base.paths import PUBLISHED, SCRIPTS, solved_batches
+from adakern_bench.config.code_version import code_version
 from adakern_bench.config.sweeps import base_name
-from adakern_bench.base.paths import PUBLISHED, solved_batches
 
 RESULTS = str(PLAN.results)
 DATA = PLAN.config.data.cache
@@ -43,6 +47,31 @@ def records(datasets):
             :REPEATS
         ]
     ]
+
+
+def preparation(dataset):
+    """What is done to the rows of a data set before a fit."""
+    protocol = PLAN.config.protocol
+    return {
+        "scale": protocol.scale,
+        "scale_fit": protocol.scale_fit,
+        "scale_target": protocol.scale_target,
+        "clip": PLAN.entry(dataset).clip if protocol.clip else None,
+    }
+
+
+def fit_of(dataset, method, stage):
+    """How a method is fitted to a data set, with the version of the code that does it."""
+    recipe = PLAN.recipe(dataset, method)
+    raw = {"raw": True} if PLAN.takes_raw(dataset, method) else {}
+    return {
+        "preparation": preparation(dataset) | raw,
+        "seed": PLAN.config.protocol.seed,
+        "estimator": recipe["estimator"],
+        "fixed": recipe["fixed"],
+        "threads": PLAN.config.jobs.threads,
+        "code": code_version(SCRIPTS / f"{stage}.py", *targets(recipe["estimator"])),
+    }
 
 
 def job_minutes(batch):

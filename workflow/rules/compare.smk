@@ -6,7 +6,7 @@ rule configuration:
         config=f"{RESULTS}/config.yaml",
     localrule: True
     params:
-        settings=settings.configuration(PLAN),
+        settings=asdict(PLAN.config),
     message:
         "configuration: {output.config}"
     script:
@@ -33,7 +33,8 @@ rule compare:
         f"{RESULTS}/logs/compare.log",
     localrule: True
     params:
-        settings=settings.compare(PLAN),
+        metric=PLAN.config.metric,
+        code=code_version(SCRIPTS / "compare.py"),
     message:
         "compare: {output.summary}"
     script:

@@ -1,11 +1,24 @@
 # The experiment's own figures and tables, and the report.
 
+from adakern_bench.base.paths import TEMPLATES
+from adakern_bench.config.schema import View
+
 
 def seen_in(name):
     """What a figure or table shows: a special computation of its name, or the records."""
     if name in PLAN.config.special:
         return f"{RESULTS}/special/{name}.parquet"
     return rules.compare.output.records
+
+
+def figure_of(name):
+    """The figure of a name, or that of a special computation."""
+    return PLAN.config.figures.get(name, View(f"{name}.plot"))
+
+
+def summary_of(name):
+    """The table of a name, likewise."""
+    return PLAN.config.tables.get(name, View(f"{name}.table"))
 
 
 rule figure:
@@ -21,7 +34,9 @@ rule figure:
         f"{RESULTS}/logs/figures/{{figure}}.log",
     localrule: True
     params:
-        settings=lambda w: settings.figure(PLAN, w.figure),
+        view=lambda w: asdict(figure_of(w.figure)),
+        metric=PLAN.config.metric,
+        code=lambda w: code_version(SCRIPTS / "figure.py", figure_of(w.figure).function),
     message:
         "figure: {wildcards.figure}"
     script:
@@ -42,7 +57,11 @@ rule summary_table:
         f"{RESULTS}/logs/tables/{{name}}.log",
     localrule: True
     params:
-        settings=lambda w: settings.summary_table(PLAN, w.name),
+        view=lambda w: asdict(summary_of(w.name)),
+        metric=PLAN.config.metric,
+        code=lambda w: code_version(
+            SCRIPTS / "summary_table.py", summary_of(w.name).function
+        ),
     message:
         "summary_table: {wildcards.name}"
     script:
@@ -71,7 +90,12 @@ rule winner:
         attempt=lambda w, attempt: attempt,
     params:
         limits=lambda w, resources: limits("winner", resources),
-        settings=settings.winner(PLAN, OWN),
+        fits={
+            method: fit_of(OWN, method, "winner")
+            for dataset, method in PLAN.cells
+            if dataset == OWN
+        },
+        metric=PLAN.config.metric,
     message:
         "winner: {output.figure}"
     script:
@@ -95,7 +119,10 @@ rule report:
         f"{RESULTS}/logs/report.log",
     localrule: True
     params:
-        settings=settings.report(PLAN),
+        code=code_version(
+            SCRIPTS / "report.py",
+            files=tuple(sorted(filter(Path.is_file, TEMPLATES.rglob("*")))),
+        ),
     message:
         "report: {output.report}"
     script:

@@ -9,6 +9,26 @@ MODELS = (
 )
 
 
+def identity(dataset, method):
+    """What a record is of."""
+    return {
+        "experiment": PLAN.config.name,
+        "dataset": dataset,
+        "method": method,
+        "task": PLAN.entry(dataset).task,
+        "base_dataset": base_name(dataset),
+        "base_method": base_name(method),
+        "sweep": PLAN.swept(dataset, method),
+    }
+
+
+def described(dataset, method):
+    """How the rows were split and the parameters found, for the record alone."""
+    source = PLAN.search_method(dataset, method)
+    search = {"method": source} | searching(dataset, source) if source else None
+    return {"protocol": splitting(dataset), "search": search}
+
+
 rule solve:
     input:
         table=lambda w: table_of(w.dataset),
@@ -25,7 +45,9 @@ rule solve:
         runtime=lambda w, attempt: job_minutes(w.batch) * attempt,
         attempt=lambda w, attempt: attempt,
     params:
-        settings=lambda w: settings.solve(PLAN, w.dataset, w.method),
+        fit=lambda w: fit_of(w.dataset, w.method, "solve"),
+        identity=lambda w: identity(w.dataset, w.method),
+        described=lambda w: described(w.dataset, w.method),
         limits=lambda w, resources: limits(
             f"solve/{w.dataset}/{w.method}/{w.batch}", resources
         ),

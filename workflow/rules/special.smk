@@ -14,7 +14,12 @@ rule special:
         mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
         runtime=job_minutes("0-0"),
     params:
-        settings=lambda w: settings.special(PLAN, w.special),
+        function=lambda w: f"{w.special}.compute",
+        arguments=lambda w: PLAN.config.special[w.special],
+        preparation={dataset: preparation(dataset) for dataset in PLAN.datasets},
+        seed=PLAN.config.protocol.seed,
+        threads=PLAN.config.jobs.threads,
+        code=lambda w: code_version(SCRIPTS / "special.py", f"{w.special}.compute"),
     message:
         "special: {wildcards.special}"
     script:

@@ -1,6 +1,6 @@
 # The canonical table of a data set, from the cache, the mirror, its url or its generator.
 
-from adakern_bench.data.sources import placed_by_hand
+from adakern_bench.data.sources import made_by, made_from, placed_by_hand
 
 
 rule table:
@@ -15,9 +15,12 @@ rule table:
     priority: 1
     localrule: True
     params:
-        settings=lambda w: settings.table(PLAN, w.dataset),
+        made_from=lambda w: made_from(PLAN.entry(w.dataset)),
         # Derived from `output`, a parameter triggers no rerun: the place of a file.
-        source=lambda w, output: settings.source(PLAN, w.dataset),
+        entry=lambda w, output: asdict(PLAN.entry(w.dataset)),
+        made_by=lambda w, output: made_by(PLAN.entry(w.dataset)),
+        cache=lambda w, output: f"{DATA}/raw",
+        mirror=lambda w, output: PLAN.config.data.mirror,
     message:
         "table: {wildcards.dataset}"
     script:

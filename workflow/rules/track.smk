@@ -11,7 +11,9 @@ rule track:
         f"{RESULTS}/logs/track.log",
     localrule: True
     params:
-        settings=settings.track(PLAN),
+        tracking_uri=os.environ.get("MLFLOW_TRACKING_URI") or PLAN.config.tracking.uri,
+        register=PLAN.config.tracking.register,
+        code=code_version(SCRIPTS / "track.py"),
     message:
         "track: records, tables, figures and report"
     script:

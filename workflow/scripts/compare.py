@@ -9,4 +9,4 @@ with job(snakemake):
     results = Path(snakemake.output.records).parent
     records = [Path(path) for path in snakemake.input.records]
     published, *_ = [*snakemake.input.published, None]
-    compare(records, results, published, snakemake.params.settings["metric"])
+    compare(records, results, published, snakemake.params.metric)

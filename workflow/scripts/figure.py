@@ -7,9 +7,10 @@ from adakern_bench.records.job import job
 from adakern_bench.report.figures import save_svg
 from adakern_bench.report.views import make_view
 
-view = snakemake.params.settings
+params = snakemake.params
 
 with job(snakemake):
-    frame, function = pd.read_parquet(snakemake.input.frame), resolve(view["function"])
-    figure = make_view(function, frame, view["params"], metric=view["metric"])
+    frame = pd.read_parquet(snakemake.input.frame)
+    function = resolve(params.view["function"])
+    figure = make_view(function, frame, params.view["params"], metric=params.metric)
     save_svg(figure, snakemake.output.figure)

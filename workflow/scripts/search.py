@@ -8,7 +8,8 @@ from adakern_bench.records.job import job
 from adakern_bench.records.process import run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat, search_repeat
 
-files, settings = snakemake.input, snakemake.params.settings
+files, params = snakemake.input, snakemake.params
+settings = params.fit | params.search | {"train_rows": params.train_rows}
 
 with job(snakemake):
     check_whole(files.table, files.split)  # or each search would fail, of any method
@@ -29,7 +30,7 @@ with job(snakemake):
     }
     if settings["tuning"] == "published" and not handed_over:
         tasks = {repeats[0]: tasks[repeats[0]]}  # one tuning split for all repeats
-    outcomes = run_each(tasks, **snakemake.params.limits)
+    outcomes = run_each(tasks, **params.limits)
     searches = []
     for repeat in repeats:
         if outcome := outcomes.get(repeat):

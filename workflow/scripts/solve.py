@@ -12,7 +12,7 @@ from adakern_bench.records.process import Outcome, run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat
 from adakern_bench.records.solve import record_of, solve_one
 
-files, settings = snakemake.input, snakemake.params.settings
+files, params = snakemake.input, snakemake.params
 models = snakemake.output.get("models")
 
 with job(snakemake):
@@ -21,9 +21,8 @@ with job(snakemake):
         Path(models).mkdir(parents=True, exist_ok=True)
         import adakern_bench.records.models  # noqa: F401 - before the children need it
     with suppress(Exception):  # what is wrong with it, each fit will say
-        estimator_class(
-            settings["estimator"]["_target_"]
-        )  # imported once, before the forks
+        # Imported once, before the forks.
+        estimator_class(params.fit["estimator"]["_target_"])
     searched = by_repeat(files.search)
     outcomes, tasks = {}, {}
     for repeat in repeats_of(snakemake.output.record):
@@ -36,11 +35,12 @@ with job(snakemake):
         keep = Path(models, str(repeat)) if models else None
         best = found["best_params"]
         tasks[repeat] = partial(
-            solve_one, files.table, files.split, settings, best, repeat, keep
+            solve_one, files.table, files.split, params.fit, best, repeat, keep
         )
-    outcomes |= run_each(tasks, **snakemake.params.limits)
+    outcomes |= run_each(tasks, **params.limits)
+    told = params.identity | params.described
     records = [
-        record_of(settings, repeat, searched[repeat], outcomes[repeat])
+        record_of(params.fit, told, repeat, searched[repeat], outcomes[repeat])
         for repeat in sorted(outcomes)
     ]
     write_json(snakemake.output.record, records)

@@ -22,17 +22,17 @@ from adakern_bench.records.job import job
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split
 
-settings = snakemake.params.settings
+params = snakemake.params
 tables, splits = snakemake.input.tables, snakemake.input.splits
 
-with job(snakemake), threadpool_limits(settings["threads"]):
-    compute = resolve(settings["function"])
+with job(snakemake), threadpool_limits(params.threads):
+    compute = resolve(params.function)
     frames = []
     for table, split in zip(tables, splits, strict=True):
         dataset = Path(split).stem
-        preparation = settings["preparation"][dataset]
+        preparation = params.preparation[dataset]
         data = prepare(Table.load(table), *load_split(split, 0), **preparation)
-        frame = compute(data, settings["seed"], **settings["params"])
+        frame = compute(data, params.seed, **params.arguments)
         frames.append(frame.assign(dataset=dataset))
     with atomic_path(snakemake.output.frame) as path:
         pd.concat(frames, ignore_index=True).to_parquet(path, index=False)

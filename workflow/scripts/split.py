@@ -2,11 +2,12 @@
 
 from adakern_bench.data import Table
 from adakern_bench.records.job import job
-from adakern_bench.records.split import make_splits, save_splits
-
-settings = dict(snakemake.params.settings)
-del settings["code"]
+from adakern_bench.records.split import check_repeats, make_splits, save_splits
 
 with job(snakemake):
     table = Table.load(snakemake.input.table)
-    save_splits(snakemake.output.split, make_splits(table, **settings))
+    splitting = snakemake.params.splitting
+    splits = make_splits(table, **splitting)
+    if splitting["kind"] == "time" and not splitting["published"]:
+        check_repeats(splits, table, splitting["repeats"])
+    save_splits(snakemake.output.split, splits)

@@ -7,11 +7,12 @@ from adakern._utils.files import atomic_path
 from adakern_bench.records.job import job
 from adakern_bench.report.views import make_view
 
-view = snakemake.params.settings
+params = snakemake.params
 
 with job(snakemake):
-    frame, function = pd.read_parquet(snakemake.input.frame), resolve(view["function"])
-    known = {"metric": view["metric"], "published": snakemake.input.published}
-    table = make_view(function, frame, view["params"], **known)
+    frame = pd.read_parquet(snakemake.input.frame)
+    function = resolve(params.view["function"])
+    known = {"metric": params.metric, "published": snakemake.input.published}
+    table = make_view(function, frame, params.view["params"], **known)
     with atomic_path(snakemake.output.table) as path:
         table.to_csv(path, index=False, float_format="%.6g")

@@ -14,21 +14,17 @@ from adakern_bench.report.figures import save_svg
 from adakern_bench.report.tables import read_csv
 from adakern_bench.report.winner import explain_files
 
-files, output, settings = snakemake.input, snakemake.output, snakemake.params.settings
+files, output, params = snakemake.input, snakemake.output, snakemake.params
 
 with job(snakemake):
     method = read_csv(files.ranks)["method"][0]
     paths = [path for path in map(Path, files.records) if path.parent.name == method]
-    record = next(
-        r for r in read_records(paths, settings["metric"]) if r["status"] == "ok"
-    )
-    repeat, cell = record["repeat"], settings["methods"][method]
+    record = next(r for r in read_records(paths, params.metric) if r["status"] == "ok")
+    repeat, cell = record["repeat"], params.fits[method]
     found = record["best_params"] or {}
     given = files.table, files.split, output.figure, output.table
-    task = partial(
-        explain_files, method, *given, cell, found, repeat, settings["metric"]
-    )
-    outcome = run_each({repeat: task}, **snakemake.params.limits)[repeat]
+    task = partial(explain_files, method, *given, cell, found, repeat, params.metric)
+    outcome = run_each({repeat: task}, **params.limits)[repeat]
     if outcome.status != "ok":  # the comparison stands without it
         figure = Figure(figsize=(10.5, 1))
         figure.text(

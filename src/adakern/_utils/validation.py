@@ -8,6 +8,7 @@ or a loop without end.
 import numpy as np
 import sklearn.utils.validation
 from array_api_compat import array_namespace
+from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -42,6 +43,8 @@ def check_scale(name, values, fitting):
 
     A new row may lie on top of another, the training rows may not all.
     """
+    if issparse(values):
+        values = values.data[:, None]
     kind = getattr(values.dtype, "kind", "f")
     if kind != "f" or 0 in values.shape:
         return

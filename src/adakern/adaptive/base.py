@@ -18,6 +18,7 @@ from adakern.adaptive.choose import choose
 from adakern.adaptive.fit_all import Limits, fit_all
 from adakern.adaptive.model import make_model, members_table
 from adakern.adaptive.prepare import prepare, read_rows
+from adakern.tables.account import AccountTable
 
 #: Rises whenever the defaults lead to other models.
 DEFAULTS_VERSION = {"regressor": "8", "classifier": "8"}
@@ -155,6 +156,12 @@ class AdaptiveKernel(BaseEstimator, ABC):
         read = read_rows(self, self.reader_, X)
         with device_context(X):
             return read, self.ensemble_.predict(read)
+
+    @property
+    def columns_(self):
+        """What each column of the training table was taken for; prints as a table."""
+        check_is_fitted(self)
+        return AccountTable(column.account() for column in self.reader_.columns_)
 
     @property
     def feature_importances_(self):

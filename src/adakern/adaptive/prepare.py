@@ -16,15 +16,15 @@ from sklearn.utils.validation import (
 
 from adakern._utils.arrays import from_foreign, is_dask
 from adakern._utils.warn import warn_user
-from adakern.adaptive.columns import (
+from adakern.adaptive.many_rows import AllRows, in_memory
+from adakern.adaptive.members.base import Setting, Shape
+from adakern.adaptive.views import KernelView, TreeView
+from adakern.tables.columns import (
     TableReader,
     as_columns,
     declared_categorical,
     in_order_of,
 )
-from adakern.adaptive.many_rows import AllRows, in_memory
-from adakern.adaptive.members.base import Setting, Shape
-from adakern.adaptive.views import KernelView, TreeView
 
 #: A cell (rows with the same features) of so many rows is full: its rows are no case
 #: entered again, but cases of one kind, of which every fold should have some.

@@ -152,7 +152,9 @@ def probability_scores(y_true, probabilities, classes):
         (twice scikit-learn's for two classes); `calibration_error`, the mean of
         ``|accuracy - mean confidence|`` over 15 bins of the confidence, weighted by
         their numbers of rows, with `calibration_error_low` and
-        `calibration_error_high`, a 95 % interval from a bootstrap over the rows.
+        `calibration_error_high`, a 95 % interval from a bootstrap over the rows. It is
+        too narrow on few rows: of perfectly calibrated probabilities, 88 % of the
+        intervals contain 0 with 30 rows, 92 % with 100 and 94 % with 1,000.
 
     References
     ----------
@@ -246,7 +248,9 @@ def quantile_crps(y_true, quantiles, levels):
     """Continuous ranked probability score of predicted quantiles.
 
     Twice the integral of the pinball loss over the levels, approximated by the nearest
-    of the given levels.
+    of the given levels. With 19 levels from 0.05 to 0.95 and the true quantiles it is
+    1.4 % (normal) to 1.6 % (Laplace) too high, with 99 levels less than 0.1 %: compare
+    scores of the same levels alone.
 
     Parameters
     ----------

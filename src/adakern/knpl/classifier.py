@@ -23,9 +23,12 @@ from adakern.svm.one_vs_one import (
     rows_of,
     support_rows,
 )
+from adakern.svm.probability import SigmoidProbabilityMixin, fit_sigmoids
 
 
-class KNPLClassifier(OneVsOneMixin, KernelMixin, BaseEstimator):
+class KNPLClassifier(
+    SigmoidProbabilityMixin, OneVsOneMixin, KernelMixin, BaseEstimator
+):
     """SVM with the kernel G∘K: a fixed kernel K and a learned pairwise layer G.
 
     Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of
@@ -59,6 +62,9 @@ class KNPLClassifier(OneVsOneMixin, KernelMixin, BaseEstimator):
         reached.
     tol : float, default=1e-3
         Relative duality gap at which either solver stops.
+    probability : bool, default=False
+        Whether to fit ``predict_proba`` as well: sigmoids on the decision values of
+        rows left out, which takes five more fits.
 
     Attributes
     ----------
@@ -111,6 +117,7 @@ class KNPLClassifier(OneVsOneMixin, KernelMixin, BaseEstimator):
         solver=[StrOptions({"exact", "admm"})],
         max_outer=AT_LEAST_ONE,
         max_inner=AT_LEAST_ONE,
+        probability=["boolean"],
     )
 
     def __init__(
@@ -125,6 +132,7 @@ class KNPLClassifier(OneVsOneMixin, KernelMixin, BaseEstimator):
         max_inner: int = 15,
         max_iter: int = 5000,
         tol: float = 1e-3,
+        probability: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -135,6 +143,7 @@ class KNPLClassifier(OneVsOneMixin, KernelMixin, BaseEstimator):
         self.max_inner = max_inner
         self.max_iter = max_iter
         self.tol = tol
+        self.probability = probability
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit one binary model for each pair of classes.
@@ -163,6 +172,8 @@ class KNPLClassifier(OneVsOneMixin, KernelMixin, BaseEstimator):
         self.n_iter_ = max(saddle.n_iter for saddle in saddles)
         self.history_ = one_or_list(saddles, "history")
         self.pairwise_layer_ = one_or_list(saddles, "G")
+        if self.probability:
+            self.calibrators_ = fit_sigmoids(self, X, codes)
         return self
 
 

@@ -3,11 +3,18 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.metrics.pairwise import (
+    euclidean_distances,
+    pairwise_kernels,
+    sigmoid_kernel,
+)
 from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import type_of_target
 
 from adakern._utils.validation import encode_classes
-from adakern.kernels import gram_matrix, kernel_diagonal
+from adakern.kernels import exponential_decay, gram_matrix, kernel_diagonal
 
 #: Number of random sign vectors used in place of missing labels.
 N_PROBES = 16
@@ -26,17 +33,37 @@ class KernelColumns:
         """K[rows, indices]; all rows by default."""
         if self.precomputed:
             return self.X[rows][:, indices]
-        return gram_matrix(self.X[rows], self.X[indices], **self._params)
+        return kernel_matrix(self.X[rows], self.X[indices], **self._params)
 
     def full(self):
         """All of K, for the methods that need it by definition."""
-        return self.X if self.precomputed else gram_matrix(self.X, **self._params)
+        return self.X if self.precomputed else kernel_matrix(self.X, **self._params)
 
     def diagonal(self):
         """The diagonal of K, shape (l,), as a new array."""
         if self.precomputed:
             return np.diagonal(self.X).copy()
-        return kernel_diagonal(self.X, **self._params)
+        lengths, kernel = self.X, self._params
+        if issparse(self.X):  # k(x, x) is a function of |x|
+            lengths = row_norms(self.X)[:, None]
+        if kernel["kernel"] == "sigmoid":
+            linear = kernel | {"kernel": "poly", "degree": 1}
+            return np.tanh(kernel_diagonal(lengths, **linear))
+        return kernel_diagonal(lengths, **kernel)
+
+
+def kernel_matrix(X, Y=None, *, kernel, gamma=1.0, degree=3, coef0=1.0):
+    """The Gram matrix of :func:`adakern.kernels.gram_matrix`, also of sparse rows; or
+    ``tanh(gamma x'y + coef0)`` ("sigmoid").
+    """
+    params = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    if kernel == "sigmoid":
+        return sigmoid_kernel(X, Y, gamma=gamma, coef0=coef0)
+    if not issparse(X):
+        return gram_matrix(X, Y, kernel=kernel, **params)
+    if kernel == "l2-laplacian":
+        return exponential_decay(euclidean_distances(X, Y), gamma)
+    return pairwise_kernels(X, Y, metric=kernel, filter_params=True, **params)
 
 
 class Targets(NamedTuple):

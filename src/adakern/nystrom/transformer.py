@@ -10,7 +10,7 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,9 +18,14 @@ from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
-from adakern.kernels import KERNELS, KernelMixin, gram_matrix
+from adakern.kernels import KERNELS, KernelMixin
 from adakern.linalg import ranked_eigh
-from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
+from adakern.nystrom.columns import (
+    KernelColumns,
+    encode_targets,
+    kernel_matrix,
+    random_targets,
+)
 from adakern.nystrom.samplers import CRITERION_DRIVEN, SAMPLERS, make_plan
 
 #: Kernels that are positive semidefinite, as a Nyström approximation needs.
@@ -46,7 +51,14 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         W = np.ones(len(indices)) if rank is None else sample.weights
         D = W[:, None] * KernelColumns(X, **kernel_params).columns(indices, indices) * W
         values, vectors, start = ranked_eigh(D, rank)
-        root = (vectors[:, start:] / np.sqrt(values[start:])) @ vectors[:, start:].T
+        signs = np.ones(len(D) - start)
+        if kernel_params["kernel"] == "sigmoid":  # indefinite, as in Nystroem
+            order = np.argsort(np.abs(values), kind="stable")
+            sizes, signs = np.abs(values[order]), np.sign(values[order])
+            start = int(np.sum(sizes <= len(D) * np.finfo(float).eps * sizes[-1]))
+            values, vectors, signs = sizes, vectors[:, order], signs[start:]
+        scaled = vectors[:, start:] * (signs / np.sqrt(values[start:]))
+        root = scaled @ vectors[:, start:].T
         self.component_indices_ = indices
         self.components_ = X[indices]
         self.normalization_ = root * W
@@ -68,11 +80,12 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n, n_components)
         """
         check_is_fitted(self, "normalization_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        sparse = get_tags(self).input_tags.sparse and "csr"
+        X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse=sparse)
         if self._kernel["kernel"] == "precomputed":
             K = X[:, self.component_indices_]
         else:
-            K = gram_matrix(X, self.components_, **self._kernel)
+            K = kernel_matrix(X, self.components_, **self._kernel)
         return require_finite(self, K @ self.normalization_.T)
 
 
@@ -80,19 +93,21 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     """Nyström features with landmarks chosen by one of the column samplers.
 
     A drop-in replacement for :class:`sklearn.kernel_approximation.Nystroem`, whose
-    landmarks are drawn uniformly.
+    landmarks are drawn uniformly. Rows may be sparse.
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "l2-laplacian", "poly", "linear", "precomputed"}, \
-            default="rbf"
-        With "precomputed", X holds kernel values with all training rows.
+    kernel : {"rbf", "laplacian", "l2-laplacian", "poly", "linear", "sigmoid", \
+            "precomputed"}, default="rbf"
+        With "precomputed", X holds kernel values with all training rows. "sigmoid" is
+        not positive semidefinite: as in ``Nystroem`` the features reproduce it with the
+        signs of its eigenvalues lost, and the criteria are no bounds.
     gamma : {"scale", "auto"} or float, default="scale"
         Positive; "scale" is 1 / (d var(X)), "auto" 1 / d.
     degree : int, default=3
         Degree of the "poly" kernel.
     coef0 : float, default=1.0
-        Constant term of the "poly" kernel.
+        Constant term of the "poly" and "sigmoid" kernels.
     n_components : int or float, default=100
         Number of landmarks (at most the number of rows, otherwise with a warning), or a
         fraction of the rows in (0, 1].
@@ -142,7 +157,7 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     _parameter_constraints = constraints(
         *("gamma", "degree", "coef0"),
         **NYSTROM_CONSTRAINTS,
-        kernel=[StrOptions({*NYSTROM_KERNELS, "precomputed"})],
+        kernel=[StrOptions({*NYSTROM_KERNELS, "sigmoid", "precomputed"})],
         n_components=COUNT_OR_FRACTION,
         selection=[StrOptions(set(SAMPLERS))],
     )
@@ -170,36 +185,47 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
         self.ridge = ridge
         self.random_state = random_state
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Choose the landmarks.
 
         Parameters
         ----------
-        X : array-like of shape (l, d), or (l, l) if the kernel is precomputed
+        X : array-like or sparse matrix of shape (l, d)
+            Of shape (l, l) if the kernel is precomputed.
         y : array-like of shape (l,) or (l, q), default=None
             Labels, for the criterion-driven selections; several columns of numbers are
             averaged over.
         """
         self._validate_params()
+        accepted = {
+            "dtype": np.float64,
+            "accept_sparse": get_tags(self).input_tags.sparse and "csr",
+        }
         if y is None or self.selection not in CRITERION_DRIVEN:
-            X, y = validate_data(self, X, dtype=np.float64), None
+            X, y = validate_data(self, X, **accepted), None
         else:
-            X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True)
-        if isinstance(self.n_components, Integral) and self.n_components > len(X):
+            X, y = validate_data(self, X, y, multi_output=True, **accepted)
+        n = X.shape[0]
+        if isinstance(self.n_components, Integral) and self.n_components > n:
             warn_user(
-                f"n_components={self.n_components} is more than the {len(X)} training "
+                f"n_components={self.n_components} is more than the {n} training "
                 "rows; all are used"
             )
         self._resolve_kernel(X)
         columns = KernelColumns(X, **self._kernel_params)
-        plan = make_plan(len(X), min(self.n_components, len(X)), ridge=self.ridge)
+        plan = make_plan(n, min(self.n_components, n), ridge=self.ridge)
         rng = np.random.default_rng(
             check_random_state(self.random_state).randint(2**31)
         )
         if self.selection not in CRITERION_DRIVEN:
             targets = None
         elif y is None:
-            targets = random_targets(len(X), rng)
+            targets = random_targets(n, rng)
         else:
             targets = encode_targets(self, y, self.task)
         with one_blas_thread(plan.n_columns):

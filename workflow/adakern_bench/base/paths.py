@@ -12,6 +12,8 @@ CONF = ROOT / "conf"
 SCRIPTS = ROOT / "workflow" / "scripts"
 #: Special computations, figures and tables of the experiments, each a module.
 SPECIAL = ROOT / "workflow" / "special"
+#: Of the report's page.
+TEMPLATES = ROOT / "workflow" / "adakern_bench" / "report" / "templates"
 #: Tables of published numbers.
 PUBLISHED = Path("data/published")
 

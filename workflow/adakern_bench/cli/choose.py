@@ -1,48 +1,17 @@
 """What a comparison takes, estimated before it starts, and what of it fits."""
 
 import time
-from typing import NamedTuple
 
 import numpy as np
 import psutil
 
+from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.report.wording import count, duration
 
-
-class Cost(NamedTuple):
-    """What a method takes: measured on one core, with 1,000 training rows of 10
-    columns.
-    """
-
-    seconds: float
-    #: The time of a fit grows with this power of the rows.
-    power: float = 1.0
-    #: Of a search, which looks at so many rows at most.
-    search: float = 0.0
-    #: Matrices of rows times rows in memory.
-    matrices: float = 0.0
-    tasks: tuple = ("classification", "regression")
-
-
-COSTS = {
-    "dummy": Cost(0.0),
-    "linear": Cost(0.01, search=0.3),
-    "boosting-default": Cost(0.15, 0.7),
-    "forest-default": Cost(0.4, 1.1),
-    "adaptive": Cost(7.0, 0.8),
-    "dank-decomposed": Cost(0.3, 1.2),
-    "lab-rbf-default": Cost(0.4, 1.0, tasks=("regression",)),
-    "svm-cv": Cost(0.02, 2.0, search=0.7, tasks=("classification",)),
-    "svr-cv": Cost(0.07, 2.0, search=1.0, tasks=("regression",)),
-    "krr-cv": Cost(0.05, 2.5, search=2.0, matrices=2, tasks=("regression",)),
-    "nystrom-krr": Cost(0.8, 2.8, matrices=1),
-    "dank": Cost(0.2, 2.2, matrices=6),
-    "knpl": Cost(0.1, 2.2, search=1.0, matrices=6, tasks=("classification",)),
-}
-#: Of :func:`slowness` there.
+#: Of :func:`slowness` on the machine that the methods' costs were measured on.
 REFERENCE_SECONDS = 0.1
-#: What a comparison of any length keeps.
-ALWAYS = ("dummy", "linear", "boosting-default", "adaptive")
+#: The method that is given what time there is left.
+FLAGSHIP = "adaptive"
 #: Seconds: the limit of a run (conf/experiment/compare.yaml), the start of a job there.
 LONGEST, JOB = 600, 2.0
 #: Repeats of a comparison, those that it should have in the time given, jobs after
@@ -53,74 +22,105 @@ BATCH_ROWS = 2000
 
 
 def slowness():
-    """How much slower this machine is now than the one of :data:`COSTS`."""
-    start, matrix = (
-        time.perf_counter(),
-        np.random.default_rng(0).normal(size=(300, 300)),
-    )
+    """How much slower this machine is now than the one of the methods' costs."""
+    matrix = np.random.default_rng(0).normal(size=(300, 300))
+    start = time.perf_counter()
     for _ in range(5):
         np.linalg.svd(matrix)
     return max(1.0, (time.perf_counter() - start) / REFERENCE_SECONDS)
 
 
-def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0):
-    """(overrides, sentences) of a comparison on n rows of d features."""
-    memory = (memory or psutil.virtual_memory().available) / cores
-    rows, job, said = n * (1 - TEST_SIZE), JOB * slower, []
-    rest = REST_JOBS * job
-
-    def seconds(cost):
-        fit = cost.seconds * (rows / 1000) ** cost.power
-        return (
-            slower * (cost.search * min(1, rows / 1000) + fit) * max(1.0, d / 10) ** 0.7
-        )
-
-    def work(repeats, starts):
-        n_jobs = sum(1 + (COSTS[name].search > 0) for name in methods)
-        return repeats * sum(methods.values()) + starts * job * n_jobs
-
-    def leave_out(method, why):
-        said.append(f"left out: {method} ({why})")
-        del methods[method]
-
-    methods = {
-        name: seconds(cost) for name, cost in COSTS.items() if task in cost.tasks
-    }
-    for name in [name for name in methods if name not in ALWAYS]:
-        n_bytes = 8 * COSTS[name].matrices * rows**2
-        if n_bytes > memory:
-            leave_out(name, f"about {n_bytes / 1e9:.0f} GB a fit")
-        elif methods[name] > LONGEST:
-            leave_out(name, f"about {duration(methods[name])} a fit")
-    if "dank" in methods:
-        del methods["dank-decomposed"]
-    overrides = []
+def choose(
+    dataset, methods, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0
+):
+    """(overrides, sentences) of a comparison of `methods` on n rows of d features."""
+    treating = {k: m for k, m in methods.items() if getattr(m, TASK_RECIPE[task])}
+    work = _Work(treating, n * (1 - TEST_SIZE), d, slower)
+    work.keep_what_fits((memory or psutil.virtual_memory().available) / cores)
+    rest, overrides = REST_JOBS * work.job, []
     if minutes:
         # One repeat of every method, then what there is time for: two at least.
-        overrides.append("jobs.batch_rows=0")
         budget = max(60 * minutes - rest, 20 * minutes) * cores
-        while work(FEWEST, FEWEST) > budget and methods.keys() - ALWAYS:
-            slowest = max(methods.keys() - ALWAYS, key=methods.__getitem__)
-            leave_out(
-                slowest, f"about {duration(FEWEST * (methods[slowest] + job))} in all"
-            )
-        wanted, methods["adaptive"] = methods["adaptive"], 0.0
-        # Where it wins it is fitted once more, alone.
-        share = max(
-            (budget - work(FEWEST, FEWEST)) / (FEWEST + cores), min(wanted, 10.0)
-        )
-        methods["adaptive"] = min(wanted, share)
-        if 2 * wanted > share:  # an estimate may be half of the truth
-            overrides.append(f"+settings.{dataset}.adaptive.time_limit={share:.0f}")
-        if wanted > share:
-            overrides.append(f"+settings.{dataset}.adaptive.preset=fast")
-    in_all = work(REPEATS, REPEATS if minutes or n > BATCH_ROWS else 1) / cores + rest
-    slowest = max(methods, key=methods.__getitem__)
-    said.append(
+        work.keep_the_cheapest(budget)
+        limit = work.limit_of_flagship(budget, cores)
+        overrides = ["jobs.batch_rows=0"]
+        overrides += [f"+settings.{dataset}.{FLAGSHIP}.{setting}" for setting in limit]
+    starts = REPEATS if minutes or n > BATCH_ROWS else 1
+    in_all = work.seconds_of(REPEATS, starts) / cores + rest
+    slowest = max(work.seconds, key=work.seconds.__getitem__)
+    said = [
+        *work.left_out,
         f"estimated time: {duration(round(in_all))} on {count(cores, 'core')} for "
-        f"{count(REPEATS, 'repeat')} of {len(methods)} methods; "
-        f"{slowest} about {duration(methods[slowest])} a fit"
-    )
+        f"{count(REPEATS, 'repeat')} of {len(work.seconds)} methods; "
+        f"{slowest} about {duration(work.seconds[slowest])} a fit",
+    ]
+    if unknown := [name for name in work.seconds if work.cost(name).seconds is None]:
+        said.append(f"not in that estimate, without a cost: {', '.join(unknown)}")
     if minutes:
         said.append("one repeat of every method first, then more while the time lasts")
-    return [*overrides, f"method=[{','.join(methods)}]"], said
+    return [*overrides, f"method=[{','.join(work.seconds)}]"], said
+
+
+class _Work:
+    """Seconds of a fit of each method, and why others were left out."""
+
+    def __init__(self, methods, rows, d, slower):
+        self.methods, self.rows, self.job, self.left_out = methods, rows, JOB, []
+        self.job *= slower
+        wider = slower * max(1.0, d / 10) ** 0.7
+        self.seconds = {name: wider * self._of_ten_columns(name) for name in methods}
+
+    def cost(self, name):
+        """What the method's file says."""
+        return self.methods[name].cost
+
+    def _of_ten_columns(self, name):
+        cost, thousands = self.cost(name), self.rows / 1000
+        fit = (cost.seconds or 0.0) * thousands**cost.power
+        return cost.search * min(1, thousands) + fit
+
+    def seconds_of(self, repeats, starts):
+        """Of so many repeats, in jobs that are started so often."""
+        n_jobs = sum(1 + (self.cost(name).search > 0) for name in self.seconds)
+        return repeats * sum(self.seconds.values()) + starts * self.job * n_jobs
+
+    def _optional(self):
+        kept = {FLAGSHIP, *(k for k, method in self.methods.items() if method.baseline)}
+        return [name for name in self.seconds if name not in kept]
+
+    def _leave_out(self, name, why):
+        self.left_out.append(f"left out: {name} ({why})")
+        del self.seconds[name]
+
+    def keep_what_fits(self, memory):
+        """Leave out what memory, or the limit of a run, is too small for."""
+        for name in self._optional():
+            n_bytes = 8 * self.cost(name).matrices * self.rows**2
+            if n_bytes > memory:
+                self._leave_out(name, f"about {n_bytes / 1e9:.0f} GB a fit")
+            elif self.seconds[name] > LONGEST:
+                self._leave_out(name, f"about {duration(self.seconds[name])} a fit")
+        for name in self._optional():
+            if self.methods[name].stands_in_for in self.seconds:
+                del self.seconds[name]
+
+    def keep_the_cheapest(self, budget):
+        """Leave out the slowest, but no baseline, until few repeats fit a budget."""
+        while self.seconds_of(FEWEST, FEWEST) > budget and self._optional():
+            slowest = max(self._optional(), key=self.seconds.__getitem__)
+            in_all = FEWEST * (self.seconds[slowest] + self.job)
+            self._leave_out(slowest, f"about {duration(in_all)} in all")
+
+    def limit_of_flagship(self, budget, cores):
+        """Settings that have the flagship use what the others leave of a budget."""
+        wanted = self.seconds.get(FLAGSHIP)
+        if wanted is None:
+            return []
+        self.seconds[FLAGSHIP] = 0.0
+        # Where it wins it is fitted once more, alone.
+        left = (budget - self.seconds_of(FEWEST, FEWEST)) / (FEWEST + cores)
+        share = max(left, min(wanted, 10.0))
+        self.seconds[FLAGSHIP] = min(wanted, share)
+        # An estimate may be half of the truth.
+        limit = [f"time_limit={share:.0f}"] * (2 * wanted > share)
+        return limit + ["preset=fast"] * (wanted > share)

@@ -1,4 +1,4 @@
-"""``adakern compare``: a table of one's own becomes a data set of the workflow."""
+"""``adakern compare``: a table of one's own, or one of OpenML, as an experiment."""
 
 import hashlib
 import json
@@ -9,17 +9,19 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
 from dataclasses import asdict
 from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
-from adakern.cli import add_table_arguments
+from adakern.cli import add_table_arguments, named_columns
 from adakern.datasets import TableError
 from adakern_bench.base.paths import ROOT, solved_batches
 from adakern_bench.cli.choose import JOB, choose, slowness
-from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.entry import ENDINGS
+from adakern_bench.config.plan import absent_needs
 from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.report.wording import count, duration
 
@@ -28,7 +30,7 @@ _MADE_FROM = "# From: "
 
 def add_arguments(parser):
     """The command line of ``adakern compare``, but for settings."""
-    add_table_arguments(parser)
+    add_table_arguments(parser, needs_target=False)
     parser.add_argument("--name", help="of the data set; the file's name by default")
     parser.add_argument(
         "--metric", help="to rank by, such as balanced_accuracy, auc, mae, r2"
@@ -44,16 +46,15 @@ def run_compare(arguments, given):
     from adakern_bench.report.use import model_lines, out_of_time
 
     started = time.time()
-    file = (arguments.started_in / arguments.file.expanduser()).resolve()
-    options = {
-        key: getattr(arguments, key)
-        for key in ("task", "name", "group", "time", "again")
-    }
-    options["drop"] = [name for name in arguments.drop.split(",") if name]
-    overrides = adopt(file, arguments.target, ROOT, **options)
     given += [f"metric={arguments.metric}"] * bool(arguments.metric)
+    number = str(arguments.file).removeprefix("openml:")
+    if number == str(arguments.file):
+        file = (arguments.started_in / arguments.file.expanduser()).resolve()
+        overrides, size, task = _own(file, arguments)
+    else:
+        file, (overrides, size, task) = None, _of_openml(number, arguments, given)
     slower = slowness()
-    overrides += _chosen(overrides, given, arguments, slower)
+    overrides += _chosen(overrides, size, task, given, arguments, slower)
     if arguments.dry_run:
         return run(overrides, arguments.cores, dry_run=True)
     plan = load_plan(overrides)
@@ -73,24 +74,66 @@ def run_compare(arguments, given):
         print(f"\n{said}")
     if most:
         return 1
-    if lines := model_lines(plan.results, asdict(plan.config), file):
+    lines = file and model_lines(plan.results, asdict(plan.config), file)
+    if lines:
         print("\nA model of the best method, fitted to all rows, and its predictions:")
         print("\n".join(f"  {printable(line)}" for line in lines))
     return status
 
 
-def _chosen(overrides, given, arguments, slower):
+def _own(file, arguments):
+    """(overrides, size, task) of a table of one's own."""
+    if arguments.target is None:
+        sys.exit("adakern compare: --target names the column to predict")
+    keys = ("task", "name", "group", "time", "again")
+    options = {key: getattr(arguments, key) for key in keys}
+    options |= named_columns(arguments)
+    overrides = adopt(file, arguments.target, ROOT, **options)
+    name = overrides[1].removeprefix("name=")
+    path = ROOT / "conf" / "dataset" / f"{name}.yaml"
+    return overrides, _made(path).get("size"), _entry(path).get("task")
+
+
+def _of_openml(number, arguments, given):
+    """(overrides, size, task) of ``openml:31`` or ``openml:task-59``."""
+    from adakern_bench.config.plan import load_plan
+
+    for option in ("task", "name", "group", "time", "drop", "keep", "categorical"):
+        if getattr(arguments, option):
+            sys.exit(
+                f"--{option} is of a file; of OpenML's data set {number} it is a "
+                f"setting, such as dataset.openml-{number}.title=..."
+            )
+    name = f"openml-{number}"
+    if not re.fullmatch(r"openml-(task-)?\d+", name):
+        sys.exit(f"openml:{number} is to be openml:31 (a data set) or openml:task-59")
+    overrides = ["experiment=compare", f"name={name}", f"dataset=[{name}]"]
+    overrides += ["protocol.published_split=prefer"] * ("task" in name)
+    if arguments.target:
+        overrides.append(f"dataset.{name}.target={arguments.target}")
+    entry = load_plan([*overrides, *given]).entry(name)
+    print(
+        f"{entry.title}: {entry.n or 'so many'} rows, {entry.d} features, {entry.task}"
+    )
+    return overrides, entry.n and (entry.n, entry.d), entry.task
+
+
+def _chosen(overrides, size, task, given, arguments, slower):
     """The methods and limits that the size of the table and --minutes allow."""
     groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
     name = overrides[1].removeprefix("name=")
-    path = ROOT / "conf" / "dataset" / f"{name}.yaml"
-    made, task = _made(path), _entry(path).get("task")
-    if "method" in groups or "size" not in made:
+    if "method" in groups or size is None:
         return ["jobs.batch_rows=0", *given] if arguments.minutes else given
     cores = arguments.cores or os.cpu_count()
     limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
-    n, d = made["size"]
-    chosen, said = choose(name, n, d, task, **limits)
+    config, _ = load_config([*overrides, *given])
+    methods = config.method
+    absent = absent_needs(methods)
+    for method, needs in absent.items():
+        print(f"  left out: {method} ({', '.join(needs)} is not installed)")
+        del methods[method]
+    n, d = size
+    chosen, said = choose(name, methods, n, d, task, **limits)
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)
     keys = {override.partition("=")[0] for override in given}
     return [o for o in chosen if o.partition("=")[0] not in keys] + given
@@ -155,20 +198,20 @@ def adopt(file, target, root, *, name=None, again=False, **options):
     The entry becomes ``conf/dataset/my-<name>.yaml`` below ``root``, and the file is
     copied below ``data/raw``; both are ignored by git. An entry that nobody edited is
     made anew when the file or the options (``task``, ``drop``, ``group``, ``time``) are
-    others than before. Returns the overrides that compare methods on it.
+    others than before. A file of the same name elsewhere gets another entry. Returns
+    the overrides that compare methods on it.
     """
     file = Path(file).expanduser()
     if not file.is_file():
         raise ConfigError(f"there is no file {file}")
-    stem = re.sub(r"[^a-z0-9]+", "-", (name or file.name.split(".")[0]).lower())
-    name = f"my-{stem[:60].strip('-') or 'table'}"
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    name = _slug(name) if name else _name_of(file, sha256, root / "conf" / "dataset")
     path = root / "conf" / "dataset" / f"{name}.yaml"
     copied = re.sub(r"[^A-Za-z0-9._-]+", "-", file.name)[-80:]
     if Path(copied).suffix.lower() not in ENDINGS:
         copied += ".data"
     raw = f"{name}/{copied}"
     asked = {"target": str(target)} | {k: v for k, v in options.items() if v}
-    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     if path.exists() and not again and _is_kept(path, asked, sha256, file):
         print(f"Going by {path.relative_to(root)}, made earlier (--again: look anew)")
     else:
@@ -180,6 +223,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
             raise ConfigError(str(error)) from None
         made = {
             "asked": asked,
+            "file": str(file.resolve()),
             "sha256": sha256,
             "entry": _digest(text),
             "size": found.X.shape,
@@ -197,6 +241,35 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
     return comparison_of(name, root)
+
+
+def _slug(text):
+    """The name of an entry; letters that it cannot hold are told apart by a hash."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    slug = re.sub(r"[^a-z0-9]+", "-", plain)[:60].strip("-")
+    if any(c.isalnum() and not c.isascii() for c in plain) or not slug:
+        slug = f"{slug}-{_digest(text)[:6]}".strip("-")
+    return f"my-{slug}"
+
+
+def _name_of(file, sha256, folder):
+    """The name of a file, with that of its folder where another file has it already."""
+    place, stem = str(file.resolve()), file.name.split(".")[0]
+    other = None
+    for text in (
+        stem,
+        f"{file.resolve().parent.name}-{stem}",
+        f"{stem[:40]}-{_digest(place)}",
+    ):
+        path = folder / f"{_slug(text)}.yaml"
+        made = _made(path) if path.exists() else {}
+        if made.get("file", place) == place or made["sha256"] == sha256:
+            break
+        other = other or f"{path.stem} is the table of {made['file']}"
+    if other:
+        print(printable(f"{other}; this one is {path.stem} (--name: another name)"))
+    return path.stem
 
 
 def comparison_of(name, root):

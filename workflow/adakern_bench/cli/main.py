@@ -13,6 +13,7 @@ from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
 from adakern_bench.base.paths import ROOT
 from adakern_bench.cli import diff
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
+from adakern_bench.config import openml
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import UNSTATED
 from adakern_bench.data import DatasetError, load_table
@@ -141,10 +142,11 @@ def _describe(arguments, overrides):
 
     name = arguments.name
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
-    config, _ = load_config([f"dataset=[{name}]", *settings])
+    config, selected = load_config([f"dataset=[{name}]", *settings])
     check_places(config, overrides)  # its file may bring an experiment along
     if name not in config.dataset:
         sys.exit(f"{name} is not the name of one data set")
+    openml.fill_in(config, selected)
     entry = replace(config.dataset[name], **UNSTATED)
     table = load_table(
         name, entry, cache_dir=f"{config.data.cache}/raw", mirror=config.data.mirror

@@ -8,6 +8,7 @@ from pathlib import Path
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
+from hydra.plugins.config_source import ConfigResult
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError, OmegaConfBaseException
 from yaml import YAMLError
@@ -15,7 +16,7 @@ from yaml import YAMLError
 from adakern._utils.hints import did_you_mean
 from adakern_bench.base.dotted import use_own_resolvers
 from adakern_bench.base.paths import CONF
-from adakern_bench.config import entry, schema
+from adakern_bench.config import entry, openml, schema
 from adakern_bench.config.suite import expand_suite, suite_sets
 
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
@@ -63,7 +64,7 @@ def load_config(overrides=(), conf=CONF):
                 config.method[name] = _typed(schema.Method, OmegaConf.load(path))
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
-    if config.suite is not None:
+    if config.suite is not None and not config.suite.openml:
         entries = _suite_entries(config.suite, Path(conf) / "suite")
         config.dataset |= entries
         selected["dataset"] += list(entries)
@@ -123,7 +124,7 @@ def _load_file(load, conf, config_path):
     name = config_path.removesuffix(".yaml")
     _check_file(Path(conf, f"{name}.yaml"), conf)
     try:
-        file = load(config_path)
+        file = load(config_path) or _file_of_openml(*name.split("/"))
     except GrammarParseError as error:
         raise ConfigError(f"{config_path}.yaml: {_in_one_line(error)}") from None
     except (YAMLError, UnicodeError) as error:
@@ -132,6 +133,14 @@ def _load_file(load, conf, config_path):
     if group in ("dataset", "method") and file is not None:
         file.header["package"] = f"{group}.{name}"
     return file
+
+
+def _file_of_openml(group, name="", *_):
+    """The file that a name such as openml-31 stands for."""
+    if (said := openml.short_form(group, name)) is None:
+        return None
+    content, header = OmegaConf.create(said), {"package": group}
+    return ConfigResult("openml", name, content, header, defaults_list=[])
 
 
 def _powers(base, first, last, step=1):

@@ -78,6 +78,8 @@ class SourceFile:
     url_tried: bool = False
     #: What its bytes must be; None: the content check alone decides.
     sha256: str | None = None
+    #: Likewise, as OpenML states it of its ARFF files (a Parquet file has another).
+    md5: str | None = None
     #: The rows of this file are the published test set.
     test: bool = False
     #: Which file to take out of an archive (.zip, .tar) that holds several.
@@ -103,11 +105,14 @@ class DatasetEntry:
     #: ``(X, y)``, or a mapping with ``data``, ``target`` and optionally
     #: ``feature_names`` and ``test_rows``.
     loader: dict[str, Any] = field(default_factory=dict)
+    #: Number of a data set of OpenML ("31") or of a task ("task-59"): what is not
+    #: stated here is taken from there.
+    openml: str | None = None
     #: csv, table, whitespace, arff or libsvm; None takes it from the ending of the file
-    #: name. A "table" is one as people have it (separated values, Parquet, xlsx) and is
-    #: read by `adakern.datasets.read_table`: its categories become columns of 0 and 1
-    #: and its missing values are filled when the training part is known, and rows
-    #: without a target are left out.
+    #: name. A "table" is one as people have it (separated values, ARFF, Parquet,
+    #: xlsx) and is read by `adakern.tables.read_table`: its categories become columns
+    #: of 0 and 1 and its missing values are filled when the training part is known, and
+    #: rows without a target are left out.
     format: str | None = optional(*FORMATS)
     #: Of a csv file "," unless given; of a table seen from the file.
     separator: str | None = None
@@ -122,6 +127,8 @@ class DatasetEntry:
     target: Any = -1
     #: Columns that are no features (identifiers, other targets).
     drop: list[Any] = field(default_factory=list)
+    #: Columns of a "table" that hold categories, whatever their cells look like.
+    categorical: list[Any] = field(default_factory=list)
     #: Numbers for the words of a column: ``{0: {M: 1, F: 2, I: 3}}``.
     codes: dict[Any, Any] = field(default_factory=dict)
     #: Blank cells that are a weighted sum of other columns of their row:
@@ -143,8 +150,8 @@ class DatasetEntry:
     split_seeds: list[int] = field(default_factory=list)
     #: "row-lists", two lines of row numbers from 0 for each split (training rows, test
     #: rows), or "test-marks", one comma-separated line a row and one column a split, 1
-    #: where the row is in the test part.
-    split_format: str = one_of("row-lists", "test-marks")
+    #: where the row is in the test part; "openml" is the form of its tasks.
+    split_format: str = one_of("row-lists", "test-marks", "openml")
     #: A published split, as "row-lists", that hyper-parameters were tuned on. It may
     #: hold test rows of the splits: the published protocol, not a clean one.
     tuning_split: SourceFile | None = None

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from adakern._utils.warn import warn_user
 from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.base.paths import CONF, results_of
+from adakern_bench.config import openml
 from adakern_bench.config.compose import ConfigError, load_config, nearest
 from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.config.sweeps import (
@@ -17,7 +18,7 @@ from adakern_bench.config.sweeps import (
     expand_datasets,
     expand_sweep,
 )
-from adakern_bench.config.validate import validate
+from adakern_bench.config.validate import check_places, validate
 from adakern_bench.config.variant import as_variant
 
 
@@ -26,21 +27,29 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     said.
     """
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
+    typed = overrides if typed is None else typed
     config, selected = load_config(settings, conf)
-    needs = {name: _needs(config.method, name) for name in config.method}
-    for name in needs:
-        if absent := [need for need in needs[name] if not _is_here(need)]:
-            del config.method[name]
-            config.sweep.pop(name, None)
-            warn_user(
-                f"method {name} is left out: {', '.join(absent)} is not installed or "
-                "set"
-            )
+    if openml.is_needed(config):
+        check_places(config, typed)  # before its answers are kept
+        openml.fill_in(config, selected)
+    for name, absent in absent_needs(config.method).items():
+        del config.method[name]
+        config.sweep.pop(name, None)
+        warn_user(
+            f"method {name} is left out: {', '.join(absent)} is not installed or set"
+        )
     selected["method"] = [name for name in selected["method"] if name in config.method]
     plan = Plan(as_variant(config, settings), selected)
-    validate(plan, conf, overrides if typed is None else typed)
+    validate(plan, conf, typed)
     plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
     return plan
+
+
+def absent_needs(methods):
+    """Method -> what it, or one that it is tuned with, needs and that is not here."""
+    needs = {name: _needs(methods, name) for name in methods}
+    absent = {name: [n for n in needs[name] if not _is_here(n)] for name in needs}
+    return {name: missing for name, missing in absent.items() if missing}
 
 
 def _needs(methods, name, *before):
@@ -159,6 +168,11 @@ class Plan:
                 )
             found |= of_method
         return found
+
+    def takes_raw(self, dataset, method):
+        """Whether a method gets the categories and missing values of a table."""
+        raw = self.config.method[base_name(method)].raw_columns
+        return raw and self.entry(dataset).format == "table"
 
     def swept(self, dataset, method):
         """Axis -> value of the sweeps that a cell is a point of."""

@@ -30,6 +30,20 @@ class Recipe:
 
 
 @dataclass
+class Cost:
+    """What one fit takes, on one core with 1,000 training rows of 10 columns."""
+
+    #: Null where nobody has measured it.
+    seconds: float | None = None
+    #: The time of a fit grows with this power of the rows.
+    power: float = 1.0
+    #: Seconds of a search, which looks at so many rows at most.
+    search: float = 0.0
+    #: Matrices of training rows times training rows that it holds in memory at once.
+    matrices: float = 0.0
+
+
+@dataclass
 class Method:
     """A method of the comparison; a task it has no recipe for is left out."""
 
@@ -40,8 +54,14 @@ class Method:
     #: Packages, and with a $ before them variables of the environment, without which
     #: the method is left out with a warning.
     needs: list[str] = field(default_factory=list)
-    #: Matrices of rows times rows that it holds in memory at once.
+    #: Matrices of all rows times all rows; jobs of less memory are refused.
     n_gram_matrices: float = 0
+    #: By which `adakern compare` chooses what the time and the memory allow.
+    cost: Cost = field(default_factory=Cost)
+    #: Others are judged by it: `adakern compare` never leaves it out.
+    baseline: bool = False
+    #: `adakern compare` runs it only where that method is too large for the table.
+    stands_in_for: str | None = None
     #: It takes categories and missing values itself: of a table of mixed columns it
     #: gets a DataFrame with these, and the target in its own units.
     raw_columns: bool = False

@@ -15,6 +15,9 @@ class Suite:
     #: The names of its data sets begin with it.
     name: str = ""
     title: str = ""
+    #: Number of a study of OpenML, whose tasks (or data sets) are the suite; instead of
+    #: `sets` and `entry`.
+    openml: str | None = None
     #: CSV file beside the suite's own, one line a set: the column ``set`` names it, the
     #: others hold what its entry states (the columns of ``drop`` with blanks between
     #: them; nothing where a cell is empty).

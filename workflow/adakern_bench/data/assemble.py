@@ -4,8 +4,9 @@ import inspect
 
 import numpy as np
 
-from adakern.datasets.cells import read_column
-from adakern.datasets.read_table import find_column
+from adakern.tables import kinds
+from adakern.tables.dates import days_of
+from adakern.tables.read_table import find_column
 from adakern_bench.base.dotted import loader_function, outside_paths
 from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.parsers import format_of
@@ -55,6 +56,8 @@ def table_from_frames(name, entry, frames):
         frame = frame.dropna(subset=features)
     categories = {}
     if is_mixed:  # as positions, which stand for no order
+        for feature in frame[features].select_dtypes("datetime").columns:
+            frame[feature] = days_of(frame[feature].to_numpy())
         for feature in (
             frame[features].select_dtypes(exclude=["number", "bool"]).columns
         ):
@@ -78,8 +81,10 @@ def table_from_frames(name, entry, frames):
         categories=categories,
         in_order_of_time=entry.time is not None,
         kinds=facts.get("kinds", {}),
-        date_formats=facts.get("date_formats", {}),
+        forms=facts.get("forms", {}),
     )
+    if entry.time is not None:
+        table.moments = np.unique(frame[time], return_inverse=True)[1]
     if groups is not None:
         table.groups = np.unique(groups[frame.index], return_inverse=True)[1]
     if is_test.any():
@@ -122,12 +127,20 @@ def table_from_loader(name, entry, seed):
 
 def _times(values, name):
     """When rows were observed, as numbers; dates are counted in days."""
-    times, kind, *_ = read_column(values, ".", kind=None)
-    if kind == "categorical" or times.isna().any():
+    array = np.asarray(values)
+    if array.dtype.kind not in "mM":
+        array = np.asarray(values, dtype=object)
+    cells = kinds.Cells.of(array, f"column {values.name!r}")
+    found = kinds.describe(cells)
+    times, _ = kinds.read(cells, found.kind, found.form)
+    if found.kind == "date":
+        times = days_of(times)
+    if found.kind == "categorical" or np.isnan(times).any():
+        n_missing = sum(value is None or value != value for value in times)
         raise DatasetError(
             f"{name}.time: {values.name!r} holds {values.iloc[0]!r}, and "
-            f"{int(times.isna().sum())} of {len(values)} rows have none; dates or "
-            "numbers are needed in every row."
+            f"{n_missing} of {len(values)} rows have none; dates or numbers are needed "
+            "in every row."
         )
     return times
 

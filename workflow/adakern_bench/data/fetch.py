@@ -1,18 +1,13 @@
 """Get the files of a data set: from the local cache, a mirror folder, or a url."""
 
 import hashlib
-import io
-import json
 import os
-import time
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
 
-from adakern._utils.files import atomic_path, write_json
 from adakern._utils.warn import warn_user
-from adakern.datasets.unpack import TableError
+from adakern.tables.unpack import TableError
+from adakern_bench.base.download import Refused, download, host_of, keep, kept
 from adakern_bench.config.entry import (
     DatasetError,
     SourceFile,
@@ -24,8 +19,6 @@ from adakern_bench.data.parsers import parse
 from adakern_bench.data.splits import read_splits, row_lists, seeded_splits
 
 MIRROR_VARIABLE = "ADAKERN_DATA_MIRROR"
-#: Seconds of one network read, and repetitions of a download that fails.
-TIMEOUT, RETRIES = 30.0, 3
 
 
 @dataclass
@@ -40,6 +33,22 @@ class Obtained:
     @property
     def sha256(self):
         return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def is_right(self):
+        """Whether the entry states what the bytes must be, and they are."""
+        return bool(self.file.sha256 or self.file.md5) and self.wrong_hash() is None
+
+    def wrong_hash(self):
+        """(kind, found, stated) of a hash that is not the entry's; None without one."""
+        found = {"SHA-256": (self.sha256, self.file.sha256)}
+        if not self.data.startswith(b"PAR1"):  # OpenML states that of the ARFF file
+            digest = hashlib.md5(self.data, usedforsecurity=False).hexdigest()
+            found["MD5"] = (digest, self.file.md5)
+        for kind, (ours, stated) in found.items():
+            if stated not in (None, ours):
+                return kind, ours, stated
+        return None
 
 
 def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
@@ -61,7 +70,7 @@ def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
     mirror = mirror or os.environ.get(MIRROR_VARIABLE)
     places = _Places(Path(cache_dir), mirror and Path(mirror))
     while True:
-        obtained = [places.obtain(name, file) for file in entry.sources]
+        obtained = places.obtain_all(name, entry)
         try:
             table = _assemble(name, entry, obtained)
         except (DatasetError, TableError) as error:
@@ -74,10 +83,11 @@ def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
 def check_hashes(obtained):
     """Refuse files whose bytes are not those that the entry states."""
     for got in obtained:
-        if got.file.sha256 not in (None, got.sha256):
+        if wrong := got.wrong_hash():
+            kind, found, stated = wrong
             raise DatasetError(
-                f"{got.place}: its SHA-256 is {got.sha256}, the entry says "
-                f"{got.file.sha256}; the file or the entry is wrong"
+                f"{got.place}: its {kind} is {found}, the entry says {stated}; the "
+                "file or the entry is wrong"
             )
 
 
@@ -111,15 +121,6 @@ def _checked(table, entry, **origin):
     return table
 
 
-def is_fetched(path):
-    """Whether a file of the cache was downloaded, and not put there by hand."""
-    return _record_of(Path(path)).is_file()
-
-
-def _record_of(path):
-    return path.with_name(path.name + ".record.json")
-
-
 @dataclass
 class _Places:
     """Where the files of one data set may be, and which places did not
@@ -135,14 +136,25 @@ class _Places:
             return cached
         if self.mirror and (path := self.mirror / file.path).is_file():
             return Obtained(file, path.read_bytes(), "mirror", str(path))
-        hosts = set(map(_host, file.urls))
+        hosts = set(map(host_of, file.urls))
         for url in file.urls:
             if url not in self.failures:
                 try:
-                    return Obtained(file, _download(url, hosts), "url", url)
-                except _Refused as error:
+                    return Obtained(file, download(url, hosts), "url", url)
+                except Refused as error:
                     self.failures[url] = str(error)
         raise DatasetError(self._unavailable(name, file))
+
+    def obtain_all(self, name, entry):
+        """All files; where one is not to be had, those of a known hash stay."""
+        obtained = []
+        for file in entry.sources:
+            try:
+                obtained.append(self.obtain(name, file))
+            except DatasetError:
+                self.keep(got for got in obtained if got.is_right)
+                raise
+        return obtained
 
     def refuse(self, obtained, error):
         """Strike the urls of a table that did not pass; raise if none was fetched."""
@@ -160,13 +172,8 @@ class _Places:
         """Write the fetched files into the cache, each with a record of its bytes."""
         for got in obtained:
             if got.source == "url":
-                target = self.cache_dir / got.file.path
                 try:
-                    with atomic_path(target) as path:
-                        path.write_bytes(got.data)
-                    write_json(
-                        _record_of(target), {"sha256": got.sha256, "url": got.place}
-                    )
+                    keep(self.cache_dir / got.file.path, got.data, got.place)
                 except OSError as error:
                     raise DatasetError(
                         f"the folder {self.cache_dir} cannot take {got.place}: "
@@ -177,22 +184,11 @@ class _Places:
         path = self.cache_dir / file.path
         if not path.is_file():
             return None
-        got = Obtained(file, path.read_bytes(), "cache", str(path))
-        if not is_fetched(path):
-            return got  # put there by hand; the content check decides
         try:
-            recorded = json.loads(_record_of(path).read_text())["sha256"]
-        except (ValueError, KeyError):
-            recorded = None
-        if recorded == got.sha256:
-            return got
-        self.failures[path] = (
-            f"is corrupt: its SHA-256 is {got.sha256}, {recorded} was recorded when it "
-            "was fetched. It is removed"
-        )
+            return Obtained(file, kept(path), "cache", str(path))
+        except Refused as error:
+            self.failures[path] = str(error)
         warn_user(f"{path} {self.failures[path]} and fetched again.")
-        for spoilt in (path, _record_of(path)):
-            spoilt.unlink(missing_ok=True)
         return None
 
     def _unavailable(self, name, file):
@@ -211,42 +207,3 @@ class _Places:
             f"{MIRROR_VARIABLE}) to a folder that holds {file.path}, or leave {name} "
             "out of the experiment."
         )
-
-
-class _Refused(Exception):
-    """Why a url does not serve."""
-
-
-def _download(url, hosts):
-    """The bytes of a url, after at most so many repetitions."""
-    import pooch
-    from requests.exceptions import RequestException
-
-    hooks = {"response": partial(_check_answer, hosts)}
-    download = pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT, hooks=hooks)
-    for attempt in range(RETRIES + 1):
-        time.sleep(attempt)
-        content = io.BytesIO()
-        try:
-            download(url, content, None)
-            return content.getvalue()
-        except RequestException as error:
-            why = str(error)
-    raise _Refused(why)
-
-
-def _host(url):
-    return (urlsplit(url).hostname or "").removeprefix("www.")
-
-
-def _check_answer(hosts, response, **_):
-    """Refuse what is not there, and a redirect to a host that the entry
-    does not name."""
-    if 400 <= response.status_code < 500:
-        raise _Refused(f"the server answers with HTTP status {response.status_code}")
-    if response.is_redirect:
-        place = urljoin(response.url, response.headers["location"])
-        if _host(place) not in hosts:
-            raise _Refused(
-                f"it redirects to {place}, at a host that the entry does not name"
-            )

@@ -8,10 +8,11 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from adakern._utils.memory import require_memory
-from adakern.datasets.file_cells import Layout
-from adakern.datasets.read_table import typed_columns
-from adakern.datasets.unpack import TableError, unpack
+from adakern.tables.files import Layout
+from adakern.tables.read_table import typed_columns
+from adakern.tables.unpack import TableError, unpack
 from adakern_bench.config.entry import FORMATS, DatasetError
+from adakern_bench.data.arff import arff_as_csv, is_arff
 
 MISSING_WORDS = ["?", "NA", "NaN", "nan", ""]
 ENDINGS = {".csv": "csv", ".arff": "arff", ".libsvm": "libsvm", ".svm": "libsvm"}
@@ -50,8 +51,13 @@ def format_of(entry, file):
 def parse_table(data, entry, name):
     """A table as people have it: numbers, categories and dates, see `read_table`."""
     layout = Layout(entry.separator, entry.decimal, entry.encoding, entry.header)
-    frame, kinds, forms, *_ = typed_columns(data, name, entry.target, layout)
-    frame.attrs = {"kinds": kinds, "date_formats": forms}
+    if is_arff(data):
+        data, layout = arff_as_csv(data, name), Layout(",", ".", "utf-8", header=True)
+    found = typed_columns(
+        data, name, entry.target, layout, categorical=entry.categorical
+    )
+    frame, kinds, forms, *_ = found
+    frame.attrs = {"kinds": kinds, "forms": forms}
     return frame
 
 

@@ -1,13 +1,64 @@
 """Whether tables, and the files that they are made of, are what their entries say."""
 
+import hashlib
 import json
+import os
+from dataclasses import asdict
 from pathlib import Path
 
-from adakern_bench.config import settings
+from adakern_bench.base.dotted import targets
+from adakern_bench.base.download import is_fetched
+from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetError, check_content
-from adakern_bench.data.fetch import Obtained, check_hashes, is_fetched, load_table
+from adakern_bench.data.fetch import (
+    MIRROR_VARIABLE,
+    Obtained,
+    check_hashes,
+    load_table,
+)
+from adakern_bench.data.parsers import PARSERS, format_of
 from adakern_bench.data.table import opened
+
+#: What an entry says for the reader, checks, or tells a later stage.
+NOT_IN_TABLE = (
+    *("title", "licence", "citation", "homepage", "note", "openml"),
+    *("n", "d", "n_test", "classes", "fingerprint", "clip"),
+)
+
+
+def made_from(entry):
+    """What a table depends on: part of its entry, and the code that reads it."""
+    described = asdict(entry)
+    for key in NOT_IN_TABLE:
+        del described[key]
+    others = filter(None, (described["splits"], described["tuning_split"]))
+    for file in [*described["files"], *others]:
+        for key in ("urls", "url_tried", "sha256", "md5"):
+            del file[key]
+    return {"entry": described, "code": code_version(*_makers_of(entry))}
+
+
+def made_by(entry):
+    """Hash of what a table depends on."""
+    text = json.dumps(made_from(entry), sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _makers_of(entry):
+    """Functions that make a table: its generator, or the parsers of its files."""
+    if entry.loader:
+        return "adakern_bench.data.assemble.table_from_loader", *targets(entry.loader)
+    reading_splits = ["adakern_bench.data.splits.read_splits"] if entry.splits else []
+    if entry.split_seeds:
+        reading_splits = ["adakern_bench.data.splits.seeded_splits"]
+    parsers = {PARSERS[format_of(entry, file)] for file in entry.files}
+    return (
+        "adakern_bench.data.assemble.table_from_frames",
+        "adakern.tables.unpack.unpack",
+        *reading_splits,
+        *sorted(f"{parser.__module__}.{parser.__name__}" for parser in parsers),
+    )
 
 
 def placed_by_hand(entry, folder):
@@ -21,26 +72,22 @@ def check_tables(plan):
     entries.
     """
     cache = Path(plan.config.data.cache)
+    mirror = plan.config.data.mirror or os.environ.get(MIRROR_VARIABLE)
+    folders = (cache / "raw", mirror)
     for dataset in plan.table_names:
-        entry, source = plan.entry(dataset), settings.source(plan, dataset)
-        path, folders = (
-            cache / "tables" / f"{dataset}.npz",
-            (cache / "raw", source["mirror"]),
-        )
+        entry, path = plan.entry(dataset), cache / "tables" / f"{dataset}.npz"
         try:
             if path.is_file():
                 with opened(path) as stored:
                     provenance = json.loads(str(stored["description"]))["provenance"]
                 # Another one will be made again, and checked then.
-                if provenance.get("made_by") == source["made_by"]:
+                if provenance.get("made_by") == made_by(entry):
                     check_content(entry, provenance["content"])
                 continue
             here = [got for file in entry.sources if (got := _obtained(file, folders))]
             check_hashes(here)
             if entry.sources and len(here) == len(entry.sources):
-                load_table(
-                    source["name"], entry, cache_dir=folders[0], mirror=folders[1]
-                )
+                load_table(dataset, entry, cache_dir=folders[0], mirror=mirror)
         except DatasetError as error:
             remedy = "Correct the entry, or remove that file to make the table again"
             about = f"{path}: {error}. {remedy}" if path.is_file() else error

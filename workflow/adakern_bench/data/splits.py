@@ -4,13 +4,15 @@ import io
 
 import numpy as np
 
-from adakern.datasets.unpack import unpack
+from adakern.tables.unpack import unpack
 from adakern_bench.config.entry import DatasetError
+from adakern_bench.data.arff import arff_as_csv
 
 
 def read_splits(data, entry, n):
     """The test rows of every published split of a data set."""
-    read = {"row-lists": row_lists, "test-marks": test_marks}[entry.split_format]
+    formats = {"row-lists": row_lists, "test-marks": test_marks, "openml": of_task}
+    read = formats[entry.split_format]
     splits = read(data, entry.splits, n)
     if len(splits) != entry.n_splits:
         raise DatasetError(
@@ -75,3 +77,28 @@ def test_marks(data, file, n):
             f"column both marks, 0 and 1; it has {len(marks)} lines."
         )
     return marks.T.astype(bool)
+
+
+def of_task(data, file, n):
+    """Test rows of the splits of a task of OpenML: its table of marked row numbers."""
+    import pandas as pd
+
+    frame = pd.read_csv(io.BytesIO(arff_as_csv(unpack(data, file.path), file.path)))
+    try:
+        rows = frame["rowid"].astype(int)
+        marks = frame["type"].map({"TRAIN": False, "TEST": True}).astype(bool)
+        keys = [frame[key].astype(int) for key in ("repeat", "fold")]
+    except (KeyError, ValueError) as error:
+        raise DatasetError(
+            f"{file.path}: type (TRAIN, TEST), rowid, repeat, fold expected: {error}."
+        ) from None
+    tests = []
+    for (repeat, fold), part in marks.groupby(keys):
+        found = rows[part.index].to_numpy()
+        if not np.array_equal(np.sort(found), np.arange(n)):
+            raise DatasetError(
+                f"{file.path}: repeat {repeat}, fold {fold} does not partition the {n} "
+                "rows into training and test rows."
+            )
+        tests.append(np.isin(np.arange(n), found[part]))
+    return np.array(tests)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adakern._utils.files import atomic_path
+from adakern.tables.dates import ISO, times_of, written_date
 from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.fingerprint import content_fingerprint
 
@@ -33,36 +34,44 @@ class Table:
     #: True for the validation rows of the published tuning split.
     tuning_rows: np.ndarray | None = None
     in_order_of_time: bool = False
+    #: Of rows in order of time, the number of the time of each: the same for rows that
+    #: were observed at once.
+    moments: np.ndarray | None = None
     #: Source, SHA-256 of the files' bytes, content fingerprint, licence, citation.
     provenance: dict = field(default_factory=dict)
     categories: dict = field(default_factory=dict)
     #: Of a table of mixed columns: feature -> "numeric", "categorical" or "date", and
-    #: how its dates are written.
+    #: how its cells are written.
     kinds: dict = field(default_factory=dict)
-    date_formats: dict = field(default_factory=dict)
+    forms: dict = field(default_factory=dict)
 
     @property
     def is_mixed(self):
-        """Whether it holds categories or missing values."""
-        return bool(self.categories) or bool(np.isnan(self.X).any())
+        """Whether it holds categories, dates or missing values."""
+        return bool(self.categories or self.dates) or bool(np.isnan(self.X).any())
+
+    @property
+    def dates(self):
+        """The features that are dates, kept as days since 1970."""
+        return [name for name, kind in self.kinds.items() if kind == "date"]
 
     def frame(self):
-        """The features as named columns: numbers, and categories as text."""
+        """The features as named columns: numbers, times, and categories as text."""
         import pandas as pd
 
         frame = pd.DataFrame(self.X, columns=self.feature_names)
         for name, known in self.categories.items():
             frame[name] = frame[name].map(dict(enumerate(known))).astype(object)
+        for name in self.dates:
+            frame[name] = times_of(frame[name].to_numpy())
         return frame
 
     def as_written(self, rows):
-        """Some rows of the frame, their dates as text in the form of the file."""
-        import pandas as pd
-
+        """Some rows of the frame, as the cells of a file could be."""
         frame = self.frame().iloc[rows]
-        for name, form in self.date_formats.items():
-            days = pd.to_datetime(frame[name], unit="D")
-            frame[name] = days.dt.strftime("%Y-%m-%d" if form == "ISO8601" else form)
+        for name in self.dates:
+            form = self.forms.get(name) or ISO
+            frame[name] = [written_date(time, form) for time in frame[name]]
         return frame
 
     @property

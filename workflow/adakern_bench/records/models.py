@@ -52,7 +52,7 @@ def table_model(estimator, data, table):
         scaled = TransformedTargetRegressor(frozen, transformer=StandardScaler())
         estimator = scaled.fit(data.X_train, data.y_train)
     kinds = table.kinds or dict.fromkeys(table.feature_names, "numeric")
-    known = {"kinds": kinds, "date_formats": table.date_formats}
+    known = {"kinds": kinds, "forms": table.forms}
     steps = [("columns", FunctionTransformer(as_columns, kw_args=known))]
     if not table.is_mixed:
         steps.append(("numbers", FunctionTransformer(np.asarray)))

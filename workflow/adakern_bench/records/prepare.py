@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from adakern.datasets.encoding import make_encoder
+from adakern.tables.encoding import make_encoder
 
 SCALERS = {
     "unit": MinMaxScaler,
@@ -27,6 +27,10 @@ class Prepared:
     spread: float = 1.0
     #: Fitted transformers, from the table's columns to X.
     steps: list = field(default_factory=list)
+    #: Of the training rows, where the test rows are of none of their groups.
+    groups: np.ndarray | None = None
+    #: Whether the training rows are in order of time, and all test rows are later.
+    is_ordered: bool = False
 
     @property
     def y_fit(self):
@@ -59,7 +63,13 @@ def prepare(
     y_train, y_test = table.y[train], table.y[test]
     if raw and table.is_mixed:
         X = table.frame()
-        return Prepared(X.iloc[train], y_train, X.iloc[test], y_test)
+        return Prepared(
+            X.iloc[train],
+            y_train,
+            X.iloc[test],
+            y_test,
+            **_kept_apart(table, train, test),
+        )
     X, steps = table.X, []
     reference = train if scale_fit == "train" else slice(None)
     if table.is_mixed:
@@ -75,8 +85,27 @@ def prepare(
     if scale != "none":
         steps.append(SCALERS[scale]().fit(X[reference]))
         X = steps[-1].transform(X)
-    prepared = Prepared(X[train], y_train, X[test], y_test, steps=steps)
+    apart = _kept_apart(table, train, test)
+    prepared = Prepared(X[train], y_train, X[test], y_test, steps=steps, **apart)
     if scale_target == "standard" and table.task == "regression":
         prepared.centre = float(y_train.mean())
         prepared.spread = float(y_train.std()) or 1.0
     return prepared
+
+
+def _kept_apart(table, train, test):
+    """What keeps the test rows apart from the training rows: groups, or time.
+
+    A method validates within the training part as it is judged outside of it.
+    """
+    apart = {}
+    if (
+        table.groups is not None
+        and not np.isin(table.groups[test], table.groups[train]).any()
+    ):
+        apart["groups"] = table.groups[train]
+    if table.moments is not None and len(train) and len(test):
+        times = table.moments[train]
+        is_later = times.max() < table.moments[test].min()
+        apart["is_ordered"] = bool(is_later and (np.diff(times) >= 0).all())
+    return apart

@@ -1,6 +1,7 @@
 """Hyper-parameters by cross-validation on the training part alone."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from sklearn.model_selection import RandomizedSearchCV
@@ -12,12 +13,36 @@ from adakern.model_selection import KernelSearchCV
 from adakern_bench.config.estimators import expand_grid, make_estimator
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
-from adakern_bench.records.split import folds, load_split
+from adakern_bench.records.split import inner_folds, load_split, strata
 
 #: Of a method without a grid.
 NOT_SEARCHED = {"status": "ok", "best_params": {}}
 
 SCORING = {"classification": "accuracy", "regression": "neg_mean_squared_error"}
+
+
+#: How scikit-learn calls the metrics by which methods are ranked; what is not here is
+#: served by the score of its task.
+SCORER_OF = {
+    "balanced_accuracy": "balanced_accuracy",
+    "f1": "f1_macro",
+    "log_loss": "neg_log_loss",
+    "brier": "neg_log_loss",
+    "calibration_error": "neg_log_loss",
+    "auc": "roc_auc",
+    "mae": "neg_mean_absolute_error",
+}
+
+
+def scoring(metric, task, y, estimator):
+    """What a search maximises, so that methods are chosen as they are ranked."""
+    found = SCORER_OF.get(metric, SCORING[task])
+    if found == "roc_auc" and len(np.unique(y)) > 2:
+        found = "roc_auc_ovr"
+    needs_probabilities = found in ("neg_log_loss", "roc_auc_ovr")
+    if needs_probabilities and not hasattr(estimator, "predict_proba"):
+        return "balanced_accuracy"
+    return found
 
 
 def by_repeat(paths):
@@ -36,10 +61,12 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
         is_planned=True,
     )
     grid = expand_grid(params["grid"], estimator.get_params(), params["step"])
-    X, y = _some_rows(prepared, task, params["max_rows"], seed)
+    prepared = _some_rows(prepared, task, params["max_rows"], seed)
+    X, y = prepared.X_train, prepared.y_fit
     if cv is None:
-        cv = list(folds(task, params["folds"], seed).split(X, _strata(y, task)))
-    settings = {"scoring": SCORING[task], "cv": cv, "refit": False}
+        cv = inner_folds(prepared, task, params["folds"], seed)
+    scorer = scoring(params.get("metric"), task, y, estimator)
+    settings = {"scoring": scorer, "cv": cv, "refit": False}
     if params["random"]:
         settings |= {"n_iter": params["random"], "random_state": seed}
         search = RandomizedSearchCV(estimator, grid, **settings)
@@ -60,22 +87,26 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
 
 
 def _some_rows(prepared, task, most, seed):
-    """At most `most` of the training rows, classes in proportion."""
-    X, y = prepared.X_train, prepared.y_fit
-    if most is None or len(y) <= most:
-        return X, y
-    strata = _strata(y, task)
-    return resample(
-        X, y, replace=False, n_samples=most, stratify=strata, random_state=seed
+    """At most `most` of the training rows, classes in proportion, in their order."""
+    n = len(prepared.y_train)
+    if most is None or n <= most:
+        return prepared
+    rows = resample(
+        np.arange(n),
+        replace=False,
+        n_samples=most,
+        stratify=strata(prepared.y_fit, task),
+        random_state=seed,
     )
-
-
-def _strata(y, task):
-    """The classes to stratify by, those of one row as the largest; None for numbers."""
-    if task != "classification":
-        return None
-    _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-    return np.where(counts[codes] > 1, codes, counts.argmax())
+    if prepared.is_ordered:
+        rows = np.sort(rows)
+    X, groups = prepared.X_train, prepared.groups
+    return replace(
+        prepared,
+        X_train=X.iloc[rows] if hasattr(X, "iloc") else X[rows],
+        y_train=prepared.y_train[rows],
+        groups=None if groups is None else groups[rows],
+    )
 
 
 def search_repeat(table_path, split_path, params, handed_over, repeat):

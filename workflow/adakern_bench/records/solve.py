@@ -1,5 +1,6 @@
 """One fit: its estimator, its scores, its times, and the record that tells them."""
 
+import inspect
 import pickle
 import shutil
 import time
@@ -27,12 +28,18 @@ from adakern_bench.records.split import load_split
 
 #: Of the intervals that regressors are asked for.
 COVERAGE = 0.9
+#: Part of ordered training rows, the latest, by which the flagship weighs its members.
+LATEST = 0.2
 #: Of the quantiles that they are asked for.
 LEVELS = np.arange(0.05, 1.0, 0.05)
 
 
-def record_of(settings, repeat, found, outcome):
-    """The record of one repeat, whatever became of it; `found` is from its search."""
+def record_of(settings, told, repeat, found, outcome):
+    """The record of one repeat, whatever became of it.
+
+    `settings` are those of the fit, `found` is from its search; `told` says what the
+    record is of, and how its rows and parameters were found.
+    """
     known = {
         "repeat": repeat,
         "seed": settings["seed"] + repeat,
@@ -46,7 +53,6 @@ def record_of(settings, repeat, found, outcome):
         "started_at": outcome.started_at,
         "estimator": settings["estimator"]["_target_"],
         "preparation": settings["preparation"],
-        **settings["described"],
     }
     ended = {
         "status": outcome.status,
@@ -54,7 +60,7 @@ def record_of(settings, repeat, found, outcome):
         "peak_memory_bytes": outcome.peak_memory_bytes,
         "run_seconds": outcome.seconds,
     }
-    return EMPTY | settings["identity"] | known | (outcome.value or {}) | ended
+    return EMPTY | told | known | (outcome.value or {}) | ended
 
 
 #: What a record holds where a run did not get far enough to say.
@@ -87,7 +93,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     ):
         warnings.simplefilter("always")
         start = time.perf_counter()
-        estimator.fit(data.X_train, data.y_fit)
+        fit(estimator, data)
         fitted = time.perf_counter()
         on_test = data.restore(estimator.predict(data.X_test))
         predicted = time.perf_counter()
@@ -120,6 +126,19 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         "data_sha256": table.provenance.get("sha256"),
         **fitted_facts(estimator),
     }
+
+
+def fit(estimator, data):
+    """Fit; groups and time go to what can validate by them, as the test part does."""
+    parameters = inspect.signature(estimator.fit).parameters
+    X, y = data.X_train, data.y_fit
+    if data.is_ordered and "X_val" in parameters:
+        late = len(y) - max(1, round(LATEST * len(y)))
+        new = {"X_val": X[late:], "y_val": y[late:]}
+        return estimator.fit(X[:late], y[:late], **new)
+    if data.groups is not None and "groups" in parameters:
+        return estimator.fit(X, y, groups=data.groups)
+    return estimator.fit(X, y)
 
 
 def _keep(estimator, data, table, rows, folder):

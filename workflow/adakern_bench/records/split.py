@@ -24,6 +24,8 @@ def make_splits(
     """Sorted test rows and shuffled (or time-ordered) training rows of each repeat."""
     if published:
         splits = _published(table)[:max_splits]
+    elif kind == "time":
+        splits = _later_rows(table, repeats)
     else:
         splitter = _splitter(table, kind, repeats, test_size, n_splits, stratify, seed)
         target = table.y if table.task == "classification" else None
@@ -67,6 +69,36 @@ def _drawn(table, kind, train, test, train_rows, test_rows, seed, max_train_rows
     return np.sort(train) if kind == "time" else train, np.sort(test)
 
 
+def _later_rows(table, repeats):
+    """Earlier and later rows, those of one time on one side; at most one split for each
+    time.
+    """
+    n = len(table.y)
+    moments = np.arange(n) if table.moments is None else table.moments
+    splits = {}
+    for train, test in splitters.TimeSeriesSplit(n_splits=repeats).split(table.X):
+        # From the first time that does not reach into the training rows.
+        first = moments[test[0]]
+        if first == moments[train[-1]]:
+            first += 1
+        start = np.searchsorted(moments, first)
+        if 0 < start < n:
+            end = np.searchsorted(moments, moments[max(test[-1], start)], "right")
+            splits.setdefault(start, (np.arange(start), np.arange(start, end)))
+    return list(splits.values())
+
+
+def check_repeats(splits, table, repeats):
+    """Refuse to call a split by another name twice, where there are too few times."""
+    if len(splits) < repeats:
+        raise ValueError(
+            f"data set {table.name}: its {len(np.unique(table.moments))} different "
+            f"times allow {len(splits)} splits in order of time, and protocol.repeats "
+            f"asks for {repeats}. Set protocol.repeats={len(splits)}, or another "
+            "protocol.kind"
+        )
+
+
 def _published(table):
     rows = np.arange(len(table.y))
     if table.published_splits is None:
@@ -75,8 +107,6 @@ def _published(table):
 
 
 def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
-    if kind == "time":
-        return splitters.TimeSeriesSplit(n_splits=repeats)
     stratified = stratify and table.task == "classification"
     if stratified:
         _check_class_sizes(table, n_splits if kind == "kfold" else 2)
@@ -100,6 +130,32 @@ def _check_class_sizes(table, smallest):
             f"{counts.min()} row(s), and a stratified split needs {smallest}. Set "
             "protocol.stratify=false or merge the class in the data set's entry"
         )
+
+
+def inner_folds(prepared, task, n_splits, seed):
+    """Splits of a training part that keep apart what the test part is apart from."""
+    X, y = prepared.X_train, prepared.y_fit
+    if prepared.is_ordered:
+        return list(splitters.TimeSeriesSplit(max(2, n_splits)).split(X))[-n_splits:]
+    if prepared.groups is None:
+        return list(folds(task, n_splits, seed).split(X, strata(y, task)))
+    settings = {"n_splits": n_splits, "random_state": seed}
+    n_groups = len(np.unique(prepared.groups))
+    if n_splits == 1 or n_groups < n_splits:
+        splitter = splitters.GroupShuffleSplit(**settings, test_size=0.2)
+    elif task == "classification":
+        splitter = splitters.StratifiedGroupKFold(**settings, shuffle=True)
+    else:
+        splitter = splitters.GroupKFold(**settings, shuffle=True)
+    return list(splitter.split(X, y, prepared.groups))
+
+
+def strata(y, task):
+    """The classes to stratify by, those of one row as the largest; None for numbers."""
+    if task != "classification":
+        return None
+    _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    return np.where(counts[codes] > 1, codes, counts.argmax())
 
 
 def folds(task, n_splits, seed):

@@ -167,12 +167,12 @@ def plot_critical_difference(ranks):
     depth = 0.45 * len(groups)
     for place, (name, rank) in enumerate(zip(ranks["method"], values, strict=True)):
         is_left = place < (k + 1) // 2
-        row = depth + 1 + (place if is_left else k - 1 - place)
+        below = depth + 1 + (place if is_left else k - 1 - place)
         edge = 1 - 0.05 * k if is_left else k + 0.05 * k
-        axis.plot([rank, rank, edge], [0, row, row], color="#000000", lw=0.7)
+        axis.plot([rank, rank, edge], [0, below, below], color="#000000", lw=0.7)
         side = "right" if is_left else "left"
         label = f" {name} ({rank:.2f}) "
-        axis.text(edge, row, label, ha=side, va="center", fontsize=9)
+        axis.text(edge, below, label, ha=side, va="center", fontsize=9)
     shown = f"critical distance {distance:.2f}, Friedman p = {pvalue:.2g}"
     axis.set(xlim=(1, k), xlabel=f"Mean rank (1: best); {shown}", yticks=[])
     axis.set_ylim(depth + 1.5 + (k + 1) // 2, 0)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from adakern.datasets.encoding import takes_raw_columns
 from adakern.model_file import written
+from adakern.tables.encoding import takes_raw_columns
+from adakern.tables.read_table import ALL
 from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.records.read import read_records
@@ -57,6 +58,8 @@ def model_lines(out, config, file=None):
         "--group": "none" if entry["groups"] is None else entry["groups"],
         "--time": entry["time"],
         "--drop": ",".join(map(str, entry["drop"])) or None,
+        "--keep": ALL,
+        "--categorical": ",".join(map(str, entry["categorical"])) or None,
         "--method": None if takes_raw_columns(estimator) else written(estimator),
         "--output": f"{name.removeprefix('my-')}.skops",
     }

@@ -6,13 +6,20 @@ import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 
-from adakern.datasets.cells import decimal_mark
-from adakern.datasets.unpack import TableError, unpack
+from adakern.tables.around import (
+    MOST_ABOVE,
+    header_row,
+    is_number,
+    names_recur,
+    without_others,
+)
+from adakern.tables.unpack import TableError, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
-_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
+#: Separates nothing: what ends a unit, which no text holds.
+_NONE = "\x1f"
 
 
 @dataclass
@@ -20,16 +27,17 @@ class Layout:
     """How a text file is written; what is None is found out."""
 
     separator: str | None = None
+    #: The decimal mark of a column that does not show its own.
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
-    #: The decimal mark of a file that does not show its own.
-    usual_decimal: str | None = None
 
 
-def cells_of_file(data, name, target=None, layout=None):
+def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
     """The columns as the file has them, cells of text files as text: (frame, layout,
     sentences).
+
+    With ``all_rows`` no row is left out: empty ones and totals are rows to predict.
     """
     import pandas as pd
 
@@ -39,25 +47,41 @@ def cells_of_file(data, name, target=None, layout=None):
             f"{name} is JSON or a web page: save it as CSV, Parquet or xlsx."
         )
     if data.startswith(b"PAR1"):
-        frame, layout = _by_pandas(pd.read_parquet, data, name), Layout(decimal=".")
+        frame, layout = _by_pandas(pd.read_parquet, data, name), Layout()
         if frame.index.names != [None]:
             frame = frame.reset_index()
         header = frame.columns
     elif data.startswith(b"PK\x03\x04"):
+        # Empty cells are "", since NA and None may be classes.
         sheets = _by_pandas(
-            pd.read_excel, data, name, sheet_name=None, header=None, dtype=object
+            pd.read_excel,
+            data,
+            name,
+            sheet_name=None,
+            header=None,
+            dtype=object,
+            keep_default_na=False,
         )
         sheet, frame = next(iter(sheets.items()))
         if len(sheets) > 1:
             notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
-        frame, layout = frame.dropna(how="all"), Layout(decimal=".")
-        header, frame = frame.iloc[:1].fillna("").to_numpy().ravel(), frame.iloc[1:]
+        layout, is_row = Layout(), (frame != "").any(axis=1).to_numpy()
+        frame = frame[is_row]
+        rows = frame.head(4 * MOST_ABOVE).map(lambda cell: str(cell).strip())
+        above = header_row(rows.to_numpy().tolist(), target) if len(frame) else 0
+        notes += _about_above(above)
+        frame = frame.iloc[above:]
+        header, frame = frame.iloc[:1].to_numpy().ravel(), frame.iloc[1:]
     else:
         frame, header, layout = _text(data, name, target, layout or Layout(), notes)
+    if not all_rows:
+        is_text = frame.dtypes.map(lambda kind: kind.kind == "O" or kind == "str")
+        if is_text.all():
+            frame = frame[(frame != "").any(axis=1)]
     if not len(frame):
         raise TableError(f"{name} holds no rows.")
-    frame = frame.reset_index(drop=True)
     frame.columns = _names(header, target, notes)
+    frame = without_others(frame, target, notes, all_rows).reset_index(drop=True)
     return frame, layout, notes
 
 
@@ -98,16 +122,16 @@ def _text(data, name, target, layout, notes):
         or (given and given[1])
         or _separator(text, name, target, notes)
     )
-    first, *others = _first_rows(text, separator)
+    rows, ends = _first_rows(text, separator)
+    if above := header_row(rows, target):
+        notes += _about_above(above)
+        text, rows = _below(text, ends[above - 1]), rows[above:]
+    first, *others = rows
     if not others:
         raise TableError(f"{name} holds no rows.")
-    cells = [cell for row in (first, *others) for cell in row]
-    decimal = layout.decimal or decimal_mark(cells, separator, layout.usual_decimal)
-    notes += ["decimal comma"] * (decimal == ",")
     header = layout.header
     if header is None:
-        header = target in first or not any(_is_number(cell, decimal) for cell in first)
-        notes += ["no header: the columns are x0, x1, ..."] * (not header)
+        header = _has_header(first, others, target, notes)
     usual = Counter(map(len, others)).most_common(1)[0][0]
     width = len(first) if header else usual
     is_longer = int(
@@ -118,6 +142,8 @@ def _text(data, name, target, layout, notes):
         "dtype": str,
         "keep_default_na": False,
         "index_col": False,
+        # Of a single column, an empty line is a row whose cell is missing.
+        "skip_blank_lines": width > 1,
     }
     settings |= {
         "sep": separator,
@@ -130,7 +156,6 @@ def _text(data, name, target, layout, notes):
             f"{n_short} lines have fewer than {width} fields: others are missing"
         )
     frame = frame.fillna("")
-    frame = frame[(frame != "").any(axis=1)]
     names = first if header else [f"x{i}" for i in range(width)]
     frame = frame.iloc[int(header) :]
     if is_longer and (frame[width].str.strip() == "").all():
@@ -139,11 +164,7 @@ def _text(data, name, target, layout, notes):
     elif is_longer:
         names = ["", *names]
         notes.append("the first field of each row has no name: it names the row")
-    return (
-        _without_totals(frame, notes),
-        names,
-        Layout(separator, decimal, encoding, header),
-    )
+    return frame, names, Layout(separator, layout.decimal, encoding, header)
 
 
 def _encoding(data):
@@ -156,13 +177,49 @@ def _encoding(data):
     return "latin-1"
 
 
+def _has_header(first, others, target, notes):
+    """Whether the first row names the columns."""
+    if target in first:
+        return True
+    if any(map(is_number, first)) or names_recur(first, others):
+        notes.append("no header: the columns are x0, x1, ...")
+        return False
+    shown = ", ".join(first[:4]) + ", ..." * (len(first) > 4)
+    notes.append(f"the first line is taken for the names of the columns: {shown}")
+    return True
+
+
+def _about_above(n):
+    """The sentence about rows above a header, if there are any."""
+    return [f"left out: {n} lines above the header"] * (n > 1) + [
+        "left out: the line above the header"
+    ] * (n == 1)
+
+
+def _below(text, n_lines):
+    """A text without its first lines."""
+    lines = io.StringIO(text, newline="")
+    for _ in range(n_lines):
+        lines.readline()
+    return lines.read()
+
+
 def _first_rows(text, separator):
-    """Cells of the first thousand lines that are not empty."""
+    """Cells of the first thousand rows that are not empty, and the lines that each
+    ends at.
+    """
     lines = csv.reader(
         io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True
     )
-    rows = ([cell.strip() for cell in row] for row in lines)
-    return list(islice((row for row in rows if any(row)), 1000))
+    rows, ends = [], []
+    for row in lines:
+        cells = [cell.strip() for cell in row]
+        if any(cells):
+            rows.append(cells)
+            ends.append(lines.line_num)
+        if len(rows) == 1000:
+            break
+    return rows, ends
 
 
 def _separator(text, name, target, notes):
@@ -170,12 +227,13 @@ def _separator(text, name, target, notes):
     n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
     if n_lines < 2:
         raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
-    if text.splitlines()[0].strip('" ') == target:
-        return ","  # new rows of a single column
+    if text.partition("\n")[0].strip('\r" ') == target:
+        return _NONE  # new rows of a single column
     scores = {}
     for separator in _SEPARATORS:
         try:
-            first, *others = _first_rows(text, separator)
+            rows, _ = _first_rows(text, separator)
+            first, *others = rows[header_row(rows, target) :]
         except (csv.Error, ValueError):
             continue
         usual, n_usual = Counter(map(len, others or [first])).most_common(1)[0]
@@ -184,10 +242,7 @@ def _separator(text, name, target, notes):
             continue
         cells = [cell for row in (first, *others) for cell in row]
         marks = set(_SEPARATORS) - {separator, " "}
-        whole = [
-            _is_number(cell, ".") or _is_number(cell, ",") or not marks & set(cell)
-            for cell in cells
-        ]
+        whole = [is_number(cell) or not marks & set(cell) for cell in cells]
         good = (
             target in first,
             len(first) in (usual, usual - 1),
@@ -207,13 +262,6 @@ def _separator(text, name, target, notes):
     return best
 
 
-def _is_number(cell, decimal):
-    with suppress(ValueError):
-        float(cell.replace(decimal, "."))
-        return True
-    return False
-
-
 def _names(header, target, notes):
     """Names of columns, every one once."""
     names = []
@@ -222,17 +270,9 @@ def _names(header, target, notes):
         if name in names and name == target:
             raise TableError(f"two columns are called {target!r}, the target.")
         if name in names:
-            notes.append(f"another column is called {name!r} too, here '{name}.{i}'")
-            name = f"{name}.{i}"
+            taken = {*names, *(str(other).strip() for other in header)}
+            unique = next(f"{name}.{k}" for k in count(i) if f"{name}.{k}" not in taken)
+            notes.append(f"another column is called {name!r} too, here {unique!r}")
+            name = unique
         names.append(name)
     return names
-
-
-def _without_totals(frame, notes):
-    """The frame without a last row such as "Total", a cell that no other row has."""
-    last = frame.iloc[-1] if len(frame) > 2 else {}
-    for column, cell in last.items():
-        if _TOTAL.fullmatch(cell.strip()) and (frame[column] == cell).sum() == 1:
-            notes.append(f"left out: the last row, {cell!r}")
-            return frame.iloc[:-1]
-    return frame

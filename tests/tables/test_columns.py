@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from adakern.adaptive.columns import TableReader, as_columns
 from adakern.adaptive.views import KernelView, TreeView
+from adakern.tables.columns import TableReader, as_columns
 
 
 def read(X, new=None):
@@ -31,9 +31,9 @@ def test_dates_are_time_year_season_and_weekday():
     pd = pytest.importorskip("pandas")
     days = pd.to_datetime(["2020-01-01 00:00", "2021-07-02 12:00"])
     reader, table = read([[day] for day in days])
-    np.testing.assert_array_equal(reader.source_, [0] * 5)
+    np.testing.assert_array_equal(reader.source_, [0] * 6)
     assert table[1, 0] - table[0, 0] == 366 + 182.5
-    np.testing.assert_array_equal(table[:, [1, 4]], [[2020, 2], [2021, 4]])
+    np.testing.assert_array_equal(table[:, [1, 4, 5]], [[2020, 2, 0], [2021, 4, 12]])
     np.testing.assert_allclose(np.hypot(table[:, 2], table[:, 3]), 1)
     _, strings = read([["2020-01-01"], ["2021-07-02T12:00:00"]])
     _, numpys = read(days.to_numpy()[:, None].astype("M8[s]"))

@@ -1,0 +1,372 @@
+"""What a model file may hold, and whether what it holds is whole.
+
+skops builds whatever classes a file names, and compiled code follows the indices of
+trees, neighbours and support vectors unchecked. So every object of a file is looked up
+in a list before any is made, by the loader that makes it, and the sizes of arrays are
+compared with their bytes; what is compiled is checked after it was made.
+"""
+
+import json
+import re
+import sys
+from functools import partial
+from importlib import import_module
+from math import prod
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.ensemble import IsolationForest
+from sklearn.ensemble._forest import BaseForest
+from sklearn.ensemble._gb import BaseGradientBoosting
+from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import (
+    BaseHistGradientBoosting,
+)
+from sklearn.neighbors import BallTree, KDTree
+from sklearn.svm._base import BaseLibSVM
+from sklearn.tree import BaseDecisionTree
+
+from adakern._utils.dotted import resolve
+
+#: Bytes of a whole file, unpacked, for each byte in it; deflating reaches a thousand.
+MOST_UNPACKED = 200
+
+#: Bytes, unpacked, that any file may have.
+ALWAYS_UNPACKED = 2**28
+
+#: Rooms whose classes touch neither files nor processes nor a network.
+ROOMS = re.compile(
+    r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
+    r"|adakern\.tables\.(columns|encoding)\.\S+"
+    r"|adakern\.model_file\.TableModel"
+    r"|sklearn\.(_loss|calibration|cluster\._kmeans|compose|covariance|cross_decomposition"
+    r"|decomposition|discriminant_analysis|dummy|ensemble|feature_selection|frozen"
+    r"|gaussian_process|impute|isotonic|kernel_approximation|kernel_ridge"
+    r"|linear_model|metrics\._dist_metrics|metrics\._scorer|mixture|model_selection"
+    r"|multiclass|multioutput|naive_bayes|neighbors|neural_network|pipeline"
+    r"|preprocessing|random_projection|semi_supervised|svm|tree"
+    r"|utils\._metadata_requests)\.\S+"
+)
+
+#: Compiled classes of these rooms, whose objects are checked or hold no indices.
+COMPILED = re.compile(
+    r"sklearn\.(neighbors\._(kd|ball)_tree\.(KD|Ball)Tree"
+    r"|metrics\._dist_metrics\.(Euclidean|Manhattan|Chebyshev)Distance(64)?)"
+)
+
+#: Functions and methods that models hold; none of them reads what a string names.
+FUNCTIONS = {
+    "adakern.baselines.deep_mkl.deep_gram_matrix",
+    "adakern.baselines.kernel_bank.KernelBank.combine",
+    "adakern.kernels.gram_matrix",
+    "adakern.model_file.as_columns",
+    "numpy.mean",
+    "sklearn.feature_selection._univariate_selection.f_classif",
+    "sklearn.feature_selection._univariate_selection.f_regression",
+    "sklearn.metrics._classification.balanced_accuracy_score",
+    # Boosting with categories keeps it; it checks and converts an array.
+    "sklearn.utils.validation.check_array",
+}
+
+SCALARS = r"(float|u?int)(16|32|64)|u?int8|bool_?|str_|datetime64|timedelta64"
+
+#: Of what a loader of skops makes that calls nothing which the file names.
+PLAIN = {
+    "JsonNode": r"builtins\.str",
+    "DefaultDictNode": r"collections\.defaultdict",
+    "SetNode": r"builtins\.(frozen)?set",
+    "SliceNode": r"builtins\.slice",
+    "NdArrayNode": rf"numpy\.(ndarray|{SCALARS})",
+    "MaskedArrayNode": r"numpy\.ma(\.core)?\.MaskedArray",
+    "DTypeNode": r"numpy\.dtype",
+    "TypeNode": r"builtins\.(str|int|float|bool|list|dict|NoneType)"
+    rf"|collections\.OrderedDict|numpy\.({SCALARS})",
+    "RandomStateNode": r"numpy\.random\.mtrand\.RandomState",
+    "RandomGeneratorNode": r"numpy\.random\._generator\.Generator",
+    "TreeNode": r"sklearn\.tree\._tree\.Tree",
+    "LossNode": r"sklearn\.(_loss\._loss\.Cy|linear_model\._sgd_fast\.)\w+",
+    "PartialNode": r"functools\.partial",
+    "CachedNode": r".*",
+}
+
+#: Loaders of containers, with what they fill.
+CONTAINERS = {"DictNode": dict, "ListNode": list, "TupleNode": tuple}
+
+#: Packages of which --trust names nothing: what they offer is listed here, or unsafe.
+OWN = {"adakern", "sklearn", "numpy", "scipy", "pandas", "joblib", "skops"}
+OWN |= sys.stdlib_module_names
+
+
+class DamagedModel(ValueError):
+    """A file whose objects cannot be made, or not be used without harm."""
+
+
+def names_refused(archive, trust):
+    """Names in a model's archive that are refused: for good, and unless trusted."""
+    unknown = set()
+    for node in _nodes(json.loads(archive.read("schema.json"))):
+        name = f"{node['__module__']}.{node['__class__']}"
+        if not _is_known(node, name):
+            method = node["content"]["func"] if _loader(node) == "MethodNode" else ""
+            unknown.add(f"{name}.{method}".rstrip("."))
+    for_good = {name for name in unknown if name.partition(".")[0] in OWN}
+    return sorted(for_good), sorted(unknown - for_good - set(trust))
+
+
+def check_sizes(archive):
+    """Refuse arrays that are not as large as they say, before any memory is taken."""
+    members = archive.infolist()
+    if len({member.filename for member in members}) < len(members):
+        raise DamagedModel("two of its parts have one name")
+    packed = sum(member.compress_size for member in members)
+    unpacked = sum(member.file_size for member in members)
+    if unpacked > max(ALWAYS_UNPACKED, MOST_UNPACKED * packed):
+        raise DamagedModel(f"unpacked it has {unpacked / 1e9:.1f} GB")
+    shapes = {
+        member.filename: _shape(archive, member)
+        for member in members
+        if member.filename.endswith(".npy")
+    }
+    for node in _nodes(json.loads(archive.read("schema.json"))):
+        if _loader(node) == "TreeNode" and not _has_sizes(node, shapes):
+            raise DamagedModel("it holds a decision tree whose parts differ in size")
+
+
+def is_sound(model):
+    """Whether no index of the model's compiled parts leads out of their arrays."""
+    return all(map(_is_sound, parts_of(model)))
+
+
+def parts_of(root):
+    """All objects that a loaded model is made of."""
+    seen, left = {}, [root]
+    while left:
+        part = left.pop()
+        if id(part) in seen:
+            continue
+        seen[id(part)] = part
+        if isinstance(part, dict):
+            left += part.values()
+        elif isinstance(part, list | tuple | set):
+            left += part
+        elif isinstance(part, np.ndarray) and part.dtype == object:
+            left += part.ravel().tolist()
+        elif isinstance(part, partial):
+            left += [part.args, part.keywords]
+        left += getattr(part, "__dict__", {}).values()
+    return list(seen.values())
+
+
+def _nodes(schema):
+    """Every object that the schema tells how to make."""
+    left = [schema]
+    while left:
+        node = left.pop()
+        if isinstance(node, dict):
+            if isinstance(node.get("__loader__"), str):
+                yield node
+            left += node.values()
+        elif isinstance(node, list):
+            left += node
+
+
+def _loader(node):
+    return node["__loader__"]
+
+
+def _is_known(node, name):
+    """Whether an object is of the list, made by a loader that goes with its name."""
+    loader = _loader(node)
+    if loader in PLAIN:
+        return bool(re.fullmatch(PLAIN[loader], name))
+    if loader == "FunctionNode":
+        return name in FUNCTIONS
+    if loader == "MethodNode":
+        return f"{name}.{node['content']['func']}" in FUNCTIONS
+    if loader in CONTAINERS:
+        kind = CONTAINERS[loader]
+        plain = {f"builtins.{kind.__name__}", "collections.OrderedDict"}
+        return name in plain or _is_class(name, kind)
+    return loader == "ObjectNode" and _is_class(name) and not _has_memory(node)
+
+
+def _is_class(name, kind=object):
+    """Whether it is a class that one of the rooms defines, in Python or as listed."""
+    if not ROOMS.fullmatch(name):
+        return False
+    try:
+        found = resolve(name)
+        file = import_module(found.__module__).__file__
+    except (ImportError, AttributeError):
+        return False
+    if not (isinstance(found, type) and issubclass(found, kind)):
+        return False
+    if not ROOMS.fullmatch(f"{found.__module__}.{found.__name__}"):
+        return False  # defined elsewhere: a module of a room imports it
+    return file.endswith(".py") or bool(COMPILED.fullmatch(name))
+
+
+def _has_memory(node):
+    """Whether an estimator caches in a folder, whose files joblib would unpickle."""
+    attributes = (node.get("content") or {}).get("content")
+    if not isinstance(attributes, dict) or "memory" not in attributes:
+        return False
+    return attributes["memory"].get("content") != "null"
+
+
+def _shape(archive, member):
+    """The shape of an array in the archive, whose bytes are as many as it says."""
+    form = np.lib.format
+    with archive.open(member) as file:
+        read = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
+        shape, _, dtype = read[form.read_magic(file)](file)
+        n_bytes = file.tell() + prod(shape) * dtype.itemsize
+    if dtype.hasobject or n_bytes != member.file_size or min(shape, default=0) < 0:
+        raise DamagedModel("it holds an array that is not as large as it says")
+    return shape
+
+
+def _has_sizes(node, shapes):
+    """Whether the arrays of a scikit-learn tree are as large as their numbers say."""
+    _, n_classes, n_outputs = node["__reduce__"]["args"]["content"]
+    state = node["content"]["content"]
+    n_outputs = json.loads(n_outputs["content"])
+    nodes, values = (shapes[state[name]["file"]] for name in ("nodes", "values"))
+    return (
+        shapes[n_classes["file"]] == (n_outputs,)
+        and nodes == (json.loads(state["node_count"]["content"]),)
+        and len(values) == 3
+        and values[:2] == (*nodes, n_outputs)
+        and min(values) > 0
+    )
+
+
+def _is_sound(part):
+    """Whether compiled code can follow the indices of one object."""
+    width = getattr(part, "n_features_in_", None)
+    for name in ("cluster_centers_", "_fit_X"):
+        if hasattr(part, name) and np.shape(getattr(part, name))[1:] != (width,):
+            return False
+    for kind, is_sound in CHECKS.items():
+        if isinstance(part, kind) and not is_sound(part):
+            return False
+    return True
+
+
+def _is_sound_ensemble(forest):
+    """A forest hands its rows to its trees, and what they add up, unchecked."""
+    grown = np.asarray(getattr(forest, "estimators_", []), dtype=object)
+    width = getattr(forest, "_max_features", getattr(forest, "n_features_in_", None))
+    columns = getattr(forest, "n_trees_per_iteration_", None)
+    if columns is not None and grown.shape[1:] != (columns,):
+        return False
+    classes = getattr(forest, "n_classes_", 1)
+    return all(
+        isinstance(tree, BaseDecisionTree)
+        and tree.n_features_in_ == width
+        and (is_regressor(tree) or np.array_equal(tree.n_classes_, classes))
+        for tree in grown.ravel().tolist()
+    )
+
+
+def _is_sound_tree(estimator):
+    if (tree := getattr(estimator, "tree_", None)) is None:
+        return True
+    width = estimator.n_features_in_
+    inner = tree.children_left != -1
+    children = np.stack([tree.children_left, tree.children_right])[:, inner]
+    return tree.n_features == width and _leads_on(
+        inner, children, tree.feature[inner], width
+    )
+
+
+def _is_sound_boosting(model):
+    """Of scikit-learn's histogram gradient boosting: nodes, and maps of categories."""
+    if not hasattr(model, "_predictors"):
+        return True
+    width, bins = model.n_features_in_, model._bin_mapper
+    if model._preprocessor is not None:
+        row = model._preprocessor.transform(np.full((1, width), np.nan))
+        if row.shape[1] != width:
+            return False
+    categorical, known = np.asarray(bins.is_categorical_), bins.bin_thresholds_
+    if categorical.shape != (width,) or len(known) != width:
+        return False
+    if any(len(row) != model.n_trees_per_iteration_ for row in model._predictors):
+        return False
+    for feature in np.flatnonzero(categorical):
+        values = np.asarray(known[feature])
+        if values.ndim != 1 or not ((values >= 0) & (values < 256)).all():
+            return False
+    predictors = [tree for row in model._predictors for tree in row]
+    return all(_is_sound_predictor(tree, categorical) for tree in predictors)
+
+
+def _is_sound_predictor(predictor, categorical):
+    inner = predictor.nodes["is_leaf"] == 0
+    nodes = predictor.nodes[inner]
+    children = np.stack([nodes["left"], nodes["right"]]).astype(np.int64)
+    if not _leads_on(inner, children, nodes["feature_idx"], len(categorical)):
+        return False
+    by_category = nodes[nodes["is_categorical"] != 0]
+    kept = predictor.raw_left_cat_bitsets
+    return (
+        kept.shape[1:] == (8,)
+        and kept.dtype == np.uint32
+        and (by_category["bitset_idx"] < len(kept)).all()
+        and (categorical[by_category["feature_idx"]] != 0).all()
+    )
+
+
+def _leads_on(inner, children, features, width):
+    """Whether children come after their parents, and features are in range."""
+    after = (children > np.flatnonzero(inner)) & (children < len(inner))
+    in_range = (features >= 0) & (features < width)
+    return len(inner) > 0 and after.all() and in_range.all()
+
+
+def _is_sound_svm(model):
+    """Whether LIBSVM's arrays have the sizes that its loops take from each other."""
+    if not hasattr(model, "support_vectors_"):
+        return True
+    n, given = len(model.support_), model.kernel == "precomputed"
+    classes = len(model.classes_) if is_classifier(model) else 2
+    pairs, support = classes * (classes - 1) // 2, np.asarray(model.support_)
+    counts, vectors = np.asarray(model._n_support), np.shape(model.support_vectors_)
+    return (
+        (given or vectors == (n, model.n_features_in_))
+        and (not given or ((support >= 0) & (support < model.n_features_in_)).all())
+        and counts.shape == (classes,)
+        and (counts >= 0).all()
+        and (counts.sum() == n or not is_classifier(model))
+        and np.shape(model._dual_coef_) == (classes - 1, n)
+        and np.shape(model._intercept_) == (pairs,)
+        and np.shape(model._probA) == np.shape(model._probB)
+        and len(model._probA) in (0, pairs)
+    )
+
+
+def _is_sound_neighbours(tree):
+    """Whether the nodes of a KDTree or BallTree hold rows of its data."""
+    data, index, nodes, bounds, _, n_levels, n_nodes = tree.__getstate__()[:7]
+    n, width = np.shape(data)
+    nodes, bounds = np.asarray(nodes), np.asarray(bounds)
+    start, end = nodes["idx_start"], nodes["idx_end"]
+    last = np.arange(n_nodes) >= n_nodes // 2
+    return (
+        n_nodes == len(nodes) == 2**n_levels - 1
+        and bounds.shape == (2 if isinstance(tree, KDTree) else 1, n_nodes, width)
+        and np.shape(index) == (n,)
+        and ((np.asarray(index) >= 0) & (np.asarray(index) < n)).all()
+        and ((start >= 0) & (start <= end) & (end <= n)).all()
+        and (nodes["is_leaf"][last] != 0).all()
+    )
+
+
+#: By the class of an object; of several, all that it is of.
+CHECKS = {
+    BaseDecisionTree: _is_sound_tree,
+    BaseForest | BaseGradientBoosting | IsolationForest: _is_sound_ensemble,
+    BaseHistGradientBoosting: _is_sound_boosting,
+    BaseLibSVM: _is_sound_svm,
+    KDTree | BallTree: _is_sound_neighbours,
+}

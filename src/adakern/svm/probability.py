@@ -1,0 +1,73 @@
+"""Probabilities of classes from decision values, by sigmoids (Platt 1999)."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.calibration import _SigmoidCalibration
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from adakern._utils.arrays import as_numpy, output_like
+
+#: Folds whose decision values the sigmoids are fitted to, fewer for small classes.
+FOLDS = 5
+
+
+def fit_sigmoids(estimator, X, codes):
+    """One sigmoid for each class, or one for two classes, on decision values of rows
+    that were left out.
+    """
+    smallest = int(np.bincount(codes).min())
+    if smallest < 2:
+        raise ValueError(
+            "probability=True needs at least 2 rows of every class, and one has "
+            f"{smallest}; use probability=False, or leave that class out"
+        )
+    left_out = cross_val_predict(
+        clone(estimator).set_params(probability=False),
+        as_numpy(X),
+        codes,
+        cv=StratifiedKFold(min(FOLDS, smallest)),
+        method="decision_function",
+    )
+    values = left_out.reshape(len(codes), -1)
+    first = 1 if values.shape[1] == 1 else 0
+    return [
+        _SigmoidCalibration().fit(column, codes == label)
+        for label, column in enumerate(values.T, start=first)
+    ]
+
+
+class SigmoidProbabilityMixin:
+    """``predict_proba`` by the sigmoids in ``calibrators_``."""
+
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Probability of each class, by sigmoids of the decision values.
+
+        The sigmoids were fitted to decision values of rows left out in five stratified
+        folds, without shuffling: what ``CalibratedClassifierCV(ensemble=False)`` does.
+        The class of the highest probability need not be the one that is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or (m, n) if the kernel is precomputed
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
+        check_is_fitted(self, "calibrators_")
+        values = as_numpy(self.decision_function(X))
+        columns = values.reshape(len(values), -1).T
+        found = [
+            sigmoid.predict(column)
+            for sigmoid, column in zip(self.calibrators_, columns, strict=True)
+        ]
+        if len(found) == 1:
+            return output_like(np.column_stack([1 - found[0], found[0]]), X)
+        shares = np.column_stack(found)
+        total = shares.sum(axis=1, keepdims=True)
+        even = np.full_like(shares, 1 / len(found))
+        return output_like(np.divide(shares, total, out=even, where=total > 0), X)

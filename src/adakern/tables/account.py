@@ -1,0 +1,58 @@
+"""What became of each column of a table, to be read by people."""
+
+from dataclasses import dataclass
+
+#: Lines of a printed table; more columns are counted.
+MOST_LINES = 40
+
+
+@dataclass
+class Account:
+    """What one column holds, and what became of it.
+
+    Attributes
+    ----------
+    column : str
+    kind : {"numeric", "categorical", "date"}
+    form : str
+        How its cells write numbers or dates, "" where they are values of a type.
+    missing : int
+        Rows without a value.
+    levels : int or None
+        Different values, None for numbers and dates.
+    became : str
+        "feature", "target", or why it is none of them.
+    undo : str
+        The option that changes it.
+    """
+
+    column: str
+    kind: str
+    form: str
+    missing: int
+    levels: int | None
+    became: str
+    undo: str = ""
+
+
+class AccountTable(list):
+    """A list of :class:`Account` that prints as a table."""
+
+    def __repr__(self):
+        heads = ("column", "kind", "form", "missing", "levels", "became", "undo")
+        rows = [heads]
+        for account in self[:MOST_LINES]:
+            cells = vars(account) | {"levels": account.levels or ""}
+            rows.append(tuple(str(cells[head])[:60] for head in heads))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        right = {heads.index(head) for head in ("missing", "levels")}
+        lines = [
+            "  ".join(
+                cell.rjust(width) if j in right else cell.ljust(width)
+                for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        if len(self) > MOST_LINES:
+            lines.append(f"and {len(self) - MOST_LINES} more")
+        return "\n".join(lines)

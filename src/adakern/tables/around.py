@@ -1,0 +1,125 @@
+"""What people write around a table: titles above, units below the header, remarks."""
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from adakern.tables.kinds import NO_VALUE
+
+#: Lines that may stand above a header, and remarks below a table.
+MOST_ABOVE, MOST_REMARKS = 50, 20
+#: Rows that tell whether a column holds numbers.
+_SAMPLE = 200
+_EMPTY = ("", "nan", "None", "NaT")
+_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
+_NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?", re.IGNORECASE)
+
+
+def is_number(cell):
+    """Whether a cell is a plain number, with a decimal point or comma."""
+    return bool(_NUMBER.fullmatch(str(cell).strip()))
+
+
+def header_row(rows, target=None):
+    """The place of the header among the first rows (lists of texts) of a file.
+
+    It is the first row that is at least half as full as most rows are; a row with the
+    name of the target if only rows of other widths are above it.
+    """
+    filled = [sum(cell != "" for cell in row) for row in rows]
+    several = [n for n in filled if n > 1]
+    if not several:
+        return 0
+    usual = Counter(several).most_common(1)[0][0]
+    above = rows[:MOST_ABOVE]
+    place = next(k for k, n in enumerate(filled) if n >= max(2, usual / 2))
+    named = next((k for k, row in enumerate(above) if target in row), place)
+    if named > place and all(n != usual for n in filled[:named]):
+        place = named
+    is_header = target in rows[place] or not any(map(is_number, rows[place]))
+    return place if is_header and place < len(above) else 0
+
+
+def names_recur(first, others):
+    """Whether cells of the first row occur again in their columns: it is no header."""
+    others = [row for row in others if row != first]  # a header may be repeated
+    seen = [{*column} for column in zip(*others, strict=False)]
+    return any(
+        cell and cell in column for cell, column in zip(first, seen, strict=False)
+    )
+
+
+def has_units(frame):
+    """Whether the first row holds words where all other rows hold numbers."""
+    words = 0
+    for _, column in frame.head(_SAMPLE).items():
+        cells = [str(cell).strip() for cell in column]
+        rest = [cell for cell in cells[1:] if cell.casefold() not in NO_VALUE]
+        if len(rest) < 3 or sum(map(is_number, rest)) < 0.95 * len(rest):
+            continue
+        if is_number(cells[0]):
+            return False
+        words += cells[0].casefold() not in NO_VALUE
+    return words >= 2
+
+
+def n_remarks(frame, target=None):
+    """How many of the last rows hold a text and hardly anything else."""
+    width = frame.shape[1]
+    if width < 3:
+        return 0
+    place = list(frame.columns).index(target) if target in frame else width - 1
+    rows = frame.tail(MOST_REMARKS + 1).to_numpy().tolist()
+    for n, row in enumerate(reversed(rows)):
+        filled = [k for k, cell in enumerate(row) if str(cell).strip() not in _EMPTY]
+        if not filled:
+            continue
+        first = row[filled[0]]
+        is_text = isinstance(first, str) and not is_number(first)
+        is_first = (frame.iloc[:, filled[0]] == first).sum() == 1
+        is_short = len(filled) <= max(1, width // 3) and place not in filled
+        if not (is_text and is_first and is_short):
+            return n
+    return 0
+
+
+def total_of(frame):
+    """The cell that says that the last row is one of totals, or None."""
+    last = frame.iloc[-1] if len(frame) > 2 else {}
+    for column, cell in last.items():
+        is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
+        if is_total and (frame[column] == cell).sum() == 1:
+            return cell
+    return None
+
+
+def without_others(frame, target, notes, all_rows=False):
+    """The frame, its columns named, without rows that are none of the table.
+
+    With ``all_rows`` remarks and totals are rows to predict.
+    """
+    if len(frame) > 3 and has_units(frame):
+        shown = next(str(cell) for cell in frame.iloc[0] if str(cell).strip())
+        notes.append(
+            f"left out: the row below the header, {shown!r}: words above numbers"
+        )
+        frame = frame.iloc[1:]
+    if all_rows:
+        if (total := total_of(frame)) is not None:
+            notes.append(f"the last row, {total!r}, is predicted like any other")
+        return frame
+    names = [str(name) for name in frame.columns]
+    is_header = (frame.to_numpy(dtype=object) == np.array(names, object)).all(axis=1)
+    if is_header.any() and len(names) > 1:
+        notes.append(f"left out: the header, repeated in {int(is_header.sum())} rows")
+        frame = frame[~is_header]
+    if n := n_remarks(frame, target):
+        shown = next(str(cell) for cell in frame.iloc[-1] if str(cell).strip())
+        lines = "the last row" if n == 1 else f"the last {n} rows"
+        notes.append(f"left out: {lines}, remarks such as {shown[:60]!r}")
+        frame = frame.iloc[:-n]
+    if len(frame) and (total := total_of(frame)) is not None:
+        notes.append(f"left out: the last row, {total!r}")
+        frame = frame.iloc[:-1]
+    return frame

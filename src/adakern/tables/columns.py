@@ -1,0 +1,210 @@
+"""A table of columns of any kind as numbers: categories, dates, missing values."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from adakern._utils.warn import warn_user
+from adakern.tables import kinds
+from adakern.tables.account import Account
+from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours
+from adakern.tables.kinds import Cells, Column
+
+
+def as_columns(X):
+    """X as an array, of objects if need be, and which columns a data frame calls
+    categorical.
+    """
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        words = isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U"
+        # As words, NaN would be one.
+        return np.asarray(X, dtype=object) if words else X, None
+    # Polars has no `items`.
+    columns = (
+        X.get_columns()
+        if hasattr(X, "get_columns")
+        else [column for _, column in X.items()]
+    )
+    types = [str(column.dtype) for column in columns]
+    categorical = np.array([t.startswith(("cat", "Cat", "Enum")) for t in types])
+    arrays = [np.asarray(column) for column in columns]
+    if all(a.dtype.kind in "biuf" for a in arrays) and not categorical.any():
+        return (np.column_stack(arrays) if arrays else np.empty(X.shape)), categorical
+    table = np.empty(X.shape, dtype=object)
+    for j, (column, array) in enumerate(zip(columns, arrays, strict=True)):
+        # As objects, times in nanoseconds of Polars and Arrow are whole numbers.
+        if array.dtype.kind in "mM":
+            table[:, j] = array.astype(f"{array.dtype.kind}8[us]").astype(object)
+        else:
+            table[:, j] = np.asarray(column, dtype=object)
+    return table, categorical
+
+
+def in_order_of(names, X):
+    """A data frame's columns in the order of these names, of which none may
+    be missing."""
+    found = {str(name): name for name in X.columns}
+    if len(found) < len(X.columns) or list(found) == list(names):
+        return X
+    if missing := [name for name in names if name not in found]:
+        raise ValueError(
+            f"X lacks the columns {', '.join(missing)}, which it had in training"
+        )
+    if extra := sorted(set(found) - set(names)):
+        warn_user(f"X has columns that training did not: {', '.join(extra)}; ignored")
+    return X[[found[name] for name in names]]
+
+
+def declared_categorical(features, n_columns, names):
+    """A boolean for each column from names, numbers or booleans of columns."""
+    features = [] if features is None else list(features)
+    if len(features) == n_columns and all(
+        isinstance(f, bool | np.bool_) for f in features
+    ):
+        return np.array(features)
+    places = {j: j for j in range(-n_columns, n_columns)}
+    if names is not None:
+        places |= {name: j for j, name in enumerate(names)}
+    for feature in features:
+        if isinstance(feature, bool | np.bool_) or feature not in list(places):
+            raise ValueError(
+                f"categorical_features holds {feature!r}: use names of columns, their "
+                f"numbers from 0 to {n_columns - 1}, or a boolean for each"
+            )
+    declared = np.zeros(n_columns, dtype=bool)
+    declared[[places[feature] for feature in features]] = True
+    return declared
+
+
+@dataclass
+class ReadColumn(Column):
+    """A column that was learned from: its kind, its form, and what was found in it.
+
+    Attributes
+    ----------
+    codes : dict of str to int
+        The number of each category.
+    with_hour : bool
+        Whether times of the day were among its dates.
+    name : str
+    n_missing : int
+        Training rows without a value.
+    """
+
+    codes: dict = field(default_factory=dict)
+    with_hour: bool = False
+    name: str = ""
+    n_missing: int = 0
+
+    @property
+    def width(self):
+        """How many columns of numbers it becomes."""
+        return len(PARTS) + self.with_hour if self.kind == "date" else 1
+
+    @property
+    def parts(self):
+        """What each of these columns is, "" where there is one."""
+        return [*PARTS, HOUR][: self.width] if self.kind == "date" else [""]
+
+    def account(self):
+        """What is said of it to people."""
+        levels = len(self.codes) if self.kind == "categorical" else None
+        became = ", ".join(self.parts) if self.kind == "date" else "feature"
+        undo = "categorical_features" if self.form else ""
+        return Account(
+            self.name, self.kind, self.form, self.n_missing, levels, became, undo
+        )
+
+
+class TableReader:
+    """Columns of numbers, dates and categories, all as numbers.
+
+    What a column holds is found as for the cells of a file, see
+    :func:`adakern.tables.kinds.describe`: texts that write numbers are numbers, texts
+    that write dates become columns of elapsed days, year, season, weekday and hour, any
+    other column is categorical. Nothing is learned here but the form of the cells and
+    the spelling of categories.
+
+    Attributes
+    ----------
+    columns_ : list of ReadColumn
+    source_ : ndarray of int
+        The column that each column of the answer comes from.
+    """
+
+    def __init__(self, names, categorical):
+        self.names = names
+        self.categorical = categorical
+
+    def fit(self, X):
+        """Find out what each column of X (n, d), an array of any type, holds."""
+        self.columns_ = []
+        for j, declared in enumerate(self.categorical):
+            if declared or X.dtype.kind not in "biuf":
+                column = self._learned(X[:, j], j)
+            else:
+                column = ReadColumn("numeric", n_missing=int(np.isnan(X[:, j]).sum()))
+            column.name = str(j if self.names is None else self.names[j])
+            self.columns_.append(column)
+        widths = [column.width for column in self.columns_]
+        self.source_ = np.repeat(np.arange(X.shape[1]), widths)
+        return self
+
+    @property
+    def is_categorical(self):
+        """Which columns of the answer hold codes of categories."""
+        found = [column.kind == "categorical" for column in self.columns_]
+        return np.array(found, dtype=bool)[self.source_]
+
+    def transform(self, X):
+        """X (n, d) as float64; NaN for missing values and new categories."""
+        plain = X.dtype.kind in "biuf"
+        if plain and all(column.kind == "numeric" for column in self.columns_):
+            table = np.asarray(X, dtype=np.float64)
+        else:
+            parts = [
+                X[:, [j]].astype(float)
+                if plain and column.kind == "numeric"
+                else self._read(X[:, j], column, j)
+                for j, column in enumerate(self.columns_)
+            ]
+            table = np.hstack(parts)
+        if np.isinf(table).any():
+            row, place = np.argwhere(np.isinf(table))[0]
+            raise ValueError(
+                f"Input contains infinity in {self._name(self.source_[place])}, row "
+                f"{row} from 0; replace it by a number or NaN."
+            )
+        return table
+
+    def _name(self, j):
+        return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
+
+    def _learned(self, values, j):
+        cells = Cells.of(values, self._name(j))
+        declared = self.categorical[j]
+        found = Column("categorical") if declared else kinds.describe(cells)
+        column = ReadColumn(found.kind, found.form, found.notes)
+        read, _ = kinds.read(cells, found.kind, found.form)
+        is_missing = [value is None or value != value for value in read]
+        column.n_missing = sum(is_missing)
+        if column.kind == "categorical":
+            spellings = sorted({s for s in read if s is not None})
+            column.codes = {s: code for code, s in enumerate(spellings)}
+        if column.kind == "date":
+            column.with_hour = has_hours(read)
+        return column
+
+    def _read(self, values, column, j):
+        """The columns of numbers (n, width) of one column."""
+        cells = Cells.of(values, self._name(j))
+        if column.kind == "categorical":
+            spellings = kinds.read_categories(cells)
+            codes = [column.codes.get(s, np.nan) for s in spellings]
+            return np.reshape(np.array(codes, dtype=float), (-1, 1))
+        read, strays = kinds.read(cells, column.kind, column.form)
+        if strays:
+            warn_user(kinds.about_strays(cells, column.kind, strays))
+        if column.kind == "date":
+            return date_parts(read, column.with_hour)
+        return read[:, None]

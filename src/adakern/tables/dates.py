@@ -1,0 +1,230 @@
+"""How the cells of a column write dates and times.
+
+A form is a string, kept with a model: "ISO8601", or as in ``strptime``.
+"""
+
+import re
+from datetime import UTC, date, datetime, time
+from functools import cache
+
+import numpy as np
+
+ISO = "ISO8601"
+_MONTHS = (
+    "jan feb mar apr may jun jul aug sep oct nov dec",
+    "jän feb mär apr mai jun jul aug sep okt nov dez",
+    "janv févr mars avr mai juin juil août sept oct nov déc",
+    "ene feb mar abr may jun jul ago sep oct nov dic",
+    "january february march april may june july august september october november "
+    "december",
+    "januar februar märz april mai juni juli august september oktober november "
+    "dezember",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre "
+    "décembre",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
+    "diciembre",
+)
+MONTHS = {name: i for row in _MONTHS for i, name in enumerate(row.split(), start=1)}
+_DAYS = [
+    *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y"),
+    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d"),
+    *("%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%Y-%b-%d"),
+    *("%d %b %Y", "%d. %b %Y", "%b %d, %Y", "%b %d %Y", "%d %b %y"),
+]
+_CLOCKS = ["", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"]
+_OTHERS = [
+    *("%b-%y", "%b-%Y", "%m/%Y", "%Y-%m", "%Y/%m", "%m.%Y", "%b %Y", "%b %y"),
+    *("%YQ%q", "%Y-Q%q", "Q%q %Y", "%YM%m"),
+    *("%H:%M", "%H:%M:%S", "%I:%M %p", "%d/%b/%Y:%H:%M:%S", "%Y%m%dT%H%M%S"),
+]
+FORMS = [
+    *(f"{day} {clock}".strip() for clock in _CLOCKS for day in _DAYS),
+    *_OTHERS,
+]
+_PARTS = {
+    "%Y": r"(?P<Y>\d{4})",
+    "%y": r"(?P<y>\d{2})",
+    "%m": r"(?P<m>\d{1,2})",
+    "%d": r"(?P<d>\d{1,2})",
+    "%b": r"(?P<b>[^\W\d_]{3,}?)\.?",
+    "%q": r"(?P<q>[1-4])",
+    "%H": r"(?P<H>\d{1,2})",
+    "%I": r"(?P<I>\d{1,2})",
+    "%M": r"(?P<M>\d{2})",
+    "%S": r"(?P<S>\d{2})",
+    "%f": r"(?P<f>\d{1,6})",
+    "%p": r"(?P<p>[aApP])\.?[mM]\.?",
+}
+#: Years of two digits below are those of this century, as POSIX has it.
+_CENTURY = 69
+#: Cells that find the form; the others are then read in it.
+_SAMPLE = 200
+#: Parts of a number of one date.
+PARTS = ("elapsed days", "year", "sine of season", "cosine of season", "weekday")
+HOUR = "hour"
+#: Microseconds of a day.
+_DAY = 86_400e6
+
+
+def parse_date(text, form):
+    """The time that a cell writes in this form, in UTC, or None."""
+    try:
+        if form == ISO:
+            found = datetime.fromisoformat(text)
+            return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+        found = _pattern(form).fullmatch(text)
+        return _built(found.groupdict()) if found else None
+    except (ValueError, KeyError, OverflowError):
+        return None
+
+
+@cache
+def _pattern(form):
+    pieces = re.split(r"(%[A-Za-z])", form.replace("%B", "%b"))
+    text = "".join(_PARTS.get(piece, re.escape(piece)) for piece in pieces)
+    return re.compile(text)
+
+
+def _built(parts):
+    """The time of named parts of a text."""
+    year = int(parts.get("Y") or 1970)
+    if parts.get("y"):
+        year = int(parts["y"])
+        year += 2000 if year < _CENTURY else 1900
+    month = int(parts.get("m") or 1)
+    if parts.get("b"):
+        month = MONTHS[parts["b"].casefold()]
+    if parts.get("q"):
+        month = 3 * int(parts["q"]) - 2
+    hour = int(parts.get("H") or 0)
+    if parts.get("p"):
+        if not 1 <= int(parts["I"]) <= 12:
+            raise ValueError("no hour of a clock of twelve")
+        hour = int(parts["I"]) % 12 + 12 * (parts["p"] in "pP")
+    micro = int((parts.get("f") or "0").ljust(6, "0"))
+    minute, second = int(parts.get("M") or 0), int(parts.get("S") or 0)
+    return datetime(year, month, int(parts.get("d") or 1), hour, minute, second, micro)
+
+
+def find_form(counts, most_bad):
+    """The form in which the cells are dates, and another that would do, or None.
+
+    Parameters
+    ----------
+    counts : dict of str to int
+        How often each cell occurs.
+    most_bad : int
+        So many cells need not be dates.
+
+    Returns
+    -------
+    form, other : str or None
+    """
+    texts = [text for text in counts if re.search(r"\d", text)]
+    if sum(counts.values()) - sum(counts[text] for text in texts) > most_bad:
+        return None, None
+    sample = texts[:: max(1, len(texts) // _SAMPLE)]
+    found = []
+    for form in [ISO, *FORMS]:
+        if form == ISO and not any(re.match(r"\d{4}-\d{2}-\d{2}", t) for t in sample):
+            continue
+        bad = sum(parse_date(text, form) is None for text in sample)
+        if 2 * bad > len(sample):
+            continue
+        n_bad = sum(
+            count for text, count in counts.items() if parse_date(text, form) is None
+        )
+        if n_bad <= most_bad:
+            found.append((n_bad, form))
+    if not found:
+        return None, None
+    best = min(n_bad for n_bad, _ in found)
+    forms = [form for n_bad, form in found if n_bad == best]
+    others = [form for form in forms[1:] if _differ(forms[0], form, sample)]
+    return forms[0], next(iter(others), None)
+
+
+def _differ(first, second, texts):
+    return any(parse_date(text, first) != parse_date(text, second) for text in texts)
+
+
+def as_time(value):
+    """A date of Python, NumPy or pandas as datetime64 in microseconds, in UTC."""
+    if isinstance(value, np.datetime64):
+        return value.astype("M8[us]")
+    if not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    if value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(value, "us")
+
+
+def is_date(value):
+    """Whether a value is a date or a time of one."""
+    return isinstance(value, date | np.datetime64)
+
+
+def date_parts(times, with_hour):
+    """What times say, a column each: :data:`PARTS`, and the hour.
+
+    Parameters
+    ----------
+    times : ndarray of datetime64, shape (n,)
+    with_hour : bool
+
+    Returns
+    -------
+    ndarray of shape (n, 5) or (n, 6)
+        NaN where a time is missing.
+    """
+    times = times.astype("M8[us]")
+    missing = np.isnat(times)
+    known = np.where(missing, np.datetime64(0, "us"), times)
+    days, years = known.astype("M8[D]"), known.astype("M8[Y]")
+    elapsed = known.astype(np.int64) / _DAY
+    day_of_year = (days - years.astype("M8[D]")).astype(np.int64) + 1
+    angle = 2 * np.pi * day_of_year / 365.25
+    weekday = (days.astype(np.int64) + 3) % 7
+    parts = [
+        elapsed,
+        years.astype(np.int64) + 1970.0,
+        np.sin(angle),
+        np.cos(angle),
+        weekday.astype(float),
+    ]
+    if with_hour:
+        parts.append((known - days).astype(np.int64) / 3600e6)
+    table = np.column_stack(parts)
+    table[missing] = np.nan
+    return table
+
+
+def has_hours(times):
+    """Whether one of the times is not the start of a day."""
+    known = times[~np.isnat(times)]
+    return bool((known != known.astype("M8[D]")).any())
+
+
+def days_of(times):
+    """Times (n,) as days since 1970, NaN where one is missing."""
+    days = times.astype("M8[us]").astype(np.int64) / _DAY
+    return np.where(np.isnat(times), np.nan, days)
+
+
+def times_of(days):
+    """The times of days since 1970, the inverse of :func:`days_of`."""
+    missing = np.isnan(days)
+    micro = np.rint(np.where(missing, 0, days) * _DAY).astype(np.int64)
+    return np.where(missing, np.datetime64("NaT"), micro.astype("M8[us]"))
+
+
+def written_date(time, form):
+    """A time as :func:`parse_date` reads it, None for a missing one."""
+    time = np.datetime64(time, "us")
+    if np.isnat(time):
+        return None
+    if form == ISO:
+        return str(time.item())
+    value = time.item()
+    return value.strftime(form.replace("%q", str((value.month + 2) // 3)))

@@ -1,0 +1,367 @@
+"""What a column holds, numbers, dates or categories, and its values: for cells of
+files and for values of data frames alike.
+"""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from adakern.tables import dates, numbers
+
+#: Marks of a missing value in every column but the target, where they may be classes.
+MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?", "<na>"}
+#: Marks that are a missing value beside numbers and dates; beside categories they are
+#: one.
+NO_VALUE = MISSING | {"n.a.", "n. a.", "n.d.", "none", "-", "--", ".", "...", "*"}
+NO_VALUE |= {"missing", "unknown", "#div/0!", "#value!", "#ref!", "nat"}
+#: Numbers of at most so many values may be codes, and so is a text beside them.
+FEW_NUMBERS = 10
+#: The form of a column of the words true and false.
+TRUE_OR_FALSE = "true or false"
+#: One cell in so many may be no number in a column of numbers, or no date.
+ONE_IN = 20
+
+
+@dataclass
+class Cells:
+    """The distinct values of a column: texts without blanks around them, "" where a
+    value is missing, and whatever else a data frame holds.
+
+    Attributes
+    ----------
+    name : str
+        What messages call the column, with its name in quotes.
+    distinct : list
+    codes : ndarray of int, shape (n,)
+        The place of each row's value in ``distinct``.
+    """
+
+    name: str
+    distinct: list
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, values, name):
+        """The cells of an array or list of values."""
+        if getattr(values, "dtype", None) is not None and values.dtype.kind in "mM":
+            # As objects, times in nanoseconds would be whole numbers.
+            values = values.astype(f"{values.dtype.kind}8[us]").astype(object)
+        places: dict[Any, int] = {}
+        codes = np.empty(len(values), dtype=np.intp)
+        for row, value in enumerate(values):
+            try:
+                codes[row] = places.setdefault(_plain(value), len(places))
+            except TypeError as error:
+                raise TypeError(
+                    f"{name} holds a {type(value).__name__}: argument must be a string "
+                    "or a real number, a date or a missing value; give each value of "
+                    "lists its own column"
+                ) from error
+        for text, code in places.items():
+            if isinstance(text, str) and "\0" in text:
+                row = int(np.flatnonzero(codes == code)[0])
+                raise ValueError(
+                    f"{name} holds a NUL character (row {row} from 0): save the file "
+                    "anew"
+                )
+        return cls(name, list(places), codes)
+
+    def counts(self, marks=MISSING):
+        """How often each text occurs, those left out that mark a missing value."""
+        found = np.bincount(self.codes, minlength=len(self.distinct)).tolist()
+        return {
+            value: count
+            for value, count in zip(self.distinct, found, strict=True)
+            if isinstance(value, str) and value.casefold() not in marks
+        }
+
+    def others(self):
+        """The distinct values that are no texts."""
+        return [value for value in self.distinct if not isinstance(value, str)]
+
+    def spread(self, values, dtype):
+        """One value for each row from one for each distinct value."""
+        out = np.empty(len(self.distinct), dtype=dtype)
+        out[:] = values
+        return out[self.codes]
+
+
+@dataclass
+class Column:
+    """What a column holds, and how its cells write it.
+
+    Attributes
+    ----------
+    kind : {"numeric", "date", "categorical"}
+    form : str
+        Of numbers the decimal mark and the unit, of dates how they are written; ""
+        where the values are no texts.
+    notes : list of str
+        What was seen, a sentence each.
+    """
+
+    kind: str
+    form: str = ""
+    notes: list = field(default_factory=list)
+
+
+def _plain(value):
+    """A value that can be compared: "" if it is missing, a text without blanks."""
+    if isinstance(value, str):
+        return value.strip()
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return ""
+    floats = float | np.floating | np.datetime64 | np.timedelta64
+    if isinstance(value, floats) and value != value:
+        return ""
+    return value
+
+
+def describe(cells, *, usual=".", is_target=False):
+    """The :class:`Column` of cells.
+
+    Parameters
+    ----------
+    cells : Cells
+    usual : {".", ","}
+        The decimal mark where the column allows both.
+    is_target : bool
+        In a target that is not numeric, empty cells alone are missing.
+    """
+    texts = cells.counts(MISSING if is_target else NO_VALUE)
+    others = cells.others()
+    if any(dates.is_date(value) for value in others):
+        return _described_dates(cells, texts) or Column("categorical")
+    found = _described_numbers(cells, texts, usual, is_target)
+    if found is None and is_target:
+        found = _described_amounts(cells, usual)
+    if found is None and not others:
+        found = _described_dates(cells, texts)
+    if found is not None:
+        return found
+    notes = []
+    if is_target:
+        kept = sorted({t for t in cells.counts({""}) if t.casefold() in NO_VALUE})
+        if kept:
+            notes = [
+                f"classes of {cells.name}: {', '.join(kept)}; empty cells alone are "
+                "missing"
+            ]
+    return Column("categorical", notes=notes)
+
+
+def _most_strays(n):
+    """How many cells of a column need not be of its kind."""
+    return max(1, n // ONE_IN) if n > 5 else 0
+
+
+def _described_numbers(cells, texts, usual, is_target):
+    """The column of numbers, or None if it is none."""
+    known = {text.casefold() for text in texts}
+    if not is_target and known == {"true", "false"} and not cells.others():
+        return Column("numeric", TRUE_OR_FALSE)
+    if texts and numbers.are_codes(texts):
+        return None
+    if texts and not cells.others() and numbers.plain_numbers([*texts]) is not None:
+        return Column("numeric", "." if any("." in text for text in texts) else usual)
+    unit = numbers.find_unit(texts)
+    mark, _, is_open = numbers.find_mark(texts, unit)
+    form = (mark or usual) + unit if texts else ""
+    read = {v: _number_named(cells, v, form) for v in [*texts, *cells.others()]}
+    strays = [value for value, number in read.items() if number is None]
+    counts = np.bincount(cells.codes, minlength=len(cells.distinct))
+    count_of = dict(zip(cells.distinct, counts.tolist(), strict=True))
+    n = sum(count_of[value] for value in read)
+    n_strays = sum(count_of[value] for value in strays)
+    few_values = len({v for v in read.values() if v is not None}) <= FEW_NUMBERS
+    are_marks = all(str(stray).casefold() in NO_VALUE for stray in strays)
+    if not n:
+        return Column("numeric")
+    if n == n_strays or n_strays > _most_strays(n):
+        return None
+    if few_values and not are_marks:
+        return None
+    notes = _about_numbers(cells.name, texts, form, mark is None and is_open)
+    if strays:
+        notes.append(about_strays(cells, "numeric", strays))
+    return Column("numeric", form, notes)
+
+
+def _described_amounts(cells, usual):
+    """The column of a target whose cells are numbers, or marks such as "-" for none.
+
+    Of few numbers they would be classes, and the mark is one of them.
+    """
+    texts = cells.counts(NO_VALUE)
+    found = _described_numbers(cells, texts, usual, is_target=False)
+    if found is None or found.form == TRUE_OR_FALSE or len(texts) <= FEW_NUMBERS:
+        return None
+    return found
+
+
+def _about_numbers(name, texts, form, is_doubtful):
+    """Sentences about cells that are read otherwise than as plain numbers."""
+    notes = []
+    shown = next((t for t in texts if _is_written(t, form)), None)
+    if shown is not None:
+        note = f"{name}: {shown!r} is read as {number_of(shown, form):g}"
+        other = ("," if form[0] == "." else ".") + form[1:]
+        if is_doubtful and (value := number_of(shown, other)) is not None:
+            mark = "comma" if other[0] == "," else "point"
+            note += f"; with a decimal {mark} it would be {value:g}"
+        notes.append(note)
+    limits = [text for text in texts if numbers.is_limit(text)]
+    if limits:
+        notes.append(
+            f"{name}: limits such as {limits[0]!r} are read as the limit itself"
+        )
+    return notes
+
+
+def _is_written(text, form):
+    """Whether a cell is a number that is not written as a program would."""
+    value = number_of(text, form)
+    if value is None:
+        return False
+    try:
+        return float(text.replace(",", "." if form[:1] == "," else ",")) != value
+    except ValueError:
+        return True
+
+
+def about_strays(cells, kind, strays):
+    """The sentence that says which cells of a column are missing as they are of another
+    kind.
+    """
+    count = int(np.isin(cells.codes, [cells.distinct.index(s) for s in strays]).sum())
+    noun = "number" if kind == "numeric" else "date"
+    shown = ", ".join(map(repr, strays[:4])) + ", ..." * (len(strays) > 4)
+    cells_are = "1 cell is" if count == 1 else f"{count} cells are"
+    kind = "numeric" if kind == "numeric" else "a date"
+    return f"{cells.name} is {kind}: {cells_are} no {noun}, thus missing ({shown})"
+
+
+def _described_dates(cells, texts):
+    """The column of dates, or None if it is none."""
+    others = cells.others()
+    if not all(dates.is_date(value) for value in others):
+        return None
+    if not texts:
+        return Column("date", notes=[f"dates: {cells.name}"])
+    n = sum(texts.values()) + len(others)
+    form, other = dates.find_form(texts, _most_strays(n))
+    if form is None:
+        return None
+    note = f"dates: {cells.name}, read as {form}"
+    if other is not None:
+        first = "day" if form.startswith("%d") else "month"
+        note += f" (the {first} comes first; {other} would do as well)"
+    notes = [note]
+    strays = [text for text in texts if dates.parse_date(text, form) is None]
+    if strays:
+        notes.append(about_strays(cells, "date", strays))
+    return Column("date", form, notes)
+
+
+def number_of(value, form="."):
+    """The number that a value is or writes, or None."""
+    if isinstance(value, str):
+        if form == TRUE_OR_FALSE:
+            return {"true": 1.0, "false": 0.0}.get(value.casefold())
+        return numbers.parse_number(value, form or ".")
+    if isinstance(value, np.timedelta64):
+        value = value.astype("m8[us]").item()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if dates.is_date(value):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _number_named(cells, value, form):
+    """:func:`number_of`; of one that is too large the error names the column."""
+    try:
+        return number_of(value, form)
+    except OverflowError:
+        raise ValueError(
+            f"{cells.name} holds a number beyond 1.8e308; rescale it, or take its "
+            "logarithm"
+        ) from None
+
+
+def read_numbers(cells, form):
+    """Numbers (n,), NaN where a cell is missing or none; and the cells that are none.
+
+    Raises
+    ------
+    ValueError
+        If a number is infinite or too large for one.
+    """
+    texts = ["nan" if value == "" else value for value in cells.distinct]
+    if form[:1] != "," and all(isinstance(text, str) for text in texts):
+        plain = numbers.plain_numbers([text for text in texts if text != "nan"])
+        if plain is not None:
+            return cells.spread(np.array(texts, dtype=object).astype(float), float), []
+    values, strays = [], []
+    for value in cells.distinct:
+        number = _number_named(cells, value, form)
+        if number is None:
+            number = np.nan
+            if not (isinstance(value, str) and value.casefold() in NO_VALUE):
+                strays.append(value)
+        values.append(number)
+    return cells.spread(values, float), strays
+
+
+def read_dates(cells, form):
+    """Times (n,) as datetime64, NaT where a cell is missing or no date; and the cells
+    that are none.
+    """
+    values, strays = [], []
+    for value in cells.distinct:
+        if isinstance(value, str):
+            value, text = dates.parse_date(value, form), value
+            if value is None and text.casefold() not in NO_VALUE:
+                strays.append(text)
+        elif not dates.is_date(value):
+            value = strays.append(value)
+        values.append(np.datetime64("NaT") if value is None else dates.as_time(value))
+    return cells.spread(values, "M8[us]"), strays
+
+
+def read_categories(cells, is_target=False):
+    """Spellings (n,), None where a cell is missing."""
+    marks = {""} if is_target else MISSING
+    values = [
+        None
+        if isinstance(value, str) and value.casefold() in marks
+        else spelling(value)
+        for value in cells.distinct
+    ]
+    return cells.spread(values, object)
+
+
+def spelling(value):
+    """How a category is written; 3, 3.0 and "3" are the same, and 1 and True."""
+    if (
+        isinstance(value, bool | np.bool_ | float | np.floating)
+        and float(value).is_integer()
+    ):
+        return str(int(value))
+    return str(value)
+
+
+def read(cells, kind, form="", is_target=False):
+    """The values (n,) of a column whose kind and form are known, and the distinct cells
+    that are not of this kind.
+    """
+    if kind == "numeric":
+        return read_numbers(cells, form or ".")
+    if kind == "date":
+        return read_dates(cells, form or dates.ISO)
+    return read_categories(cells, is_target), []

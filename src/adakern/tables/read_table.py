@@ -1,0 +1,599 @@
+"""A table read from a file: its columns, and what they are, without being told."""
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adakern._utils.hints import did_you_mean
+from adakern._utils.warn import warn_user
+from adakern.tables import kinds as columns
+from adakern.tables.account import Account, AccountTable
+from adakern.tables.files import Layout, cells_of_file
+from adakern.tables.numbers import (
+    MARKS,
+    find_mark,
+    find_unit,
+    other_mark,
+    plain_numbers,
+)
+from adakern.tables.unpack import TableError
+
+#: In place of names of columns to keep: all of them.
+ALL = "all"
+#: Whole numbers with at most so many values are taken for classes.
+_MOST_CLASSES = 10
+#: Categories of more kinds than this, most of them rare, are names of rows.
+_MOST_CATEGORIES = 50
+#: An identifier with fewer values than this is a category.
+_FEWEST_GROUPS = 10
+_WHO = (
+    "patient|subject|person|participant|respondent|individual"
+    "|household|customer|player|user"
+)
+_IDENTIFIER = re.compile(
+    rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr)|(?i:{_WHO})|.*[a-z](Id|ID|Nr)"
+)
+#: Names of columns that count the rows.
+_COUNTS = re.compile(r"(?i:#|no\.?|n|num|number|obs|observation|rownames?|zeile)")
+_TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
+
+
+@dataclass
+class TableFile:
+    """A table read from a file, as :func:`read_table` gives it.
+
+    Attributes
+    ----------
+    X : DataFrame
+        Numbers (NaN where missing), text (None where missing) and times in UTC (NaT
+        where missing).
+    y : Series
+        The target: numbers, or text for classes that are no numbers.
+    task : {"classification", "regression"}
+    kinds : dict of str to str
+        Feature -> "numeric", "categorical" or "date".
+    forms : dict of str to str
+        Feature -> how its cells are written: of numbers the decimal mark and the unit,
+        of dates as in ``strptime``.
+    dropped : dict of str to str
+        Column that is no feature -> why.
+    columns : list of str
+        All columns of the file, in its order.
+    groups, times : Series or None
+        The columns that say which rows belong together and when they were observed.
+    notes : list of str
+        What was seen and done, a sentence each.
+    layout : Layout
+        How the text file is written.
+    account : AccountTable
+        What became of each column of the file; prints as a table.
+    """
+
+    X: Any
+    y: Any
+    task: str
+    kinds: dict[str, str]
+    forms: dict[str, str]
+    dropped: dict[str, str]
+    columns: list[str]
+    groups: Any = None
+    times: Any = None
+    notes: list[str] = field(default_factory=list)
+    layout: Layout = field(default_factory=Layout)
+    account: AccountTable = field(default_factory=AccountTable)
+
+    @property
+    def date_formats(self):
+        """The forms of the dates among the features."""
+        return {k: form for k, form in self.forms.items() if self.kinds[k] == "date"}
+
+
+def read_table(
+    path,
+    target,
+    *,
+    task=None,
+    drop=(),
+    keep=(),
+    categorical=(),
+    group=None,
+    time=None,
+):
+    """Read a table from a file, and find out what its columns are.
+
+    Separated values (.csv, .tsv, .txt: comma, semicolon, tab, bar or blanks; decimal
+    points or commas; UTF-8, UTF-16 or code page 1252), Parquet and Excel (.xlsx, by
+    openpyxl), packed or not.
+
+    A column is numeric if its cells are numbers, ``$45,123``, ``33%`` and ``12 kg``
+    too, up to one in twenty that become missing values; its decimal mark is the one
+    that more of its cells allow. NA, N/A, NaN, null, ? and empty cells are
+    missing, beside numbers also none, n.a., - and the like. In a categorical target
+    empty cells alone are missing: NA and none are classes. Rows without a target are
+    left out, and so is a last row of totals.
+
+    Parameters
+    ----------
+    path : path-like
+    target : str or int
+        Name of the column to predict, or its position (0 the first, -1 the last).
+    task : {"classification", "regression"}, default=None
+        What the target is; None looks at its values.
+    drop : sequence of str, default=()
+        Columns that are no features, beside those that are found to be none.
+    keep : sequence of str, default=()
+        Columns that are features although they look like identifiers, free text or
+        numbers of rows; ``["all"]`` keeps every column that ``drop`` does not name.
+    categorical : sequence of str, default=()
+        Columns of categories, although their cells look like numbers or dates.
+    group : str or False, default=None
+        Column of rows that belong together; it is no feature. None takes an identifier
+        whose values repeat, False takes none.
+    time : str, default=None
+        The column that says when a row was observed, dates or numbers.
+
+    Returns
+    -------
+    TableFile
+
+    Raises
+    ------
+    TableError
+        If the file is no table of rows, has no such column, or nothing to learn from.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from adakern.datasets import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "prices.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("area;city;price\\n1,5;A;$1.200\\n2,5;B;$9\\n4;A;$8\\n")
+    ...     found = read_table(path, "price")
+    >>> found.kinds, found.task, found.y.tolist()
+    ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
+    """
+    with _named(Path(path)) as (data, name):
+        typed = typed_columns(data, name, target, categorical=categorical)
+        asked = _Asked(target, task, drop, [*keep, *categorical], group, time)
+        return _found(typed, asked)
+
+
+def read_rows(path, kinds, forms=None, decimal=None):
+    """Rows of a file for a model that was fitted on columns of these kinds.
+
+    Every row of the file is one of the answer, in the same order, also where all its
+    cells are empty.
+
+    Parameters
+    ----------
+    path : path-like
+    kinds, forms : dict of str to str
+        As :func:`read_table` found them. Other columns of the file are left out.
+    decimal : str, default=None
+        The decimal mark of columns of numbers whose form is not given.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    TableError
+        If a column is missing, or holds something else than its kind.
+    """
+    import pandas as pd
+
+    with _named(Path(path)) as (data, name):
+        raw, _, notes = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
+        for note in notes:
+            if "last row" in note:
+                warn_user(note)
+        found = {}
+        for column, kind in kinds.items():
+            form = (forms or {}).get(column) or (kind == "numeric" and decimal) or ""
+            values = raw[find_column(raw, column, by_place=False)]
+            found[column] = read_as(values, column, kind, form)
+        return pd.DataFrame(found, index=raw.index)
+
+
+def read_as(values, name, kind, form):
+    """A column of new rows, read as that of the training rows was."""
+    import pandas as pd
+
+    cells = _cells(values, name)
+    read, strays = columns.read(cells, kind, form)
+    if strays and kind == "numeric" and form[:1] in MARKS:
+        other = other_mark(form[0]) + form[1:]
+        by_other, others = columns.read(cells, kind, other)
+        if len(others) < len(strays):
+            shown = next(cell for cell in strays if cell not in others)
+            warn_user(
+                f"{cells.name} has another decimal mark than the training rows: "
+                f"{shown!r} is read as {columns.number_of(shown, other):g}"
+            )
+            read, strays = by_other, others
+    if strays and pd.isna(read).all():
+        written = f", written {form}" if kind == "date" and form else ""
+        noun = "numbers" if kind == "numeric" else "dates"
+        raise TableError(
+            f"the column {name!r} holds {strays[0]!r}; the model was fitted on "
+            f"{noun}{written}."
+        )
+    if strays:
+        warn_user(columns.about_strays(cells, kind, strays))
+    return pd.Series(read, index=values.index, name=name)
+
+
+@contextmanager
+def _named(path):
+    """The bytes of a file and its name, which an error of the block tells."""
+    try:
+        yield path.read_bytes(), path.name
+    except TableError as error:
+        named = path.name in str(error)
+        raise TableError(str(error) if named else f"{path.name}: {error}") from None
+
+
+@dataclass
+class _Asked:
+    """The roles of columns that were asked for, by name or place."""
+
+    target: Any
+    task: Any
+    drop: Any
+    keep: Any
+    group: Any
+    time: Any
+
+    def found_in(self, frame):
+        """The same, by the names of columns that there are."""
+
+        def name_of(key):
+            return key and find_column(frame, key)
+
+        asked = _Asked(
+            find_column(frame, self.target),
+            self.task,
+            [find_column(frame, key) for key in self.drop],
+            self._kept(frame),
+            name_of(self.group),
+            name_of(self.time),
+        )
+        if asked.target in (asked.group, asked.time):
+            raise TableError(
+                f"the target {asked.target!r} cannot be group or time too."
+            )
+        return asked
+
+    def _kept(self, frame):
+        if ALL in self.keep and ALL not in frame:
+            return set(frame)
+        return {find_column(frame, key) for key in self.keep}
+
+
+def _found(typed, asked):
+    """The :class:`TableFile` of typed columns and what was asked for."""
+    frame, kinds, forms, layout, notes = typed
+    asked = asked.found_in(frame)
+    target, time = asked.target, asked.time
+    frame = _with_target(frame, target, notes)
+    task = _checked_task(frame[target], kinds[target], asked.task, notes)
+    if task == "classification" and kinds[target] == "numeric":
+        # Labels as the file has them: 1, where a gap made 1.0 of it.
+        is_whole = _is_whole(frame[target])
+        frame[target] = (
+            frame[target].astype("int64") if is_whole else frame[target].map(str)
+        )
+    for column in filter(None, (asked.group, time)):
+        if n_missing := frame[column].isna().sum():
+            raise TableError(f"{column!r} is missing in {_count(n_missing, 'row')}.")
+    if time and kinds[time] == "categorical":
+        raise TableError(f"the time {time!r} holds neither dates nor numbers.")
+    group = asked.group
+    if group is None:
+        others = {target, time, *asked.drop, *asked.keep}
+        group = _repeated_identifier(frame, kinds, others, notes)
+    dropped = _dropped(frame, kinds, asked, group, notes)
+    X = frame.drop(columns=[target, *dropped])
+    if not X.shape[1]:
+        reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped.items())
+        raise TableError(
+            f"no column is left to learn from{' (' * bool(reasons)}{reasons}"
+            f"{')' * bool(reasons)}; keep= or --keep keeps a column that was dropped."
+        )
+    account = _account(frame, kinds, forms, dropped, asked, group, task)
+    kinds = {name: kinds[name] for name in X.columns}
+    notes += _about(X, kinds, time)
+    notes.insert(
+        0, f"{len(X)} rows, {_count(X.shape[1], 'feature')}, {task} of {target!r}"
+    )
+    return TableFile(
+        X=X,
+        y=frame[target],
+        task=task,
+        kinds=kinds,
+        forms={name: forms[name] for name in kinds if forms[name]},
+        dropped=dropped,
+        columns=list(frame.columns),
+        groups=frame[group] if group else None,
+        times=frame[time] if time else None,
+        notes=notes,
+        layout=layout,
+        account=account,
+    )
+
+
+def _with_target(frame, target, notes):
+    """The rows that have a target."""
+    given = frame[target].notna()
+    if not given.any():
+        raise TableError(f"the target {target!r} is missing in every row.")
+    if not given.all():
+        notes.append(f"left out: {_count((~given).sum(), 'row')} without a target")
+    return frame[given].reset_index(drop=True)
+
+
+def _dropped(frame, kinds, asked, group, notes):
+    """Columns that are no features, and why."""
+    dropped = dict.fromkeys(asked.drop, "as asked for")
+    if group:
+        dropped.setdefault(group, "it says which rows belong together")
+    for i, name in enumerate(frame.columns):
+        if name in (asked.target, asked.time, *dropped, *asked.keep):
+            continue
+        if why := _why_no_feature(frame[name], kinds[name], i):
+            dropped[name] = why
+            notes.append(f"dropped {name!r}: {why} (--keep {name!r} keeps it)")
+    return dropped
+
+
+def _account(frame, kinds, forms, dropped, asked, group, task):
+    """What became of each column of a file."""
+    found = AccountTable()
+    for name in frame.columns:
+        kind, form, became = kinds[name], forms[name], "feature"
+        undo = f"--categorical {name}" if kind != "categorical" else ""
+        if name == asked.target:
+            is_number = task == "classification" and kind == "numeric"
+            became, undo = f"target, {task}", "--task regression" * is_number
+        elif name in dropped:
+            became = f"dropped: {dropped[name]}"
+            undo = "--group none" if name == group else f"--keep {name}"
+            if name in asked.drop or name == asked.group:
+                undo = ""
+        elif name == asked.time:
+            became = "feature, and the order of the rows"
+        n_levels = frame[name].nunique() if kind == "categorical" else None
+        n_missing = int(frame[name].isna().sum())
+        found.append(Account(name, kind, form, n_missing, n_levels, became, undo))
+    return found
+
+
+def typed_columns(data, name, target, layout=None, categorical=()):
+    """The frame, kinds and forms by column, the layout and sentences of a file; some
+    columns are categorical, whatever their cells look like.
+    """
+    import pandas as pd
+
+    raw, layout, notes = cells_of_file(data, name, target, layout)
+    target = _found_target(raw, target, layout)
+    declared = {find_column(raw, key) for key in categorical}
+    cells = {key: _cells(raw[key], key) for key in raw.columns}
+    layout.decimal = _usual_mark(cells, layout)
+    notes += ["decimal comma"] * (layout.decimal == ",")
+    values, kinds, forms = {}, {}, {}
+    for key in raw.columns:
+        column = raw[key].astype("category") if key in declared else raw[key]
+        found, values[key] = _typed(column, cells[key], layout.decimal, key == target)
+        kinds[key], forms[key] = found.kind, found.form
+        notes += found.notes
+    return pd.DataFrame(values), kinds, forms, layout, notes
+
+
+def _typed(values, cells, usual, is_target):
+    """What a column of a file holds, and its values."""
+    import pandas as pd
+
+    kind = values.dtype.kind
+    if kind in "iuf" or (kind == "b" and not is_target):
+        is_whole = kind in "iu" and not values.isna().any()
+        return columns.Column("numeric"), values if is_whole else values.astype(float)
+    try:
+        found = columns.Column("categorical")
+        if kind == "b":
+            cells.distinct = [str(value) for value in cells.distinct]
+        elif not isinstance(values.dtype, pd.CategoricalDtype):
+            found = columns.describe(cells, usual=usual, is_target=is_target)
+        read, _ = columns.read(cells, found.kind, found.form, is_target)
+    except ValueError as error:
+        raise TableError(f"the {error}.") from error
+    if found.kind == "numeric" and np.isinf(read).any():
+        raise TableError(
+            f"the {cells.name} holds infinity (row {np.isinf(read).argmax()} from 0); "
+            "replace it by a number, or leave the cell empty."
+        )
+    return found, read
+
+
+def _cells(values, name):
+    """The distinct cells of a column of a file."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "mM":
+        array = np.asarray(values, dtype=object)
+    try:
+        return columns.Cells.of(array, f"column {name!r}")
+    except (TypeError, ValueError) as error:
+        raise TableError(f"the {error}.") from error
+
+
+def _usual_mark(cells, layout):
+    """The decimal mark of columns that allow both: that of the others, else the one
+    that the layout names, or that goes with the separator.
+    """
+    votes, is_open = {".": 0, ",": 0}, False
+    for column in cells.values():
+        texts = column.counts(columns.NO_VALUE)
+        if plain_numbers([*texts]) is not None:
+            votes["."] += sum(n for text, n in texts.items() if "." in text)
+            continue
+        mark, sure, both = find_mark(texts, find_unit(texts))
+        is_open |= both
+        if mark is not None:
+            votes[mark] += sure
+    if votes["."] != votes[","]:
+        return max(votes, key=votes.__getitem__)
+    by_separator = "," if layout.separator == ";" and is_open else "."
+    return layout.decimal or by_separator
+
+
+def _found_target(raw, target, layout):
+    """The column of the target; where the encoding is a guess, the error says so."""
+    try:
+        return find_column(raw, target)
+    except TableError as error:
+        if layout.encoding in ("cp1252", "latin-1"):
+            raise TableError(
+                f"{error} The encoding {layout.encoding} is a guess; save the file as "
+                "UTF-8 if names of columns look wrong."
+            ) from None
+        raise
+
+
+def find_column(frame, key, by_place=True):
+    """The column of this name, or at this position."""
+    columns = list(frame.columns)
+    if isinstance(key, str) and key in columns:
+        return key
+    if (
+        by_place
+        and re.fullmatch(r"-?\d+", str(key))
+        and -len(columns) <= int(key) < len(columns)
+    ):
+        return columns[int(key)]
+    shown = ", ".join(map(str, columns[:20])) + ", ..." * (len(columns) > 20)
+    hint = did_you_mean(str(key), map(str, columns))
+    raise TableError(f"no column {key!r} among {len(columns)}.{hint} Columns: {shown}.")
+
+
+def _count(n, noun):
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _is_whole(values):
+    return bool((values == np.rint(values)).all())
+
+
+def _checked_task(y, kind, task, notes):
+    if kind == "date":
+        raise TableError(
+            f"the target {y.name!r} holds dates, which are not predicted; give a "
+            "number, such as the days since a start."
+        )
+    if task == "regression" and kind != "numeric":
+        raise TableError(
+            f"the target {y.name!r} holds categories such as {y.iloc[0]!r}, which is "
+            "no regression; leave out --task."
+        )
+    n_kinds = y.nunique()
+    if n_kinds < 2:
+        raise TableError(f"the target {y.name!r} is the same in every row.")
+    if kind == "categorical" and n_kinds > max(2, len(y) // 2):
+        raise TableError(
+            f"the target {y.name!r} holds {n_kinds} different categories in {len(y)} "
+            f"rows, such as {y.iloc[0]!r}; as classes they have too few rows each, and "
+            "numbers are written without units and with one decimal mark."
+        )
+    if task or kind == "categorical" or n_kinds == 2:
+        return task or "classification"
+    if _is_whole(y) and n_kinds <= _MOST_CLASSES and n_kinds <= len(y) / 5:
+        notes.append(
+            f"the {n_kinds} whole numbers of {y.name!r} are taken for classes "
+            "(--task regression where they are amounts)"
+        )
+        return "classification"
+    return "regression"
+
+
+def _repeated_identifier(frame, kinds, others, notes):
+    """The identifier whose values repeat, to be kept on one side of every split."""
+    found = {
+        name: frame[name].nunique()
+        for name in frame.columns
+        if name not in others
+        and _IDENTIFIER.fullmatch(name)
+        and not re.search(r"(?i)(index|key|row)$", name)
+        and kinds[name] != "date"
+        and not frame[name].isna().any()
+        and (kinds[name] != "numeric" or _is_whole(frame[name]))
+    }
+    found = {name: n for name, n in found.items() if _FEWEST_GROUPS <= n < len(frame)}
+    if not found:
+        return None
+    # A patient has visits: rows of the coarser identifier belong together.
+    name = min(found, key=found.get)
+    notes.append(
+        f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows of one "
+        "stay together (--group none: they need not)"
+    )
+    return name
+
+
+def _why_no_feature(values, kind, position):
+    n, values, name = len(values), values.dropna(), values.name
+    n_kinds, nameless = values.nunique(), name.startswith("Unnamed: ")
+    identifies = nameless or _IDENTIFIER.fullmatch(name)
+    counts = identifies or (position == 0 and _COUNTS.fullmatch(name))
+    if n_kinds == 0:
+        return "empty in every row"
+    if n_kinds == 1:
+        return f"'{values.iloc[0]}' in every row"
+    if kind == "numeric" and _is_whole(values):
+        if (values.diff().dropna() == 1).all() and len(values) == n:
+            return "it numbers the rows" if counts else ""
+        return "an identifier, another in every row" * bool(n_kinds == n and identifies)
+    if kind == "categorical":
+        if n_kinds > _MOST_CATEGORIES and n_kinds > 0.5 * len(values):
+            return f"an identifier or free text, {n_kinds} different values"
+        return "an identifier, another in every row" * (n_kinds == n > 20)
+    return ""
+
+
+def _about(X, kinds, time):
+    """Sentences about categories, missing values and a column that may be the time."""
+    for name, kind in kinds.items():
+        if kind == "categorical":
+            known = X[name].dropna().unique()
+            shown = ", ".join(known[:4]) + ", ..." * (len(known) > 4)
+            yield f"categories: {name!r} has {len(known)} ({shown})"
+    if n_missing := X.isna().sum().sum():
+        yield (
+            f"missing values: {n_missing} in "
+            f"{_count(X.isna().any(axis=1).sum(), 'row')}"
+        )
+    times = [
+        name
+        for name, kind in kinds.items()
+        if kind == "date"
+        or (kind == "numeric" and _TIME.fullmatch(name) and _is_whole(X[name].dropna()))
+    ]
+    if time or not times:
+        return
+    yield (
+        f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
+        "forecast is used"
+    )
+    if X[times[0]].is_unique:
+        return
+    for name in X.columns.difference(times, sort=False):
+        n_groups = X[name].nunique()
+        if 5 <= n_groups <= len(X) / 3 and not X.duplicated([name, times[0]]).any():
+            yield (
+                f"panel: {name!r} has {n_groups} values, each once at a time; --group "
+                f"{name!r} would test on others than it trains on"
+            )
+            return

@@ -1,0 +1,48 @@
+"""Attribute-relation files, as OpenML and Weka write them."""
+
+import pytest
+
+from adakern.datasets import TableError
+from adakern_bench.data.arff import arff_as_csv, is_arff
+
+HEAD = "@relation r\n@attribute a numeric\n@attribute 'b c' {x,'y, z'}\n@data\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "cells"),
+    [
+        ("1,x", "1,x"),
+        ("  1 ,  'y, z'", '1,"y, z"'),
+        ('1,"y, z"', '1,"y, z"'),
+        (r"1,'it\'s'", "1,it's"),
+        ("?,it's", ",it's"),
+        ("1,'?'", "1,"),
+        ("1,ü%", "1,ü%"),
+    ],
+)
+def test_cells(row, cells):
+    data = f"% note\n\n{HEAD}% another\n{row}\n\n".encode()
+    assert is_arff(data)
+    assert arff_as_csv(data, "f").decode() == f"a,b c\n{cells}\n"
+
+
+def test_the_case_of_words_does_not_count():
+    data = HEAD.upper().replace("A NUMERIC", "A REAL").encode()
+    assert arff_as_csv(data + b"1,X\n", "f") == b"A,B C\n1,X\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HEAD[:-6], "it is half a file"),
+        (HEAD + "1,x\n2", "row 2 has 1 cells, and there are 2 attributes"),
+        (HEAD + "{0 1, 1 x}\n", "sparse ARFF"),
+    ],
+)
+def test_what_is_no_table(text, said):
+    with pytest.raises(TableError, match=said):
+        arff_as_csv(text.encode(), "f")
+
+
+def test_other_files_are_none():
+    assert not any(map(is_arff, (b"a,b\n1,2\n", b"PAR1@relation", b"", b"%")))

@@ -1,0 +1,101 @@
+"""Tables as people and programs write them: with lines above, below and between."""
+
+import csv
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adakern.datasets import read_rows, read_table
+
+N = 40
+ROWS = [f"{k * 0.37:.2f},{'NSWO'[k % 4]},{k * k % 17},{k * 1.5}" for k in range(N)]
+HEADER = "size,region,count,y"
+KINDS = {"size": "numeric", "region": "categorical", "count": "numeric"}
+
+
+def text(above="", header=HEADER, below="", rows=ROWS):
+    return above + "\n".join([header, *rows]) + "\n" + below
+
+
+AROUND = {
+    "a title": (text("Sales of the North\n"), "the line above the header"),
+    "a title and a blank line": (text("Sales\n\n"), "the line above"),
+    "titles in cells": (text("Sales,,,\nFrom,2024-01-01,,\n,,,\n"), "2 lines above"),
+    "a quoted title": (text('"Sales, of\nthe North"\nby region\n'), "2 lines above"),
+    "many lines": (text("".join(f"# line {k}\n" for k in range(9))), "9 lines above"),
+    "units": (text(header=f"{HEADER}\n[m],,[pieces],[EUR]"), "below the header, '[m]'"),
+    "units of all": (text(header=f"{HEADER}\nm,text,n,EUR"), "words above numbers"),
+    "a source": (text(below="Source: the office\n"), "remarks such as 'Source"),
+    "remarks": (text(below="\nn.b. preliminary,,,\n1) see page 3,,,\n"), "last 2 rows"),
+    "total": (text(below="Total,,99,999\n"), "the last row, 'Total'"),
+    "total and source": (text(below="Total,,9,99\nSource: us\n"), "'Total'"),
+    "headers again": (text(rows=[*ROWS[:20], HEADER, *ROWS[20:]]), "repeated in 1"),
+}
+
+
+def by_csv(content, folder):
+    path = folder / "t.csv"
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def by_excel(content, folder):
+    """The same cells in a sheet, numbers as numbers."""
+    pytest.importorskip("openpyxl")
+    rows = list(csv.reader(io.StringIO(content)))
+    path, width = folder / "t.xlsx", max(map(len, rows))
+    padded = pd.DataFrame([row + [""] * (width - len(row)) for row in rows])
+    cells = padded.map(lambda cell: _number(cell) if cell else None)
+    cells.to_excel(path, index=False, header=False)
+    return path
+
+
+def _number(cell):
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+@pytest.mark.parametrize("case", AROUND)
+@pytest.mark.parametrize("write", [by_csv, by_excel])
+def test_what_stands_around_a_table_is_none_of_it(tmp_path, case, write):
+    content, note = AROUND[case]
+    plain = read_table(by_csv(text(), tmp_path), "y", keep=["all"])
+    found = read_table(write(content, tmp_path), "y", keep=["all"])
+    assert found.kinds == plain.kinds == KINDS
+    pd.testing.assert_frame_equal(found.X, plain.X, check_dtype=False)
+    np.testing.assert_array_equal(found.y, plain.y)
+    assert note in "\n".join(found.notes)
+
+
+def test_a_table_without_a_header_keeps_its_first_row(tmp_path):
+    rows = [f"{'NSWO'[k % 4]},{'AB'[k % 2]},{'xyz'[k % 3]}" for k in range(N)]
+    found = read_table(by_csv("\n".join(rows), tmp_path), "-1")
+    assert len(found.y) == N and "no header" in "\n".join(found.notes)
+    named = read_table(by_csv("\n".join(["a,b,c", *rows]), tmp_path), "-1")
+    assert len(named.y) == N and list(named.X) == ["a", "b"]
+    assert "names of the columns: a, b, c" in "\n".join(named.notes)
+
+
+def test_new_rows_below_a_title_are_read_and_none_is_left_out(tmp_path):
+    found = read_table(by_csv(text(), tmp_path), "y", keep=["all"])
+    new = "New rows\n\nsize,region,count\n0.5,N,3\n,,\nTotal,,\n1.5,S,4\nSum,,\n"
+    with pytest.warns(UserWarning):
+        rows = read_rows(by_csv(new, tmp_path), found.kinds, found.forms)
+    assert rows["count"].fillna(-1).tolist() == [3, -1, -1, 4, -1]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["unknown,N,3,1.5", *ROWS],  # a stray first cell is no row of units
+        ["0.5,N,,1.5", *ROWS],
+        [*ROWS, "9.5,,,88.5"],  # hardly filled, but with a target
+    ],
+)
+def test_rows_of_the_table_stay(tmp_path, rows):
+    found = read_table(by_csv(text(rows=rows), tmp_path), "y", keep=["all"])
+    assert len(found.y) == len(rows)

@@ -1,0 +1,106 @@
+"""Files of the network: fetched from known hosts, kept with a record of their bytes."""
+
+import hashlib
+import io
+import json
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+from adakern._utils.files import atomic_path, write_json
+from adakern_bench.base.plain_text import one_line
+
+#: Seconds of one network read, and repetitions of a download that fails.
+TIMEOUT, RETRIES = 30.0, 3
+
+
+class Refused(Exception):
+    """Why a url does not serve, or a kept file."""
+
+
+class Absent(Refused):
+    """The server knows of no such thing."""
+
+
+def download(url, hosts, progress=True):
+    """The bytes of a url, after at most so many repetitions."""
+    import pooch
+    from requests.exceptions import RequestException
+
+    hooks = {"response": partial(_check_answer, hosts)}
+    download = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT, hooks=hooks)
+    for attempt in range(RETRIES + 1):
+        time.sleep(attempt)
+        content = io.BytesIO()
+        try:
+            download(url, content, None)
+            return content.getvalue()
+        except RequestException as error:
+            why = str(error)
+    raise Refused(why)
+
+
+def host_of(url):
+    """The computer that a url names."""
+    return (urlsplit(url).hostname or "").removeprefix("www.")
+
+
+def _check_answer(hosts, response, **_):
+    """Refuse what is not there, and a redirect to a host that is not among `hosts`."""
+    if 400 <= response.status_code < 500:
+        said = _message(next(response.iter_content(2000), b""))
+        raise Absent(
+            f"the server answers with HTTP status {response.status_code}{said}"
+        )
+    if response.is_redirect:
+        place = urljoin(response.url, response.headers["location"])
+        if host_of(place) not in hosts:
+            raise Refused(
+                f"it redirects to {place}, at a host that the entry does not name"
+            )
+
+
+def _message(answer):
+    """What a server of OpenML says beside a status, in brackets."""
+    with suppress(ValueError, KeyError, TypeError):
+        return f" ({one_line(json.loads(answer)['error']['message'])[:200]})"
+    return ""
+
+
+def keep(path, data, url):
+    """Write what was fetched, with a record of its bytes beside it."""
+    with atomic_path(path) as whole:
+        whole.write_bytes(data)
+    record = {"sha256": hashlib.sha256(data).hexdigest(), "url": url}
+    write_json(_record_of(path), record)
+
+
+def kept(path):
+    """The bytes of a file; Refused, and removed, where others were fetched."""
+    data = path.read_bytes()
+    if not is_fetched(path):
+        return data  # put there by hand; the content check decides
+    try:
+        recorded = json.loads(_record_of(path).read_text())["sha256"]
+    except (ValueError, KeyError):
+        recorded = None
+    found = hashlib.sha256(data).hexdigest()
+    if recorded != found:
+        for spoilt in (path, _record_of(path)):
+            spoilt.unlink(missing_ok=True)
+        raise Refused(
+            f"is corrupt: its SHA-256 is {found}, {recorded} was recorded when it was "
+            "fetched. It is removed"
+        )
+    return data
+
+
+def is_fetched(path):
+    """Whether a file of the cache was downloaded, and not put there by hand."""
+    return _record_of(Path(path)).is_file()
+
+
+def _record_of(path):
+    return path.with_name(path.name + ".record.json")

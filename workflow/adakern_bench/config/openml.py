@@ -1,0 +1,281 @@
+"""OpenML: data sets, tasks with their splits, and studies, as entries and suites.
+
+An entry says ``openml: 31`` (a data set) or ``openml: task-59``. The names
+``openml-31`` and ``openml-task-59`` of data sets stand for files with that line alone,
+the name ``openml-99`` of a suite for a study. Every answer is kept below ``openml/`` in
+the folder of data, so that a second run, or one on another machine with that folder,
+asks nobody.
+
+The answers are few lines of JSON. scikit-learn's ``fetch_openml`` knows no tasks and
+splits, the package ``openml`` keeps pickles: both leave more to write than they save.
+"""
+
+import json
+import os
+import re
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from adakern_bench.base.download import Absent, Refused, download, host_of, keep, kept
+from adakern_bench.base.plain_text import one_line
+from adakern_bench.config.entry import DatasetEntry, DatasetError, SourceFile
+
+#: Who types this variable chooses another server; no configuration can.
+SERVER_VARIABLE, SERVER = "ADAKERN_OPENML", "https://www.openml.org"
+#: Kinds of tasks that are compared.
+TASKS = {"Supervised Classification": "classification"}
+TASKS["Supervised Regression"] = "regression"
+_NAME = re.compile(r"openml-((?:task-)?\d+)")
+#: What people may state beside ``openml``; a default is no statement.
+_UNSTATED = DatasetEntry()
+
+
+def short_form(group, name):
+    """What the file ``conf/<group>/openml-31.yaml`` would say; None for other names."""
+    found = _NAME.fullmatch(name)
+    if found is None or group not in ("dataset", "suite"):
+        return None
+    if group == "suite":
+        return {"name": name, "title": f"OpenML's study {found[1]}", "openml": found[1]}
+    return {"openml": found[1]}
+
+
+def is_needed(config):
+    """Whether a configuration names OpenML and does not hold its answers yet."""
+    of_suite = config.suite is not None and config.suite.openml
+    return bool(of_suite) or any(map(_is_open, config.dataset.values()))
+
+
+def _is_open(entry):
+    return entry.openml is not None and not entry.files
+
+
+def fill_in(config, selected):
+    """Put OpenML's answers where a configuration names it, or raise a DatasetError."""
+    mirror = config.data.mirror or os.environ.get("ADAKERN_DATA_MIRROR")
+    folders = [Path(config.data.cache) / "raw", *map(Path, filter(None, [mirror]))]
+    answers = Answers(folders)
+    if config.suite is not None and config.suite.openml:
+        for name in answers.names(config.suite):
+            if name not in config.dataset:
+                config.dataset[name] = DatasetEntry(**short_form("dataset", name))
+                selected["dataset"].append(name)
+    for name, entry in config.dataset.items():
+        if _is_open(entry):
+            config.dataset[name] = answers.entry(name, entry)
+    if config.suite is not None and config.suite.openml:
+        _keep_sizes(config, selected)
+
+
+def _keep_sizes(config, selected):
+    """Leave out the sets of a suite that have fewer or more rows than it asks for."""
+    low, high = config.suite.min_rows or 0, config.suite.max_rows or float("inf")
+    for name in list(selected["dataset"]):
+        n = config.dataset[name].n
+        if config.dataset[name].openml and n is not None and not low <= n <= high:
+            del config.dataset[name]
+            selected["dataset"].remove(name)
+
+
+@dataclass
+class Answers:
+    """OpenML's answers, from the folders that hold them or from its server."""
+
+    folders: list[Path]
+
+    def names(self, suite):
+        """The tasks of a study, else its data sets, as names of data sets."""
+        what = f"study/{suite.openml}"
+        answer = self._get(what)
+        with _answer(what):
+            study = answer["study"]
+            tasks = (study.get("tasks") or {}).get("task_id") or []
+            sets = (study.get("data") or {}).get("data_id") or []
+            names = [f"openml-task-{int(k)}" for k in tasks]
+            names = names or [f"openml-{int(k)}" for k in sets]
+        if not names:
+            raise DatasetError(f"OpenML's study {suite.openml} holds no tasks or sets")
+        for name in suite.only:
+            if name not in names:
+                raise DatasetError(
+                    f"suite.only: {name!r} is not in OpenML's study {suite.openml}: "
+                    f"{', '.join(names[:10])}{', ...' * (len(names) > 10)}"
+                )
+        return suite.only or names
+
+    def entry(self, name, stated):
+        """The entry of a data set or task, beneath what is stated of it."""
+        kind, _, number = str(stated.openml).rpartition("-")
+        if kind not in ("", "task") or not number.isdigit():
+            raise DatasetError(
+                f"dataset.{name}.openml={stated.openml!r} is to be the number of a "
+                "data set, such as 31, or of a task, such as task-59"
+            )
+        given = {
+            of.name: getattr(stated, of.name)
+            for of in fields(DatasetEntry)
+            if getattr(stated, of.name) != getattr(_UNSTATED, of.name)
+        }
+        found = self._task(number) if kind else self._set(number, given.get("target"))
+        return DatasetEntry(**found | given)
+
+    def _task(self, number):
+        what = f"task/{number}"
+        answer = self._get(what)
+        with _answer(what):
+            task = answer["task"]
+            if task["task_type"] not in TASKS:
+                raise DatasetError(
+                    f"OpenML's task {number} is {task['task_type']}; compared are "
+                    f"{' and '.join(TASKS)}. Take another one"
+                )
+            inputs = {part["name"]: part for part in task["input"]}
+            source = inputs["source_data"]["data_set"]
+            procedure = inputs["estimation_procedure"]["estimation_procedure"]
+            of = {part["name"]: part.get("value") for part in procedure["parameter"]}
+            repeats, folds = of.get("number_repeats"), of.get("number_folds")
+            n_splits = int(repeats or 1) * int(folds or 1)
+            url, target = procedure.get("data_splits_url"), source["target_feature"]
+            number_of_set = str(int(source["data_set_id"]))
+        if not url:
+            raise DatasetError(
+                f"OpenML's task {number} has no splits; openml-{number_of_set}, its "
+                "data set, is split as the protocol says"
+            )
+        path = f"openml/task-{number}/splits.arff"
+        return self._set(number_of_set, target, TASKS[task["task_type"]]) | {
+            "splits": SourceFile(path=path, urls=[self._allowed(url)]),
+            "split_format": "openml",
+            "n_splits": n_splits,
+            "homepage": f"{SERVER}/t/{number}",
+        }
+
+    def _set(self, number, target=None, task=None):
+        what = f"data/{number}"
+        answer, of_columns = self._get(what), self._get(f"data/features/{number}")
+        called = f"OpenML's data set {number}"
+        with _answer(what):
+            about = answer["data_set_description"]
+            columns = of_columns["data_features"]["feature"]
+            columns = sorted(columns, key=lambda column: int(column["index"]))
+            if "sparse" in str(about.get("format")).lower():
+                raise DatasetError(f"{called} is sparse, as texts are; it is no table")
+            target = target or about.get("default_target_attribute")
+            target = _target(called, f"openml-{number}", target, columns)
+            others = [column for column in columns if column is not target]
+            features = [column for column in others if _is_feature(column)]
+            dropped = [column for column in others if column not in features]
+            categories = [c for c in features if c["data_type"] == "nominal"]
+            if not features:
+                raise DatasetError(
+                    f"{called} is of texts or images: no column holds numbers or "
+                    "categories"
+                )
+            classes = target["data_type"] in ("nominal", "string")
+            url = about.get("url") or about.get("parquet_url")
+            rows = SourceFile(
+                path=f"openml/{number}/rows.data",
+                urls=[self._allowed(url)],
+                md5=about.get("md5_checksum"),
+            )
+            return {
+                "task": task or ("classification" if classes else "regression"),
+                "format": "table",
+                "files": [rows],
+                "target": int(target["index"]),
+                "drop": _places(dropped),
+                "categorical": _places(categories),
+                "title": one_line(about["name"]),
+                "licence": one_line(about.get("licence") or "not stated by OpenML"),
+                "citation": one_line(about.get("citation") or called),
+                "homepage": f"{SERVER}/d/{number}",
+                "n": self._n_rows(number, target),
+                "d": len(features),
+            }
+
+    def _n_rows(self, number, target):
+        """The rows, where OpenML counts them and none is without a target."""
+        found = self._get(f"data/qualities/{number}", {})
+        found = found.get("data_qualities", {}).get("quality", [])
+        known = {part["name"]: part.get("value") for part in found}
+        n, gaps = known.get("NumberOfInstances"), target.get("number_of_missing_values")
+        return int(float(n)) if n and not int(gaps or 0) else None
+
+    def _allowed(self, url):
+        """A url of an answer, if it is of OpenML itself."""
+        if host_of(url) not in _hosts():
+            raise DatasetError(
+                f"OpenML's answer leads to {one_line(url)}, which is not at "
+                f"{' or '.join(sorted(_hosts()))}: nothing is fetched from there"
+            )
+        return url
+
+    def _get(self, what, absent=None):
+        """One answer, as kept or as given now; `absent` where the server has none."""
+        for folder in self.folders:
+            path = folder / "openml" / f"{what}.json"
+            with suppress(Refused):  # a spoilt file is removed, and asked for again
+                if path.is_file():
+                    return _parsed(kept(path), path)
+        url = f"{_server()}/api/v1/json/{what}"
+        try:
+            data = download(url, _hosts(), progress=False)
+        except Refused as error:
+            if absent is None or not isinstance(error, Absent):
+                kind, _, number = what.rpartition("/")
+                raise DatasetError(
+                    f"OpenML's {kind} {number} cannot be had: {error} ({url})"
+                ) from None
+            data = json.dumps(absent).encode()
+        found = _parsed(data, url)
+        keep(self.folders[0] / "openml" / f"{what}.json", data, url)
+        return found
+
+
+def _server():
+    return os.environ.get(SERVER_VARIABLE, SERVER).rstrip("/")
+
+
+def _hosts():
+    """The computers that OpenML's answers and files come from."""
+    own = host_of(_server())
+    return {own, *(["api.openml.org", "data.openml.org"] * (own == "openml.org"))}
+
+
+def _target(called, name, target, columns):
+    """The column to predict."""
+    if found := [column for column in columns if column["name"] == target]:
+        return found[0]
+    known = ", ".join(one_line(column["name"]) for column in columns[:20])
+    why = f"has no column {target!r} to predict" if target else "names no target"
+    raise DatasetError(f"{called} {why}; say dataset.{name}.target=, one of {known}")
+
+
+def _places(columns):
+    return [int(column["index"]) for column in columns]
+
+
+def _is_feature(column):
+    """Whether a column is one of the features; texts are none."""
+    marks = (column.get("is_ignore"), column.get("is_row_identifier"))
+    return "true" not in marks and column["data_type"] != "string"
+
+
+def _parsed(data, place):
+    with _answer(place):
+        return json.loads(data)
+
+
+@contextmanager
+def _answer(place):
+    """DatasetError where an answer is not of the form that OpenML documents."""
+    try:
+        yield
+    except DatasetError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise DatasetError(
+            f"{place}: this is no answer of OpenML ({type(error).__name__}: {error}); "
+            "ask again later, or remove the file if it is one"
+        ) from None

@@ -1,0 +1,55 @@
+"""Attribute-relation files (ARFF), texts and quoted cells too, as separated values."""
+
+import csv
+import io
+import re
+
+from adakern.tables.unpack import TableError
+
+_DATA = re.compile(r"(?im)^[ \t]*@data[^\n]*$")
+_ATTRIBUTE = re.compile(
+    r"""(?im)^[ \t]*@attribute\s+('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|\S+)"""
+)
+
+
+def is_arff(data):
+    """Whether the bytes of a file begin as ARFF does."""
+    return re.match(rb"(?i)(\s|%[^\n]*\n)*@relation\b", data) is not None
+
+
+def arff_as_csv(data, name):
+    """The rows below a line with the attributes' names; unknown cells are empty."""
+    text = data.decode("utf-8", "replace")
+    mark = _DATA.search(text)
+    if mark is None:
+        raise TableError(f"{name} ends before @data: it is half a file.")
+    names = [
+        re.sub(r"\\(.)", r"\1", found.strip("'\""))
+        for found in _ATTRIBUTE.findall(text[: mark.start()])
+    ]
+    lines = [
+        line
+        for line in text[mark.end() :].splitlines()
+        if line.strip() and not line.lstrip().startswith("%")
+    ]
+    if lines and lines[0].lstrip().startswith("{"):
+        raise TableError(f"{name} is sparse ARFF; a table of all cells is needed.")
+    single = sum(re.search(r"(^|,)\s*'", line) is not None for line in lines)
+    double = sum(re.search(r'(^|,)\s*"', line) is not None for line in lines)
+    reader = csv.reader(
+        lines,
+        quotechar="'" if single >= double else '"',
+        escapechar="\\",
+        doublequote=False,
+        skipinitialspace=True,
+    )
+    rows = [["" if cell == "?" else cell.strip() for cell in row] for row in reader]
+    for place, row in enumerate(rows):
+        if len(row) != len(names):
+            raise TableError(
+                f"{name}: row {place + 1} has {len(row)} cells, and there are "
+                f"{len(names)} attributes."
+            )
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([names, *rows])
+    return out.getvalue().encode()
