@@ -8,8 +8,8 @@ where f_ij is what member j predicts for row i, which it did not learn from, and
 the weight of the row. For squared error the f_ij are predictions and the penalty draws
 b to weights by the members' own errors (:func:`squared_error_weights`); for log loss
 they are probabilities, and the penalty is a Dirichlet prior (:func:`mixture_weights`).
-In regression the loss of the combination is never greater than that of its best member
-(:func:`no_worse_than_best`).
+Without the penalty the loss of the combination is never greater than that of its best
+member (:func:`no_worse_than_best`); so it is held there, but for classes of few rows.
 """
 
 from dataclasses import dataclass, field, replace
@@ -30,9 +30,9 @@ LARGEST_SHARE = 0.05
 #: would otherwise be trusted without end.
 SLOPES = (np.log(0.05), np.log(50.0))
 
-#: Ridges of the slope and the shifts of the blend's calibration, which hold it near the
-#: identity; members have slopes alone.
-FINAL_RIDGES = 3.0, 3.0
+#: Ridges of a calibration's slope and shifts; and of few rows, for the mixture, whose
+#: members have slopes alone then.
+RIDGES, RIDGES_OF_FEW = (0.5, 1.0), (3.0, 3.0)
 
 #: Evidence, in rows, that the members are as good as they seem one by one.
 PRIOR_ROWS_OF_MEAN = 30.0
@@ -161,7 +161,7 @@ class Calibration:
 
     start: float = 1.0
     shifts: bool = True
-    ridges: tuple = (0.5, 1.0)
+    ridges: tuple = RIDGES
 
     def fit(self, scores, codes, weights):
         """Learn from scores (n, k), codes of classes (n,) and weights (n,)."""
@@ -286,7 +286,7 @@ def _r2_scores(predictions, y, weights):
 
 @dataclass
 class Mixture:
-    """The mixture of members' probabilities, each with a slope, calibrated as a whole.
+    """The mixture of members' calibrated probabilities, calibrated once more.
 
     The class frequencies where there are no members.
     """
@@ -300,6 +300,7 @@ class Mixture:
     log_prior: np.ndarray | None = None
     nearer: float = 0.0
     classes: np.ndarray | None = None
+    few_rows: bool = False
 
     def encode(self, y):
         """Indicators (n, k) of the classes."""
@@ -326,23 +327,45 @@ class Mixture:
         log_prior = np.log((counts + 1 / k) / (counts.sum() + 1))
         nearer = PRIOR_ROWS_OF_CLASSES / (PRIOR_ROWS_OF_CLASSES + counts.sum())
         blend = replace(self, log_prior=log_prior, nearer=nearer)
-        if not values:
-            return blend
-        calibrations = _calibrated(values, slopes, codes, row_weights)
-        log_proba = _log_proba(calibrations, values)
-        likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
-        weights = drop_smallest(
-            mixture_weights(likelihoods, row_weights, prior=PRIOR_ROWS)
-        )
-        # A mixture is less sure than its members until calibrated.
-        mixed = mix(log_proba, weights)
-        return replace(
-            blend,
-            weights=weights,
-            scores=accuracies(log_proba, codes, row_weights),
-            calibrations=calibrations,
-            final=Calibration(ridges=FINAL_RIDGES).fit(mixed, codes, row_weights),
-        )
+        mixed = np.tile(log_prior, (len(codes), 1))
+        if values:
+            calibrations = self._calibrated(values, slopes, codes, row_weights)
+            log_proba = _log_proba(calibrations, values)
+            likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
+            weights = mixture_weights(likelihoods, row_weights, prior=PRIOR_ROWS)
+            if self.few_rows:  # which member is best is noise
+                weights = drop_smallest(weights)
+            else:
+                weights = no_worse_than_best(
+                    weights,
+                    mixture_weights(likelihoods, row_weights, prior=0.0),
+                    lambda b: blend._finished(mix(log_proba, b), b, table)[1],
+                )
+            scores = accuracies(log_proba, codes, row_weights)
+            blend = replace(
+                blend, weights=weights, scores=scores, calibrations=calibrations
+            )
+            mixed = mix(log_proba, weights)
+        return blend._finished(mixed, blend.weights, table)[0]
+
+    def _calibrated(self, values, slopes, codes, row_weights):
+        """A calibration for each member that gives these scores."""
+        return [
+            Calibration(slope, shifts=not self.few_rows).fit(scores, codes, row_weights)
+            for slope, scores in zip(slopes, values, strict=True)
+        ]
+
+    def _finished(self, mixed, weights, table):
+        """Itself, calibrating what is mixed, and its loss.
+
+        A mixture is less sure than its members until calibrated; one member is already.
+        """
+        codes, blend = table.Y.argmax(axis=1), self
+        if np.count_nonzero(weights) > 1:
+            ridges = RIDGES_OF_FEW if self.few_rows else RIDGES
+            final = Calibration(ridges=ridges).fit(mixed, codes, table.weights)
+            blend = replace(self, final=final)
+        return blend, log_loss(blend._log_proba(mixed), codes, table.weights)
 
     def _log_proba(self, mixed):
         """What is predicted from a mixture: a little nearer to the frequencies of the
@@ -375,7 +398,7 @@ class Mixture:
     def judge(self, values, slopes, table):
         """The loss of a mixture of some members, and the accuracy of each."""
         codes, row_weights = table.Y.argmax(axis=1), table.weights
-        calibrations = _calibrated(values, slopes, codes, row_weights)
+        calibrations = self._calibrated(values, slopes, codes, row_weights)
         log_proba = _log_proba(calibrations, values)
         likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
 
@@ -384,14 +407,6 @@ class Mixture:
             return log_loss(mix(log_proba[some], weights), codes, row_weights)
 
         return loss_of, accuracies(log_proba, codes, row_weights)
-
-
-def _calibrated(values, slopes, codes, row_weights):
-    """A calibration for each member that gives these scores."""
-    return [
-        Calibration(slope, shifts=False).fit(scores, codes, row_weights)
-        for slope, scores in zip(slopes, values, strict=True)
-    ]
 
 
 def _log_proba(calibrations, values):

@@ -11,6 +11,7 @@ from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.blend import Mixture, accuracies, log_loss
 from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.many_rows import in_blocks
+from adakern.adaptive.members.base import FEW_ROWS
 
 
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
@@ -20,9 +21,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     folds' rows: kernel ridge regressions on indicators of the classes, logistic
     regression, support vector machines (up to 4,000 rows, and from 9,000 to 25,000
     where no two classes have more than 9,000), forests and boosting. Each member's
-    scores get a slope, the members are weighted by the likelihood of their mixture, and
-    that is calibrated, on the rows left out. What is predicted is the mixture of kernel
-    and linear members refitted on all rows, and of the means over folds of the trees.
+    scores are calibrated (by a slope alone of less than 300 rows), the members weighted
+    by the likelihood of their mixture, and that is calibrated, on the rows left out.
+    What is predicted is the mixture of kernel and linear members refitted on all rows,
+    and of the means over folds of the trees.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     def _unfitted_blend(self, y):
         try:
             check_classification_targets(y)
-            return Mixture(classes=np.unique(y))
+            return Mixture(classes=np.unique(y), few_rows=len(y) < FEW_ROWS)
         except TypeError:
             kinds = sorted({type(label).__name__ for label in y})
             raise ValueError(
