@@ -78,8 +78,9 @@ torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 		tools/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
 	PYTHONPATH=tests $(BIN)/python tools/campaign.py --doors --table docs/torture.md
 
-fuzz: .venv/test.done  ## 2,000 altered model files, half an hour
+fuzz: .venv/test.done  ## 2,000 altered model files and tables of all kinds, half an hour
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/fuzz_models.py --files 2000
+	$(BIN)/python tools/fuzz_tables.py --seconds 600
 
 kills: .venv/test.done  ## 30 kills at random times, each mended and compared
 	PYTHONPATH=tests $(BIN)/python tools/kills.py --kills 30 --table docs/torture.md

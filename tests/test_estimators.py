@@ -30,7 +30,7 @@ MORE = [
         for kind in (DANKClassifier, DANKRegressor)
     ),
     *(kind(strategy="whole") for kind in (DANKClassifier, DANKRegressor)),
-    *(kind(probability=True) for kind in (DANKClassifier, KNPLClassifier)),
+    DANKClassifier(probability=True),
     KernelSearchCV(SVC(), {"C": [0.1, 10]}, cv=2),
     KernelSearchCV(KernelRidge(kernel="laplacian"), {"alpha": [0.1, 10]}, cv=2),
 ]

@@ -74,6 +74,11 @@ def add_commands(commands):
         "another estimator, such as 'sklearn.svm.SVC(C=10)', or a name of conf/method"
     )
     option("--method", metavar="CLASS", help=other)
+    threshold = (
+        "of two classes: predict the second from the probability on that is best by "
+        "balanced accuracy (balanced), f1 or accuracy; probabilities stay as they are"
+    )
+    option("--threshold", choices=("balanced", "f1", "accuracy"), help=threshold)
     fit.set_defaults(handle=_fit)
     predict = commands.add_parser("predict", help="predict the rows of another table")
     option = predict.add_argument
@@ -245,9 +250,15 @@ def _estimator(arguments, task):
     from adakern.model_file import estimator_of
 
     classifies = task == "classification"
+    if arguments.threshold and (arguments.method or not classifies):
+        raise ValueError(
+            f"--threshold {arguments.threshold} is for two classes and the default "
+            "method; for another, see scikit-learn's TunedThresholdClassifierCV"
+        )
     if not arguments.method:
         flagship = AdaptiveKernelClassifier if classifies else AdaptiveKernelRegressor
-        return flagship(preset=arguments.preset, random_state=0, verbose=1)
+        more = {"threshold": arguments.threshold} if arguments.threshold else {}
+        return flagship(preset=arguments.preset, random_state=0, verbose=1, **more)
     if arguments.minutes:
         _note("--minutes bounds the time of the default method alone")
     if re.fullmatch(r"[\w-]+", arguments.method):
@@ -277,7 +288,9 @@ def _method_named(name, task):
 
 
 def _held_out(pipeline, table):
-    """Positions of rows, and what models that did not learn from them predict."""
+    """Positions of rows, what models that did not learn from them predict, and their
+    probabilities of classes, or None.
+    """
     import numpy as np
     from sklearn.base import clone
     from sklearn.model_selection import GroupKFold, cross_val_predict
@@ -290,27 +303,57 @@ def _held_out(pipeline, table):
         if hasattr(model, "members_"):
             first[-1].set_params(verbose=0)
         _fit_rows(first, table, early)
-        return late, first.predict(table.X.iloc[late])
+        new = table.X.iloc[late]
+        has_classes = hasattr(first, "predict_proba")
+        proba = first.predict_proba(new) if has_classes else None
+        return late, first.predict(new), proba
     if not hasattr(model, "oof_prediction_"):
         groups = rows if table.groups is None else table.groups
         folds = GroupKFold(min(5, len(set(groups))), shuffle=True, random_state=0)
         found = cross_val_predict(pipeline, table.X, table.y, groups=groups, cv=folds)
-        return rows, found
+        return rows, found, None
     found = model.oof_prediction_
-    return rows, found if found.ndim == 1 else model.classes_[found.argmax(axis=1)]
+    seen = ~np.isnan(found).reshape(len(rows), -1).any(axis=1)
+    rows, found = rows[seen], found[seen]
+    if found.ndim == 1:
+        return rows, found, None
+    return rows, model.predicted_classes(found), found
 
 
-def _score(table, rows, predicted):
-    from adakern.evaluation import score
+def _score(table, rows, predicted, proba):
+    import numpy as np
 
-    of = (
-        "rows left out" if len(rows) == len(table.y) else f"the {len(rows)} latest rows"
-    )
+    from adakern.evaluation import probability_scores, score
+
+    of = f"the {len(rows)} latest rows" if table.times is not None else "rows left out"
     y = table.y.iloc[rows]
     found = {"of": of, **score(table.task, y, predicted)}
     if table.task == "classification":
-        found["largest_class"] = float(y.value_counts(normalize=True).iloc[0])
+        shares = y.value_counts(normalize=True)
+        found["largest_class"] = float(shares.iloc[0])
+        if proba is not None and len(shares) == proba.shape[1]:
+            found |= probability_scores(y, proba, np.unique(table.y))
+            found |= _of_rare_class(y, proba, shares) if len(shares) == 2 else {}
     return found
+
+
+def _of_rare_class(y, proba, shares):
+    """Average precision of the rarer class, and where precision and recall balance."""
+    import numpy as np
+    from sklearn.metrics import average_precision_score, precision_recall_curve
+
+    rare = shares.index[-1]
+    p, truth = proba[:, int(rare == max(shares.index))], y == rare
+    precision, recall, at = precision_recall_curve(truth, p)
+    where = np.abs(precision - recall)[:-1].argmin()
+    return {
+        "rare_class": rare,
+        "rare_share": float(shares.iloc[-1]),
+        "average_precision": float(average_precision_score(truth, p)),
+        "threshold": float(at[where]),
+        "precision": float(precision[where]),
+        "recall": float(recall[where]),
+    }
 
 
 def _print_result(model, kinds, score):
@@ -334,6 +377,16 @@ def _print_score(score):
     else:
         found = "R² {r2:.4g} (always the mean: 0), root mean squared error {rmse:.4g}"
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
+    if score.get("auc") is not None:
+        said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
+        print(said.format(**score))
+    if "average_precision" in score:
+        said = (
+            "  {rare_class!r} ({rare_share:.1%} of the rows): average precision "
+            "{average_precision:.1%}; called so from a probability of {threshold:.3g} "
+            "on, {precision:.1%} are and {recall:.1%} are found (--threshold)"
+        )
+        print(printable(said.format(**score)))
 
 
 def _predict(arguments):

@@ -215,13 +215,16 @@ def nearest_rows(X, Y):
     return by_row_blocks(nearest, X, 8 * Y.shape[0], CACHE_BYTES)
 
 
-def resolve_gamma(gamma, X):
+def resolve_gamma(gamma, X, weights=None):
     """Value of ``gamma``, by scikit-learn's rules for "scale" and "auto"."""
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "auto":
         return 1.0 / X.shape[1]
-    if issparse(X):
+    if weights is not None:
+        mean = np.average(X, axis=0, weights=weights).mean()
+        variance = float(np.average((X - mean) ** 2, axis=0, weights=weights).mean())
+    elif issparse(X):
         variance = float(X.multiply(X).mean() - X.mean() ** 2)
     else:
         variance = float(array_namespace(X).var(X))
@@ -273,11 +276,10 @@ class KernelMixin:
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _resolve_kernel(self, X):
+    def _resolve_kernel(self, X, weights=None):
         """Set ``gamma_`` from the training data."""
-        self.gamma_ = (
-            1.0 if self.kernel == "precomputed" else resolve_gamma(self.gamma, X)
-        )
+        given = self.kernel == "precomputed"
+        self.gamma_ = 1.0 if given else resolve_gamma(self.gamma, X, weights)
 
     @property
     def _kernel_params(self):

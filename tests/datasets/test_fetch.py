@@ -1,8 +1,10 @@
 """The way of a file into the cache, against a real server on this machine."""
 
+import gzip
 import hashlib
 import json
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -10,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from adakern.tables import unpack
 from adakern_bench import data
 from adakern_bench.base import download
 from adakern_bench.config.entry import UNSTATED
@@ -31,6 +34,8 @@ ANSWERS = {
     # The right shape, one cell changed.
     "tampered": (200, b",".join([A, b"9.75", *OTHERS]) + b"\n" + REST),
     "page": (200, b"<!DOCTYPE html><html><body>Log in, please</body></html>"),
+    "bomb": (200, gzip.compress(bytes(10 << 20))),
+    "packed": (200, gzip.compress(CONTENT)),
 }
 
 
@@ -46,8 +51,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         promised = CONTENT if kind in ("cut", "slow") else content
         self.send_header("Content-Length", str(len(promised)))
+        if kind in ("bomb", "packed"):
+            self.send_header("Content-Encoding", "gzip")
         self.end_headers()
-        self.wfile.write(content)
+        with suppress(ConnectionError):  # who refuses a bomb hears no more of it
+            self.wfile.write(content)
         if kind == "slow":
             self.wfile.flush()
             self.server.released.wait(10)
@@ -115,6 +123,12 @@ def test_fetched_file_enters_the_cache_with_its_record(served, tmp_path):
     assert placed_by_hand(served, cache) == [str(cache / "toy" / "toy.csv")]
 
 
+def test_what_a_server_packs_is_unpacked(entry, server, tmp_path):
+    entry.files[0].urls = [f"{server.url}/packed/toy.csv"]
+    load(entry, tmp_path / "cache")
+    assert (tmp_path / "cache" / "toy" / "toy.csv").read_bytes() == CONTENT
+
+
 def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypatch):
     cache, mirror = tmp_path / "a", tmp_path / "made"
     assert load(served, cache, mirror=mirror).provenance["source"] == "mirror"
@@ -138,12 +152,14 @@ def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypat
         ("slow", 0, 1, "Read timed out"),
         ("tampered", 1, 1, "fingerprint is .*the entry says"),
         ("page", 1, 1, "its content did not pass"),
+        ("bomb", 1, 1, r"unpacks to more than \d+ MB"),
     ],
 )
 def test_what_is_wrong_with_an_answer(
     server, entry, tmp_path, monkeypatch, answer, retries, asked, message
 ):
     """It is said, nothing is kept, and a second url serves."""
+    monkeypatch.setattr(unpack, "_FREE_BYTES", 1 << 16)
     monkeypatch.setattr(download, "RETRIES", retries)
     monkeypatch.setattr(download, "TIMEOUT", 0.3 if answer == "slow" else 5)
     entry.files[0].urls = [f"{server.url}/{answer}/toy.csv"]

@@ -155,3 +155,23 @@ def test_check_names_what_differs_and_accepts_what_agrees(stated, named):
     check_content(DatasetEntry(task="classification", **agrees), content)
     with pytest.raises(DatasetError, match=named):
         check_content(DatasetEntry(task="classification", **agrees | stated), content)
+
+
+@pytest.mark.parametrize("enormous", [1e15, -1e30, 1e300])
+def test_one_enormous_value_hides_no_other_cell(enormous):
+    X, y = some_table()
+    X[3, 1] = enormous
+    other = X.copy()
+    other[7, 1] *= 1.001
+    assert content_fingerprint(X, y) != content_fingerprint(other, y)
+    shuffled = np.random.default_rng(1).permutation(len(y))
+    again = content_fingerprint(X[shuffled], y[shuffled])
+    assert again == content_fingerprint(X, y)
+
+
+def test_rounding_errors_of_zeros_are_zeros_in_most_of_a_column_too():
+    X, y = some_table()
+    X[:, 0] = np.where(np.arange(len(X)) < 5, X[:, 0], 0.0)
+    other = X.copy()
+    other[5:, 0] = 1e-17
+    assert content_fingerprint(X, y) == content_fingerprint(other, y)

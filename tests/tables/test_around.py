@@ -80,6 +80,12 @@ def test_a_table_without_a_header_keeps_its_first_row(tmp_path):
     assert "names of the columns: a, b, c" in "\n".join(named.notes)
 
 
+def test_a_header_with_hardly_a_name_is_found_by_the_target(tmp_path):
+    rows = [f"{k * 0.5},{k * 1.5}" for k in range(N)]
+    found = read_table(by_csv("\n".join([",y", *rows]), tmp_path), "y", keep=["all"])
+    assert len(found.y) == N and found.y[3] == 4.5
+
+
 def test_new_rows_below_a_title_are_read_and_none_is_left_out(tmp_path):
     found = read_table(by_csv(text(), tmp_path), "y", keep=["all"])
     new = "New rows\n\nsize,region,count\n0.5,N,3\n,,\nTotal,,\n1.5,S,4\nSum,,\n"

@@ -382,3 +382,14 @@ def test_durations_are_seconds_and_classes_may_be_fractions(tmp_path):
     found = read_table(tmp_path / "my.parquet", "y")
     assert found.X["lasts"].tolist() == [60.0 * k for k in range(60)]
     assert found.task == "classification" and set(found.y) == {"0.5", "1.5"}
+
+
+@pytest.mark.parametrize(
+    "alike", [("m", "M"), ("Ortho pædics", "ortho  pædics"), ("Genève", "Geneve")]
+)
+def test_spellings_of_one_category_are_said(tmp_path, alike):
+    found = read(tmp_path, column([*alike, "other", "another"]))
+    (note,) = [note for note in found.notes if note.startswith("spellings")]
+    assert all(repr(spelling) in note for spelling in alike)
+    found = read(tmp_path, column(["m", "f", "+", "-"]))
+    assert not [note for note in found.notes if note.startswith("spellings")]

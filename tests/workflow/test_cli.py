@@ -4,10 +4,13 @@ import io
 import logging
 import re
 import sys
+from types import SimpleNamespace
 
 import pytest
+import yaml
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from adakern_bench.cli import main as main_module
 from adakern_bench.cli.main import main
 from adakern_bench.cli.progress import Line
 from adakern_bench.report.compare import compare
@@ -128,3 +131,18 @@ def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
         assert shown.count(name) == times
     with pytest.raises(SystemExit, match=r"no results in .* yet"):
         main([*command, "dank_uci"])
+
+
+def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypatch):
+    for name, experiment in {"mine": "dank_uci", "dank_uci": "quickstart"}.items():
+        folder = tmp_path / "results" / name
+        folder.mkdir(parents=True)
+        config = {"experiment": experiment, "overrides": [f"name={name}"]}
+        (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    monkeypatch.setattr(main_module, "ROOT", tmp_path)
+    asked = SimpleNamespace(experiment="mine")
+    found = main_module._selected(asked, ["metric=auc"])
+    assert found == ["experiment=dank_uci", "name=mine", "metric=auc"]
+    for name in ("dank_uci", "unknown", "../results/mine"):
+        asked = SimpleNamespace(experiment=name)
+        assert main_module._selected(asked, []) == [f"experiment={name}"]

@@ -1,12 +1,15 @@
 """What is seen in the best method of one table, on a table whose answer is known."""
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from adakern_bench.data import Table
 from adakern_bench.records.split import save_splits
-from adakern_bench.report.winner import MOST_COLUMNS, explain, explain_files
+from adakern_bench.report.winner import MOST_COLUMNS, explain, explain_files, fitted
 
 STANDARD = {"scale": "standard", "scale_target": "standard"}
 SETTINGS = {"preparation": STANDARD, "seed": 0, "threads": 1, "fixed": []}
@@ -40,8 +43,10 @@ def test_importances_dependences_and_columns_that_give_the_target_away(table):
         "estimator": {"_target_": f"{FOREST}{kind}", "n_estimators": 30}
     }
     rows = np.arange(200)
-    figure, columns = explain("forest", table, rows[:140], rows[140:], settings, {}, 0)
-    figure.draw_without_rendering()
+    drawn, columns = explain("forest", table, rows[:140], rows[140:], settings, {}, 0)
+    for figure, caption in drawn.values():
+        figure.draw_without_rendering()
+        assert caption.endswith(".")
     columns = columns.set_index("column")
     assert columns.index[-1] == NOISE or columns.loc[NOISE].iloc[0] < 0.05
     if table.task == "classification":
@@ -50,27 +55,115 @@ def test_importances_dependences_and_columns_that_give_the_target_away(table):
             "copy": "nearly gives the target away",
             **dict.fromkeys(["size", "ward", NOISE], ""),
         }
-        assert figure.axes[0].get_title() == "Confusion matrix"
-        assert figure.axes[1].get_title() == "Calibration"
+        assert list(drawn) == [
+            "1_errors",
+            "2_thresholds",
+            "3_gains",
+            "4_calibration",
+            "7_columns",
+            "8_dependence",
+        ]
     else:
         assert set(columns["hint"]) == {""}
-        drawn = {axis.get_xlabel(): axis for axis in figure.axes}
-        north, _, west = (bar.get_height() for bar in drawn["ward"].patches)
+        assert list(drawn) == ["1_errors", "7_columns", "8_dependence"]
+        shown = {axis.get_xlabel(): axis for axis in drawn["8_dependence"][0].axes}
+        north, _, west = shown["ward"].lines[0].get_ydata()
         assert west - north == pytest.approx(2, abs=0.5)
-        rising = drawn["size"].lines[0].get_ydata()
+        rising = shown["size"].lines[0].get_ydata()
         assert rising[-1] - rising[0] > 2
 
 
-def test_the_flagship_is_calibrated_on_the_most_frequent_classes():
+@pytest.fixture
+def rare_class(rng):
+    """Three in a hundred rows are ill, mostly those of a large size."""
+    n = 1000
+    X = rng.normal(size=(n, 2))
+    y = np.full(n, "well")
+    y[np.argsort(X[:, 0] + 0.3 * rng.normal(size=n))[-30:]] = "ill"
+    kinds = dict.fromkeys(["size", NOISE], "numeric")
+    return Table(X, y, "my-rare", "classification", ["size", NOISE], kinds=kinds)
+
+
+LOGISTIC = {"_target_": "sklearn.linear_model.LogisticRegression", "C": 0.003}
+
+
+@pytest.mark.parametrize("metric", [None, "auc", "log_loss", "calibration_error"])
+def test_columns_matter_for_a_class_that_is_never_predicted(rare_class, metric):
+    settings, rows = SETTINGS | {"estimator": LOGISTIC}, np.arange(1000)
+    train, test = rows[::2], rows[1::2]
+    drawn, columns = explain("linear", rare_class, train, test, settings, {}, 0, metric)
+    columns = columns.set_index("column")
+    n_ill = (rare_class.y[test] == "ill").sum()
+    assert f"Of {n_ill} rows of 'ill', 0 are predicted" in drawn["1_errors"][1]
+    assert columns.index[0] == "size"
+    # Of an area under the curve of at least 0.9, 0.4 are lost by chance alone.
+    assert columns.loc["size", "worse if permuted"] > (0.3 if metric == "auc" else 0)
+    known = columns["known from it alone"]
+    assert known["size"] > 0.2 and known[NOISE] < known["size"] / 2
+
+
+def test_thresholds_lift_and_calibration_of_a_rare_class_in_words(rare_class):
+    settings, rows = SETTINGS | {"estimator": LOGISTIC}, np.arange(1000)
+    train, test = rows[::2], rows[1::2]
+    best = fitted("linear", rare_class, train, test, settings, {}, 0, "auc")
+    drawn, _ = explain("linear", rare_class, train, test, settings, {}, 0, "auc")
+    p, ill = best.expected(best.X), rare_class.y[test] == "ill"
+    assert best.event == "ill"
+    called, found, of, again = map(
+        int,
+        re.search(
+            r"of (\d+) rows called 'ill', (\d+) are, and of (\d+) (\d+) are",
+            drawn["2_thresholds"][1],
+        ).groups(),
+    )
+    assert found == again and of == ill.sum() and abs(called - of) <= 1
+    assert found == ill[np.argsort(-p)[:called]].sum()
+    looked_at = int(
+        re.search(r"nine in ten, (\d+) of 500", drawn["2_thresholds"][1])[1]
+    )
+    among = ill[np.argsort(-p)[:looked_at]].sum()
+    assert among - 1 < 0.9 * ill.sum() <= among
+    share = ill[np.argsort(-p)[:50]].mean() / ill.mean()
+    assert f"{share:.1f} times as many" in drawn["3_gains"][1]
+    axis = drawn["4_calibration"][0].axes[0]
+    ends = axis.transData.transform([(0.0, 0.0), (0.03, 0.03), (axis.get_xlim()[1], 0)])
+    assert ends[1, 0] - ends[0, 0] > 0.1 * (ends[2, 0] - ends[0, 0])
+
+
+def test_the_error_of_a_drifting_series_grows_with_the_distance_in_time():
+    days = np.arange(300.0)
+    table = Table(
+        days[:, None] % 7,
+        days**2,
+        "my-series",
+        "regression",
+        ["weekday"],
+        kinds={"weekday": "numeric"},
+        times=days + 18_000,
+        times_are_dates=True,
+    )
+    mean = {"_target_": "sklearn.dummy.DummyRegressor"}
+    settings, rows = SETTINGS | {"estimator": mean}, np.arange(300)
+    drawn, _ = explain("mean", table, rows[:200], rows[200:], settings, {}, 0)
+    lines = drawn["6_distance_in_time"][0].axes[0].lines[0].get_xydata()
+    assert (np.diff(lines[:, 1]) > 0).all()
+    spans = np.array_split(days[200:], 6)
+    assert lines[0, 0] == pytest.approx(np.mean(spans[0]) - 199, abs=0.6)
+    times = re.search(r"is ([\d.]+) times that", drawn["6_distance_in_time"][1])[1]
+    assert float(times) == pytest.approx(lines[-1, 1] / lines[0, 1], rel=0.05)
+    last = np.datetime64("1970-01-01") + np.timedelta64(18_199)
+    assert f"learned from rows until {last}" in drawn["5_over_time"][1]
+
+
+def test_of_many_classes_the_rarest_is_looked_for():
     y, X = np.repeat(list("dcba"), [70, 50, 30, 10]), np.arange(160.0)[:, None]
     table = Table(X, y, "my-t", "classification", ["x"], kinds={"x": "numeric"})
     estimator = {"_target_": "adakern.AdaptiveKernelClassifier", "preset": "fast"}
     settings = SETTINGS | {"estimator": estimator, "preparation": {"raw": True}}
     rows = np.arange(160)
-    figure, _ = explain("adaptive", table, rows[::2], rows[1::2], settings, {}, 0)
-    axis = figure.axes[1]
-    assert axis.get_title() == "Calibration of the 3 most frequent classes"
-    assert axis.get_legend_handles_labels()[1][-3:] == ["d", "c", "b"]
+    drawn, _ = explain("adaptive", table, rows[::2], rows[1::2], settings, {}, 0)
+    assert drawn["4_calibration"][0].axes[0].get_title() == "Calibration of a"
+    assert "2_thresholds" not in drawn  # which is of two classes
 
 
 def test_a_table_of_many_columns_is_bounded(tmp_path, rng):
@@ -83,10 +176,12 @@ def test_a_table_of_many_columns_is_bounded(tmp_path, rng):
     settings, rows = SETTINGS | {"estimator": estimator}, np.arange(150)
     table.save(tmp_path / "t.npz")
     save_splits(tmp_path / "s.npz", [(rows[:100], rows[100:])])
-    out = tmp_path / "f.svg", tmp_path / "c.csv"
+    out = tmp_path / "figures", tmp_path / "c.csv"
     explain_files(
         "ridge", tmp_path / "t.npz", tmp_path / "s.npz", *out, settings, {}, 0
     )
     columns = pd.read_csv(out[1])
     assert len(columns) == MOST_COLUMNS and columns["column"][0] == "x7"
-    assert out[0].read_text().count("<svg") == 1
+    captions = json.loads((out[0] / "captions.json").read_text())
+    pictures = {path.stem for path in out[0].glob("*.svg")}
+    assert pictures == set(captions) and "7_columns" in pictures

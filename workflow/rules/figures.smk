@@ -79,7 +79,7 @@ rule winner:
         records=records([OWN]),
         ranks=rules.compare.output.ranks,
     output:
-        figure=f"{RESULTS}/winner/best_method.svg",
+        figures=directory(f"{RESULTS}/winner/figures"),
         table=f"{RESULTS}/winner/columns.csv",
     log:
         f"{RESULTS}/logs/winner.log",
@@ -97,7 +97,7 @@ rule winner:
         },
         metric=PLAN.config.metric,
     message:
-        "winner: {output.figure}"
+        "winner: {output.figures}"
     script:
         "../scripts/winner.py"
 
@@ -107,8 +107,8 @@ rule report:
         config=f"{RESULTS}/config.yaml",
         comparison=rules.compare.output if PLAN.cells else [],
         tables=[f"{DATA}/tables/{dataset}.npz" for dataset in PLAN.table_names],
-        figures=[f"{RESULTS}/figures/{name}.svg" for name in PLAN.figures()]
-        + [rules.winner.output.figure] * bool(OWN),
+        figures=[f"{RESULTS}/figures/{name}.svg" for name in PLAN.figures()],
+        winner=[rules.winner.output.figures] * bool(OWN),
         summaries=[f"{RESULTS}/tables/{name}.csv" for name in PLAN.tables()]
         + [rules.winner.output.table] * bool(OWN),
     output:

@@ -23,6 +23,7 @@ with job(snakemake):
         Path(snakemake.output.report).parent,
         config,
         figures=[Path(path) for path in files.figures],
+        winner=next(map(Path, files.winner), None),
         summaries=[Path(path) for path in files.summaries],
         provenance={table.name: table.provenance for table in tables},
         origin=origin(config),

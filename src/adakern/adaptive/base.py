@@ -18,13 +18,14 @@ from adakern.adaptive.choose import choose
 from adakern.adaptive.fit_all import Limits, fit_all
 from adakern.adaptive.model import make_model, members_table
 from adakern.adaptive.prepare import prepare, read_rows
+from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
 
 #: Rises whenever the defaults lead to other models.
 DEFAULTS_VERSION = {"regressor": "8", "classifier": "8"}
 
 
-class AdaptiveKernel(BaseEstimator, ABC):
+class AdaptiveKernel(Summarised, BaseEstimator, ABC):
     """Parameters, fitting and prediction that both estimators share."""
 
     _parameter_constraints = {

@@ -1,7 +1,10 @@
 """The adaptive classifier."""
 
+from functools import partial
+
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import get_scorer
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -12,6 +15,10 @@ from adakern.adaptive.blend import Mixture, accuracies, log_loss
 from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.members.base import FEW_ROWS
+
+#: What a threshold can be chosen by.
+THRESHOLD_METRICS = {"accuracy", "balanced_accuracy", "f1", "jaccard"}
+THRESHOLD_METRICS |= {"matthews_corrcoef"}
 
 
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
@@ -59,6 +66,12 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         warning, but never the cheapest one.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; they multiply ``sample_weight``.
+    threshold : "balanced", str or None, default=None
+        Of two classes, ``predict`` takes the second where its probability is at least
+        the threshold that is best by this metric out of fold ("accuracy",
+        "balanced_accuracy", "f1", "jaccard" or "matthews_corrcoef"); "balanced" stands
+        for "balanced_accuracy", for a class that is rare. Probabilities stay as they
+        are. None: the more probable class.
     n_jobs : int or None, default=None
         Folds fitted at the same time; -1 for all processors.
     verbose : int, default=0
@@ -84,6 +97,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     oof_score_ : float
         Accuracy of these.
     oof_log_loss_ : float
+    constant_score_ : float
+        Accuracy of the largest class alone.
+    threshold_ : float or None
+        Probability of the second class from which on it is predicted.
     feature_importances_ : ndarray of shape (d,)
     equal_rows_ : EqualRows
         What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
@@ -109,6 +126,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     _parameter_constraints = {
         **AdaptiveKernel._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "threshold": [StrOptions({"balanced", *THRESHOLD_METRICS}), None],
     }
 
     def __init__(
@@ -121,6 +139,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         categorical_features=None,
         time_limit=None,
         class_weight=None,
+        threshold=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -131,16 +150,23 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         )
         super().__init__(*rows, *choice, time_limit, n_jobs, verbose, random_state)
         self.class_weight = class_weight
+        self.threshold = threshold
 
     def _unfitted_blend(self, y):
         try:
             check_classification_targets(y)
-            return Mixture(classes=np.unique(y), few_rows=len(y) < FEW_ROWS)
+            classes = np.unique(y)
         except TypeError:
             kinds = sorted({type(label).__name__ for label in y})
             raise ValueError(
                 f"y holds labels of the types {', '.join(kinds)}; make them one type"
             ) from None
+        if self.threshold is not None and len(classes) > 2:
+            raise ValueError(
+                f"threshold={self.threshold!r} is for two classes, and y has "
+                f"{len(classes)}; leave it out, or predict one class against the rest"
+            )
+        return Mixture(classes=classes, few_rows=len(y) < FEW_ROWS)
 
     def _row_weights(self, y, counts):
         """Times those of classes; "balanced" counts a row as often as it weighs."""
@@ -165,6 +191,19 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         self._doubts = 1 - of_folds[table.Y > 0]
         self._doubt_weights = table.weights
         (self.oof_score_,) = accuracies(proba[None], codes, table.weights)
+        counts = np.bincount(codes, table.weights)
+        self.constant_score_ = float(counts.max() / counts.sum())
+        self.threshold_ = self._best_threshold(proba, codes, table.weights)
+
+    def _best_threshold(self, proba, codes, weights):
+        """The threshold of the second class's probability that is best out of fold."""
+        if self.threshold is None or proba.shape[1] != 2:
+            return None
+        name = "balanced_accuracy" if self.threshold == "balanced" else self.threshold
+        metric = partial(get_scorer(name)._score_func, sample_weight=weights)
+        candidates = np.unique(np.quantile(proba[:, 1], np.linspace(0, 1, 201)))
+        scores = [metric(codes, (proba[:, 1] >= at).astype(int)) for at in candidates]
+        return float(candidates[np.argmax(scores)])
 
     @in_blocks
     def predict_proba(self, X):
@@ -204,11 +243,26 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     @in_blocks
     def predict(self, X):
-        """The most probable class of each of the rows X (n, d).
+        """The most probable class of each of the rows X (n, d), or that of `threshold`.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
         """
         _, proba = self._predicted(X)
-        return output_like(self.classes_[proba.argmax(axis=1)], X)
+        return output_like(self.predicted_classes(proba), X)
+
+    def predicted_classes(self, proba):
+        """The classes that are predicted where these are the probabilities.
+
+        Parameters
+        ----------
+        proba : ndarray of shape (n, n_classes)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        if self.threshold_ is None:
+            return self.classes_[proba.argmax(axis=1)]
+        return self.classes_[(proba[:, 1] >= self.threshold_).astype(int)]

@@ -55,3 +55,21 @@ def plot_adaptive(model, *, axes=None):
     right.barh([str(names[j]) for j in shown], importances[shown])
     right.set_xlabel("importance (share of the rise of the loss when permuted)")
     return left, right
+
+
+def plot_errors(model, X, y, axis):
+    """Predicted against true values, or how often the most probable class came true."""
+    y = np.asarray(y)
+    if not hasattr(model, "classes_"):
+        predicted = np.asarray(model.predict(X))
+        axis.plot(predicted, y, ".")
+        axis.axline((y.mean(), y.mean()), slope=1, color="0.5", ls="--")
+        axis.set(xlabel="predicted", ylabel="true")
+        return
+    proba = np.asarray(model.predict_proba(X))
+    sure, right = proba.max(axis=1), model.classes_[proba.argmax(axis=1)] == y
+    parts = np.array_split(np.argsort(sure, kind="stable"), min(10, len(y)))
+    means = [(sure[part].mean(), right[part].mean()) for part in parts]
+    axis.plot(*np.transpose(means), "o")
+    axis.axline((0.5, 0.5), slope=1, color="0.5", ls="--")
+    axis.set(xlabel="probability of the predicted class", ylabel="share that is right")

@@ -78,6 +78,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         ``max_rows``.
     oof_score_ : float
         R² of these.
+    constant_score_ : float
+        What the mean alone would reach.
     feature_importances_ : ndarray of shape (d,)
     equal_rows_ : EqualRows
         What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
@@ -137,7 +139,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             if len(y) > 1
             else np.nan
         )
-        self.oof_score_ = float(score)
+        self.oof_score_, self.constant_score_ = float(score), 0.0
         self._error_view = TreeView(problem.reader.is_categorical).fit(table.X)
         self._errors = fit_error_model(
             self._error_view.transform(table.X), of_folds, y - of_folds, table.weights

@@ -13,6 +13,7 @@ from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.memory import require_memory
 from adakern._utils.validation import encode_classes
 from adakern._utils.warn import warn_unconverged
+from adakern._utils.weights import distinct_rows
 from adakern.kernels import KernelMixin, TrainingRows
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import require_positive_semidefinite
@@ -72,8 +73,8 @@ class KNPLClassifier(
     support_ : ndarray
         Indices of the support vectors, of any pair of classes.
     pairwise_layer_ : ndarray of shape (n, n)
-        G on the training rows; a list with one per pair if there are more than two
-        classes.
+        G on the training rows, equal ones as one; a list with one per pair if there are
+        more than two classes.
     objective_, duality_gap_ : float
         Value at the saddle point and duality gap, summed over the pairs of classes.
     converged_ : bool
@@ -145,7 +146,9 @@ class KNPLClassifier(
         self.tol = tol
         self.probability = probability
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit one binary model for each pair of classes.
 
         Parameters
@@ -153,16 +156,33 @@ class KNPLClassifier(
         X : array-like of shape (n, d), or (n, n) if the kernel is precomputed
         y : array-like of shape (n,)
             Labels of two or more classes.
+        sample_weight : array-like of shape (n,), default=None
+            How often each row counts, for ``solver="exact"``: an integer weight is a
+            repeated row, zero leaves a row out.
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y)
         X = as_numpy(X)
-        self.classes_, codes = encode_classes(self, y)
-        self._resolve_kernel(X)
-        self.pair_rows_, signs = class_pairs(codes, len(self.classes_))
-        parts = [rows_of(self, X, rows) for rows in self.pair_rows_]
+        rows, weights = np.arange(len(X)), None
+        if self.solver == "exact":
+            rows, weights = distinct_rows(X, y, sample_weight)
+        elif sample_weight is not None:
+            raise ValueError(
+                f"solver={self.solver!r} takes no sample_weight; repeat the rows, or "
+                'use solver="exact"'
+            )
+        self.classes_, codes = encode_classes(self, y[rows])
+        self._resolve_kernel(X[rows], weights)
+        pairs, signs = class_pairs(codes, len(self.classes_))
+        self.pair_rows_ = [rows[pair] for pair in pairs]
         self.models_ = [
-            fit_model(self, *pair) for pair in zip(parts, signs, strict=True)
+            fit_model(self, rows_of(self, X, part), labels, share)
+            for part, labels, share in zip(
+                self.pair_rows_,
+                signs,
+                [None if weights is None else weights[pair] for pair in pairs],
+                strict=True,
+            )
         ]
         saddles = [model.saddle for model in self.models_]
         self.support_ = support_rows(self.pair_rows_, self.models_)
@@ -173,11 +193,13 @@ class KNPLClassifier(
         self.history_ = one_or_list(saddles, "history")
         self.pairwise_layer_ = one_or_list(saddles, "G")
         if self.probability:
-            self.calibrators_ = fit_sigmoids(self, X, codes)
+            self.calibrators_ = fit_sigmoids(
+                self, rows_of(self, X, rows), codes, weights
+            )
         return self
 
 
-def fit_model(estimator, X, y):
+def fit_model(estimator, X, y, weights):
     """The :class:`KNPLModel` of rows with the labels -1.0 and 1.0."""
     require_memory(
         4 * 8 * len(y) ** 2,
@@ -192,7 +214,8 @@ def fit_model(estimator, X, y):
         limits = {"max_outer": estimator.max_outer, "max_inner": estimator.max_inner}
         saddle = solve_admm(*problem, tol=estimator.tol, **limits)
     else:
-        saddle = solve_exact(*problem, tol=estimator.tol, max_iter=estimator.max_iter)
+        limits = {"max_iter": estimator.max_iter, "weights": weights}
+        saddle = solve_exact(*problem, tol=estimator.tol, **limits)
     if not saddle.converged:
         limit = "max_outer" if estimator.solver == "admm" else "max_iter"
         left = (

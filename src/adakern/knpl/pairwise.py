@@ -17,12 +17,15 @@ def gamma_matrix(d, K, reg):
     return (d[:, None] * K) * (d / (4 * reg))
 
 
-def project_onto_affine(G):
-    """Nearest symmetric matrix with row sums n: ``11' + P G P``, ``P = I - 11'/n``."""
-    means = G.mean(axis=0)
+def project_onto_affine(G, weights=None):
+    """Nearest symmetric matrix with row sums n: ``11' + P G P``, ``P = I - 11'/n``.
+
+    Rows of a weight stand for as many equal rows, in sums and means.
+    """
+    means = np.average(G, axis=0, weights=weights)
     centred = G - means
     centred -= means[:, None]
-    centred += means.mean()
+    centred += np.average(means, weights=weights)
     return 1 + centred
 
 

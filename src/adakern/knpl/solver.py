@@ -19,12 +19,12 @@ from adakern.svm.libsvm import svm_dual
 class Saddle:
     """Solution: the layer G, the SVM on G∘K, and how the solver got there."""
 
-    def __init__(self, d, intercept, G, solution, reg, n_iter):
+    def __init__(self, d, intercept, G, solution, reg, n_iter, n=None):
         self.d, self.intercept, self.G, self.n_iter = d, intercept, G, n_iter
         self.gap, self.converged = solution.gap, solution.converged
         self.history = solution.history
         # The solvers leave out what does not depend on the variables.
-        constant = reg * len(d) ** 2
+        constant = reg * (n or len(d)) ** 2
         self.history["objective"] = [
             value + constant for value in self.history["objective"]
         ]
@@ -40,16 +40,22 @@ class SaddleFunction:
         |P Gamma P|^2 = |Gamma|^2 - 2 n |means|^2 + n^2 mean^2,
         |Gamma|^2 = q'(K∘K)q / (16 reg^2),    q = d∘d,
 
-    so a value and a gradient cost three products of a matrix and a vector.
+    so a value and a gradient cost three products of a matrix and a vector. A row of
+    weight w stands for w equal rows, which share its d: ``Gamma`` has ``d / w``, norms
+    and means are weighted.
     """
 
-    def __init__(self, K, dual, reg):
-        self.K, self.dual, self.reg = K, dual, reg
+    def __init__(self, K, dual, reg, weights=None):
+        self.K, self.dual, self.reg, self.weights = K, dual, reg, weights
         self._K_squared = K * K
+        self._copies = np.ones(len(K)) if weights is None else weights
+        #: Rows, each as often as it counts.
+        self.n = len(K) if weights is None else float(weights.sum())
 
     def layer(self, d):
         """The minimiser G for fixed d."""
-        return project_onto_affine(gamma_matrix(d, self.K, self.reg))
+        Gamma = gamma_matrix(d / self._copies, self.K, self.reg)
+        return project_onto_affine(Gamma, self.weights)
 
     def __call__(self, u, near=None):
         return self._point(u, self.K @ self.dual.coefficients(u))
@@ -60,29 +66,31 @@ class SaddleFunction:
         return self._point(new.u + beta * (new.u - old.u), f + beta * (f - old_f))
 
     def _point(self, u, f):
-        d = self.dual.coefficients(u)
-        n, scale = len(d), 4 * self.reg
-        product = self._K_squared @ (d * d)
-        means = d * f / (scale * n)
-        mean = means.mean()
-        squared_norm = (d * d) @ product / scale**2
-        squared_norm += n * (n * mean**2 - 2 * means @ means)
+        d, copies = self.dual.coefficients(u), self._copies
+        n, scale, each = self.n, 4 * self.reg, d / copies
+        product = self._K_squared @ (d * each)
+        means = each * f / (scale * n)
+        mean = np.average(means, weights=self.weights)
+        squared_norm = (d * each) @ product / scale**2
+        squared_norm += n * (n * mean**2 - 2 * (copies * means) @ means)
         # G = 11' + Gamma - means 1' - 1 means' + mean 11'
-        learned = (1 + mean) * f + d * product / scale
+        learned = (1 + mean) * f + each * product / scale
         learned -= means * f + self.K @ (means * d)
         # d'(G∘K)d = d'Kd + 4 reg <Gamma, G - 11'> and <Gamma, G - 11'> = |G - 11'|^2.
         return DualEvaluation(self.dual, u, learned, self.reg * squared_norm, f=f)
 
 
-def solve_exact(K, y, C, reg, *, max_iter, tol):
+def solve_exact(K, y, C, reg, *, max_iter, tol, weights=None):
     """Maximise h by accelerated projected ascent, to a certified gap."""
-    dual = classification_dual(y, C)
-    function = SaddleFunction(K, dual, reg)
+    dual = classification_dual(y, C, weights=weights)
+    function = SaddleFunction(K, dual, reg, weights)
     with one_blas_thread(len(K)):
-        start = dual.project(dual.adjoint(svm_dual(K, y, C)[0]))
+        d, _ = svm_dual(K, y, C, weights=weights)
+        start = dual.project(dual.adjoint(d))
         solution = ascent.solve(function, function(start), tol, max_iter=max_iter)
     d, b = solution.point.d, solution.point.intercept
-    return Saddle(d, b, function.layer(d), solution, reg, solution.n_iter)
+    G, n = function.layer(d), function.n
+    return Saddle(d, b, G, solution, reg, solution.n_iter, n)
 
 
 def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):

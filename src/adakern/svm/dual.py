@@ -40,12 +40,19 @@ class Dual:
     epsilon: float = 0.0
     #: Without an intercept there is no constraint ``1'd = 0``.
     fit_intercept: bool = True
+    #: Bounds of the variables u where they differ by row, in the shape of signs.
+    bounds: Any = None
 
     def take(self, rows):
         """Restrict the problem to some rows."""
         take = array_namespace(self.target).take
         parts = (take(part, rows) for part in (self.target, self.lower, self.upper))
         return Dual(*parts, self.epsilon, self.fit_intercept)
+
+    @cached_property
+    def most(self):
+        """Upper bounds of the variables u: one number where all are equal."""
+        return self.C if self.bounds is None else self.bounds
 
     @cached_property
     def C(self):
@@ -77,7 +84,7 @@ class Dual:
 
     def variables(self, d):
         """Smallest variables u, inside their bounds, with the coefficients d."""
-        return np.clip(self.adjoint(d), 0.0, self.C)
+        return np.clip(self.adjoint(d), 0.0, self.most)
 
     def adjoint(self, row_values):
         """Adjoint of ``coefficients``: from values of the rows to values of u."""
@@ -86,8 +93,8 @@ class Dual:
     def project(self, u):
         """Project onto the feasible u."""
         if self.fit_intercept:
-            return project_onto_feasible(u, self.signs, self.C)
-        return np.clip(u, 0.0, self.C)
+            return project_onto_feasible(u, self.signs, self.most)
+        return np.clip(u, 0.0, self.most)
 
     def loss(self, f):
         """Minimum over the intercept of the hinge or tube loss; loss and intercept.
@@ -98,19 +105,41 @@ class Dual:
         """
         slack = self.linear - self.adjoint(f)
         intercept = 0.0
+        if self.bounds is not None:
+            if self.fit_intercept:
+                intercept = self._weighted_intercept(slack)
+            return self.bounds @ np.maximum(
+                slack - self.signs * intercept, 0
+            ), intercept
         if self.fit_intercept:
             positive = int((self.signs > 0).sum())
             breakpoints = np.partition(self.signs * slack, [positive - 1, positive])
             intercept = breakpoints[positive - 1 : positive + 1].mean()
         return self.C * np.maximum(slack - self.signs * intercept, 0).sum(), intercept
 
+    def _weighted_intercept(self, slack):
+        """The middle of where the slope, which rises by the bound at each breakpoint,
+        is zero.
+        """
+        breakpoints = self.signs * slack
+        order = np.argsort(breakpoints, kind="stable")
+        slopes = np.cumsum(self.bounds[order]) - self.bounds[self.signs > 0].sum()
+        flat = 4 * len(slopes) * np.finfo(float).eps * self.bounds.sum()
+        low, high = np.searchsorted(slopes, [-flat, flat])
+        return breakpoints[order[[low, min(high, len(order) - 1)]]].mean()
 
-def classification_dual(y, C, fit_intercept=True):
-    """Dual of support vector classification (JMLR, equation 2)."""
+
+def classification_dual(y, C, fit_intercept=True, weights=None):
+    """Dual of support vector classification (JMLR, equation 2).
+
+    A row of weight w stands for w equal rows: its bound is C w.
+    """
     xp = array_namespace(y)
     zero = xp.zeros_like(y)
-    lower, upper = xp.where(y > 0, zero, C * y), xp.where(y > 0, C * y, zero)
-    return Dual(y, lower, upper, 0.0, fit_intercept)
+    bounds = None if weights is None else C * weights
+    size = y * (C if weights is None else bounds)
+    lower, upper = xp.where(y > 0, zero, size), xp.where(y > 0, size, zero)
+    return Dual(y, lower, upper, 0.0, fit_intercept, bounds)
 
 
 def regression_dual(y, C, epsilon, fit_intercept=True):

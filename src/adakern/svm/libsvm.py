@@ -15,7 +15,7 @@ FINEST_TOL = 1e-12
 STEPS_PER_ROW = 20_000
 
 
-def fit_libsvm(model, X, y):
+def fit_libsvm(model, X, y, sample_weight=None):
     """Fit an SVC or SVR with a limit of iterations, without using NumPy's global
     random state."""
     model.random_state = 0
@@ -24,14 +24,14 @@ def fit_libsvm(model, X, y):
         model.max_iter = max(1_000_000, STEPS_PER_ROW * len(y))
     # The calling estimators have validated these parameters.
     with config_context(skip_parameter_validation=True):
-        return model.fit(X, y)
+        return model.fit(X, y, sample_weight)
 
 
-def svm_dual(K, y, C, tol=1e-4, epsilon=None):
+def svm_dual(K, y, C, tol=1e-4, epsilon=None, weights=None):
     """Solve the dual of SVC on the Gram matrix K, or of SVR if epsilon is given."""
     model = SVC() if epsilon is None else SVR(epsilon=epsilon)
     model.set_params(kernel="precomputed", C=C, tol=tol, cache_size=500)
-    return _full_length(fit_libsvm(model, K, y), len(y))
+    return _full_length(fit_libsvm(model, K, y, weights), len(y))
 
 
 def dual_on_rows(X, dual, kernel, tol):

@@ -79,7 +79,7 @@ def rows_of(estimator, X, rows):
     """Some rows of X; where the kernel is precomputed, these columns alone as well."""
     if estimator.__sklearn_tags__().input_tags.pairwise:
         return principal_submatrix(X, as_index(rows, X))
-    if len(rows) == X.shape[0]:
+    if np.array_equal(rows, np.arange(X.shape[0])):
         return X  # With two classes the data are not copied.
     return array_namespace(X).take(X, as_index(rows, X), axis=0)
 

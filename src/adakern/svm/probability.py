@@ -14,7 +14,7 @@ from adakern._utils.arrays import as_numpy, output_like
 FOLDS = 5
 
 
-def fit_sigmoids(estimator, X, codes):
+def fit_sigmoids(estimator, X, codes, weights=None):
     """One sigmoid for each class, or one for two classes, on decision values of rows
     that were left out.
     """
@@ -30,11 +30,12 @@ def fit_sigmoids(estimator, X, codes):
         codes,
         cv=StratifiedKFold(min(FOLDS, smallest)),
         method="decision_function",
+        params=None if weights is None else {"sample_weight": weights},
     )
     values = left_out.reshape(len(codes), -1)
     first = 1 if values.shape[1] == 1 else 0
     return [
-        _SigmoidCalibration().fit(column, codes == label)
+        _SigmoidCalibration().fit(column, codes == label, weights)
         for label, column in enumerate(values.T, start=first)
     ]
 

@@ -35,7 +35,7 @@ def header_row(rows, target=None):
     above = rows[:MOST_ABOVE]
     place = next(k for k, n in enumerate(filled) if n >= max(2, usual / 2))
     named = next((k for k, row in enumerate(above) if target in row), place)
-    if named > place and all(n != usual for n in filled[:named]):
+    if all(n != usual for n in filled[:named]):
         place = named
     is_header = target in rows[place] or not any(map(is_number, rows[place]))
     return place if is_header and place < len(above) else 0
@@ -94,21 +94,8 @@ def total_of(frame):
     return None
 
 
-def without_others(frame, target, notes, all_rows=False):
-    """The frame, its columns named, without rows that are none of the table.
-
-    With ``all_rows`` remarks and totals are rows to predict.
-    """
-    if len(frame) > 3 and has_units(frame):
-        shown = next(str(cell) for cell in frame.iloc[0] if str(cell).strip())
-        notes.append(
-            f"left out: the row below the header, {shown!r}: words above numbers"
-        )
-        frame = frame.iloc[1:]
-    if all_rows:
-        if (total := total_of(frame)) is not None:
-            notes.append(f"the last row, {total!r}, is predicted like any other")
-        return frame
+def without_others(frame, target, notes):
+    """The frame, its columns named, without rows that are none of the table."""
     names = [str(name) for name in frame.columns]
     is_header = (frame.to_numpy(dtype=object) == np.array(names, object)).all(axis=1)
     if is_header.any() and len(names) > 1:
@@ -119,7 +106,25 @@ def without_others(frame, target, notes, all_rows=False):
         lines = "the last row" if n == 1 else f"the last {n} rows"
         notes.append(f"left out: {lines}, remarks such as {shown[:60]!r}")
         frame = frame.iloc[:-n]
-    if len(frame) and (total := total_of(frame)) is not None:
-        notes.append(f"left out: the last row, {total!r}")
-        frame = frame.iloc[:-1]
     return frame
+
+
+def without_units(frame, notes):
+    """The frame without a row of units below its header."""
+    if len(frame) < 4 or not has_units(frame):
+        return frame
+    shown = next(str(cell) for cell in frame.iloc[0] if str(cell).strip())
+    notes.append(f"left out: the row below the header, {shown!r}: words above numbers")
+    return frame.iloc[1:]
+
+
+def without_total(frame, notes, all_rows=False):
+    """The frame without a last row of totals, which ``all_rows`` says to predict."""
+    total = total_of(frame) if len(frame) else None
+    if total is None:
+        return frame
+    if all_rows:
+        notes.append(f"the last row, {total!r}, is predicted like any other")
+        return frame
+    notes.append(f"left out: the last row, {total!r}")
+    return frame.iloc[:-1]

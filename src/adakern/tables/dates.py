@@ -4,7 +4,7 @@ A form is a string, kept with a model: "ISO8601", or as in ``strptime``.
 """
 
 import re
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 
 import numpy as np
@@ -25,17 +25,25 @@ _MONTHS = (
     "diciembre",
 )
 MONTHS = {name: i for row in _MONTHS for i, name in enumerate(row.split(), start=1)}
+_WEEKDAYS = (
+    "mon tue tues wed thu thur thurs fri sat sun monday tuesday wednesday thursday "
+    "friday saturday sunday mo di mi do fr sa so montag dienstag mittwoch donnerstag "
+    "freitag samstag sonnabend sonntag lun mar mer jeu ven sam dim lundi mardi "
+    "mercredi jeudi vendredi samedi dimanche mié jue vie sáb dom lunes martes "
+    "miércoles jueves viernes sábado domingo"
+)
 _DAYS = [
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y"),
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d"),
     *("%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%Y-%b-%d"),
     *("%d %b %Y", "%d. %b %Y", "%b %d, %Y", "%b %d %Y", "%d %b %y"),
+    "%d de %b de %Y",
 ]
 _CLOCKS = ["", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"]
 _OTHERS = [
     *("%b-%y", "%b-%Y", "%m/%Y", "%Y-%m", "%Y/%m", "%m.%Y", "%b %Y", "%b %y"),
-    *("%YQ%q", "%Y-Q%q", "Q%q %Y", "%YM%m"),
+    *("%YQ%q", "%Y Q%q", "%Y-Q%q", "Q%q %Y", "%YM%m"),
     *("%H:%M", "%H:%M:%S", "%I:%M %p", "%d/%b/%Y:%H:%M:%S", "%Y%m%dT%H%M%S"),
 ]
 FORMS = [
@@ -46,7 +54,7 @@ _PARTS = {
     "%Y": r"(?P<Y>\d{4})",
     "%y": r"(?P<y>\d{2})",
     "%m": r"(?P<m>\d{1,2})",
-    "%d": r"(?P<d>\d{1,2})",
+    "%d": r"(?P<d>\d{1,2})(?:(?<=[123])(?:st|er|nd|rd)|th)?",
     "%b": r"(?P<b>[^\W\d_]{3,}?)\.?",
     "%q": r"(?P<q>[1-4])",
     "%H": r"(?P<H>\d{1,2})",
@@ -56,8 +64,12 @@ _PARTS = {
     "%f": r"(?P<f>\d{1,6})",
     "%p": r"(?P<p>[aApP])\.?[mM]\.?",
 }
+#: What may stand before a day and behind a time.
+_WEEKDAY = rf"(?:(?i:{'|'.join(_WEEKDAYS.split())})\.?,?\s+)?"
+_ZONE = r"(?:\s?(?:UTC|GMT|Z|(?P<z>[-+]\d{2}:?\d{2})))?"
 #: Years of two digits below are those of this century, as POSIX has it.
 _CENTURY = 69
+_ISO_DAY = re.compile(r"\d{4}-(\d{2}-\d{2}|W\d{2})")
 #: Cells that find the form; the others are then read in it.
 _SAMPLE = 200
 #: Parts of a number of one date.
@@ -71,7 +83,7 @@ def parse_date(text, form):
     """The time that a cell writes in this form, in UTC, or None."""
     try:
         if form == ISO:
-            found = datetime.fromisoformat(text)
+            found = datetime.fromisoformat(text.removesuffix(" UTC"))
             return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
         found = _pattern(form).fullmatch(text)
         return _built(found.groupdict()) if found else None
@@ -83,7 +95,9 @@ def parse_date(text, form):
 def _pattern(form):
     pieces = re.split(r"(%[A-Za-z])", form.replace("%B", "%b"))
     text = "".join(_PARTS.get(piece, re.escape(piece)) for piece in pieces)
-    return re.compile(text)
+    before = _WEEKDAY if "%d" in form else ""
+    behind = _ZONE if "%M" in form else ""
+    return re.compile(before + text + behind)
 
 
 def _built(parts):
@@ -104,7 +118,15 @@ def _built(parts):
         hour = int(parts["I"]) % 12 + 12 * (parts["p"] in "pP")
     micro = int((parts.get("f") or "0").ljust(6, "0"))
     minute, second = int(parts.get("M") or 0), int(parts.get("S") or 0)
-    return datetime(year, month, int(parts.get("d") or 1), hour, minute, second, micro)
+    day = int(parts.get("d") or 1)
+    found = datetime(year, month, day, hour, minute, second, micro)
+    return found - _offset(parts["z"]) if parts.get("z") else found
+
+
+def _offset(zone):
+    """How far a zone such as "+02:00" is ahead of UTC."""
+    size = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    return -size if zone[0] == "-" else size
 
 
 def find_form(counts, most_bad):
@@ -127,7 +149,9 @@ def find_form(counts, most_bad):
     sample = texts[:: max(1, len(texts) // _SAMPLE)]
     found = []
     for form in [ISO, *FORMS]:
-        if form == ISO and not any(re.match(r"\d{4}-\d{2}-\d{2}", t) for t in sample):
+        if form == ISO and not any(
+            re.match(r"\d{4}-(\d{2}-\d{2}|W\d{2})", t) for t in sample
+        ):
             continue
         bad = sum(parse_date(text, form) is None for text in sample)
         if 2 * bad > len(sample):

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import zipfile
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,12 +15,18 @@ from adakern.tables.around import (
     is_number,
     names_recur,
     without_others,
+    without_total,
+    without_units,
 )
-from adakern.tables.unpack import TableError, unpack
+from adakern.tables.unpack import TableError, check_size, most_unpacked, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
 #: Separates nothing: what ends a unit, which no text holds.
 _NONE = "\x1f"
+#: Of a sheet, the column and the row of a cell that holds something.
+_CELL = re.compile(
+    rb"""<(?:\w+:)?c\s(?:[^<>]*?\s)?r=["']([A-Z]{1,3})([0-9]+)["'](?:[^<>]*[^<>/])?>"""
+)
 
 
 @dataclass
@@ -47,11 +54,15 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
             f"{name} is JSON or a web page: save it as CSV, Parquet or xlsx."
         )
     if data.startswith(b"PAR1"):
+        n_cells = _by_pandas(_cells_of_parquet, data, name)
+        check_size(8 * n_cells, most_unpacked(len(data)), name)
         frame, layout = _by_pandas(pd.read_parquet, data, name), Layout()
         if frame.index.names != [None]:
             frame = frame.reset_index()
         header = frame.columns
     elif data.startswith(b"PK\x03\x04"):
+        n_cells = _by_pandas(_cells_of_sheets, data, name)
+        check_size(8 * n_cells, most_unpacked(len(data)), name)
         # Empty cells are "", since NA and None may be classes.
         sheets = _by_pandas(
             pd.read_excel,
@@ -81,7 +92,10 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
     if not len(frame):
         raise TableError(f"{name} holds no rows.")
     frame.columns = _names(header, target, notes)
-    frame = without_others(frame, target, notes, all_rows).reset_index(drop=True)
+    if not data.startswith(b"PAR1"):  # which is written by programs alone
+        frame = without_units(frame, notes)
+        frame = frame if all_rows else without_others(frame, target, notes)
+    frame = without_total(frame, notes, all_rows).reset_index(drop=True)
     return frame, layout, notes
 
 
@@ -94,27 +108,35 @@ def _by_pandas(reader, data, name, **settings):
         raise TableError(f"{name} cannot be read: {str(error).strip()}.") from error
 
 
+def _cells_of_parquet(file):
+    """How many cells a file holds, however short it writes repeated ones."""
+    from pyarrow.parquet import read_metadata
+
+    found = read_metadata(file)
+    return found.num_rows * found.num_columns
+
+
+def _cells_of_sheets(file):
+    """How many cells lie between the corner of a sheet and the farthest ones."""
+    n_cells = 0
+    with zipfile.ZipFile(file) as archive:
+        for part in archive.namelist():
+            columns, n_rows = {b"A"}, 0
+            if part.endswith(".xml"):
+                for found in _CELL.finditer(archive.read(part)):
+                    columns.add(found[1])
+                    n_rows = max(n_rows, int(found[2]))
+            width = 0
+            for letter in max(columns, key=lambda name: (len(name), name)):
+                width = 26 * width + letter - ord("A") + 1
+            n_cells += n_rows * width
+    return n_cells
+
+
 def _text(data, name, target, layout, notes):
     """(cells, header, layout) of separated values."""
-    import pandas as pd
-
     encoding = layout.encoding or _encoding(data)
-    try:
-        text = data.decode(encoding)
-    except (LookupError, UnicodeError) as error:
-        raise TableError(f"{name} is no text in {encoding}: {error}.") from None
-    if encoding in ("cp1252", "latin-1"):
-        notes.append(
-            f"encoding: {encoding}, a guess: if letters are wrong, save it as UTF-8"
-        )
-    elif encoding != "utf-8-sig":
-        notes.append(f"encoding: {encoding}")
-    if found := re.search("[\0\x1b]", text):  # the latter in iso2022_jp and its like
-        line = text[: found.start()].count("\n") + 1
-        raise TableError(
-            f"{name} holds the character {found[0]!r} in line {line}, as no text does: "
-            "save it as CSV in UTF-8, Parquet or xlsx."
-        )
+    text = _decoded(data, encoding, name, notes)
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
     separator = (
@@ -134,30 +156,15 @@ def _text(data, name, target, layout, notes):
         header = _has_header(first, others, target, notes)
     usual = Counter(map(len, others)).most_common(1)[0][0]
     width = len(first) if header else usual
-    is_longer = int(
-        header and usual == width + 1
-    )  # the rows, by a field without a name
-    settings = {
-        "header": None,
-        "dtype": str,
-        "keep_default_na": False,
-        "index_col": False,
-        # Of a single column, an empty line is a row whose cell is missing.
-        "skip_blank_lines": width > 1,
-    }
-    settings |= {
-        "sep": separator,
-        "skipinitialspace": True,
-        "names": range(width + is_longer),
-    }
-    frame = _by_pandas(pd.read_csv, text.encode(errors="replace"), name, **settings)
-    if n_short := int(frame.iloc[is_longer:, -1].isna().sum()):
+    # The rows may be longer, by a field without a name.
+    is_longer = bool(header) and usual == width + 1
+    frame = _separated(text, name, separator, width + is_longer)
+    if n_short := int(frame.iloc[int(is_longer) :, -1].isna().sum()):
         notes.append(
             f"{n_short} lines have fewer than {width} fields: others are missing"
         )
-    frame = frame.fillna("")
+    frame = frame.fillna("").iloc[int(header) :]
     names = first if header else [f"x{i}" for i in range(width)]
-    frame = frame.iloc[int(header) :]
     if is_longer and (frame[width].str.strip() == "").all():
         frame = frame.drop(columns=width)
         notes.append("the separator that ends the rows is left out")
@@ -165,6 +172,47 @@ def _text(data, name, target, layout, notes):
         names = ["", *names]
         notes.append("the first field of each row has no name: it names the row")
     return frame, names, Layout(separator, layout.decimal, encoding, header)
+
+
+def _decoded(data, encoding, name, notes):
+    """The text of a file; what is doubtful about its encoding is said."""
+    try:
+        text = data.decode(encoding)
+    except (LookupError, UnicodeError) as error:
+        raise TableError(f"{name} is no text in {encoding}: {error}.") from None
+    if encoding in ("cp1252", "latin-1"):
+        notes.append(
+            f"encoding: {encoding}, a guess: if letters are wrong, save it as UTF-8"
+        )
+    elif encoding != "utf-8-sig":
+        notes.append(f"encoding: {encoding}")
+    if found := re.search("[\0\x1b]", text):  # the latter in iso2022_jp and its like
+        line = text[: found.start()].count("\n") + 1
+        raise TableError(
+            f"{name} holds the character {found[0]!r} in line {line}, as no text does: "
+            "save it as CSV in UTF-8, Parquet or xlsx."
+        )
+    return text
+
+
+def _separated(text, name, separator, width):
+    """All fields of separated values as texts, NaN where a line is too short."""
+    import pandas as pd
+
+    return _by_pandas(
+        pd.read_csv,
+        text.encode(errors="replace"),
+        name,
+        sep=separator,
+        header=None,
+        names=range(width),
+        dtype=str,
+        keep_default_na=False,
+        index_col=False,
+        skipinitialspace=True,
+        # Of a single column, an empty line is a row whose cell is missing.
+        skip_blank_lines=width > 1,
+    )
 
 
 def _encoding(data):

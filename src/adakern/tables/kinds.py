@@ -204,14 +204,19 @@ def _described_amounts(cells, usual):
 def _about_numbers(name, texts, form, is_doubtful):
     """Sentences about cells that are read otherwise than as plain numbers."""
     notes = []
-    shown = next((t for t in texts if _is_written(t, form)), None)
-    if shown is not None:
-        note = f"{name}: {shown!r} is read as {number_of(shown, form):g}"
-        other = ("," if form[0] == "." else ".") + form[1:]
-        if is_doubtful and (value := number_of(shown, other)) is not None:
-            mark = "comma" if other[0] == "," else "point"
-            note += f"; with a decimal {mark} it would be {value:g}"
-        notes.append(note)
+    other = ("," if form[:1] == "." else ".") + form[1:]
+    readings = ((t, number_of(t, form), number_of(t, other)) for t in texts)
+    if is_doubtful:
+        shown, value, otherwise = next(
+            r for r in readings if None not in r and r[1] != r[2]
+        )
+        mark = "comma" if other[0] == "," else "point"
+        notes.append(
+            f"{name}: {shown!r} is read as {value:g}; with a decimal {mark} it would "
+            f"be {otherwise:g}"
+        )
+    elif shown := next((t for t in texts if _is_written(t, form)), None):
+        notes.append(f"{name}: {shown!r} is read as {number_of(shown, form):g}")
     limits = [text for text in texts if numbers.is_limit(text)]
     if limits:
         notes.append(
@@ -235,7 +240,9 @@ def about_strays(cells, kind, strays):
     """The sentence that says which cells of a column are missing as they are of another
     kind.
     """
-    count = int(np.isin(cells.codes, [cells.distinct.index(s) for s in strays]).sum())
+    # True and 1 are the same here.
+    places = {value: place for place, value in enumerate(cells.distinct)}
+    count = int(np.isin(cells.codes, [places[stray] for stray in strays]).sum())
     noun = "number" if kind == "numeric" else "date"
     shown = ", ".join(map(repr, strays[:4])) + ", ..." * (len(strays) > 4)
     cells_are = "1 cell is" if count == 1 else f"{count} cells are"

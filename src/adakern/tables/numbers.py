@@ -20,6 +20,7 @@ MAGNITUDES = {
     "M": 1e6,
     "mn": 1e6,
     "mln": 1e6,
+    "mio": 1e6,
     "Mio": 1e6,
     "Mio.": 1e6,
     "B": 1e9,
@@ -29,9 +30,16 @@ MAGNITUDES = {
 }
 #: The unit of a column whose cells end in one of these.
 AMOUNTS = "amounts"
+#: A unit that is metres, and millions beside a currency only.
+_MILLIONS = {"m": 1e6}
+#: No number is written in more characters.
+_LONGEST = 64
+_NINES = str.maketrans("012345678", "999999999")
 #: Whole numbers of so many digits are told from their neighbours in float64.
 _MOST_DIGITS = 15
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+#: Whose points may part thousands.
+_EITHER = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})?")
 _INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 _UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ][^\d()]*)$")
 
@@ -42,21 +50,63 @@ def parse_number(text, form="."):
     >>> parse_number("1.234,5 kg", ",kg"), parse_number("($1,200)"), parse_number("x")
     (1234.5, -1200.0, None)
     """
+    found = _reading(shape_of(text), form)
+    if found is None:
+        return None
+    size, start, stop, unread = found
+    digits = text[start:stop].translate(unread)
+    return size * float(digits)
+
+
+def shape_of(text):
+    """The text with a nine for each digit, and a zero for a first one that is zero:
+    texts of one shape are read alike.
+
+    >>> shape_of("-1,204.50 kg"), shape_of("0.50")
+    ('-9,999.99 kg', '0.99')
+    """
+    if len(text) > _LONGEST:
+        return ""
+    shape = text.translate(_NINES)
+    first = shape.find("9")
+    if first >= 0 and text[first] == "0":
+        return f"{shape[:first]}0{shape[first + 1 :]}"
+    return shape
+
+
+def shapes_of(counts):
+    """How often each shape occurs, from how often each text does."""
+    found: Counter = Counter()
+    for text, count in counts.items():
+        found[shape_of(text)] += count
+    return found
+
+
+@lru_cache(maxsize=1 << 14)
+def _reading(shape, form):
+    """How texts of a shape are read: what to multiply by, where the number starts and
+    stops, and how its marks are translated; None where they are no numbers.
+    """
     mark, unit = form[:1], form[1:]
-    if (mark == "." and _PLAIN.fullmatch(text)) or _INFINITE.fullmatch(text):
-        return float(text)
-    found = _pattern(mark).fullmatch(text)
+    if (mark == "." and _PLAIN.fullmatch(shape)) or _INFINITE.fullmatch(shape):
+        return 1.0, 0, len(shape), {}
+    found = _pattern(mark).fullmatch(shape)
     if not found or not re.search(r"\d", found["number"]):
         return None
     tail, size = found["tail"].strip(), 1.0
-    if tail in MAGNITUDES and (unit == AMOUNTS or found["before"] or found["after"]):
-        size = MAGNITUDES[tail]
+    is_money = bool(found["before"] or found["after"])
+    sizes = MAGNITUDES | _MILLIONS if is_money else MAGNITUDES
+    if tail in sizes and (unit == AMOUNTS or is_money):
+        size = sizes[tail]
     elif tail and tail != unit:
         return None
-    digits = re.sub(f"[{other_mark(mark)}{_GAPS}]", "", found["number"])
-    signs = found["open"], found["sign"], found["second"], found["last"]
-    sign = -1 if set(signs) & {"-", "−", "("} else 1
-    return sign * size * float(digits.replace(mark, "."))
+    n_open = shape.count("(")
+    if n_open > 1 or shape.count(")") != n_open:
+        return None
+    signs = found["sign"], found["second"], found["last"]
+    sign = -1 if n_open or set(signs) & {"-", "−"} else 1
+    unread = str.maketrans(mark, ".", other_mark(mark) + _GAPS)
+    return sign * size, *found.span("number"), unread
 
 
 def is_limit(text):
@@ -75,12 +125,13 @@ def _pattern(mark):
     gap = rf"(?P<gap>{other}|[{_GAPS}])"
     thousands = rf"(?!0)\d{{1,3}}{gap}\d{{3}}(?:(?P=gap)\d{{3}})*"
     indian = rf"(?!0)\d{{1,2}}(?:{other}\d{{2}})+{other}\d{{3}}"
+    blank = r"\s{0,2}"  # of more, the time would grow as a power of their number
     return re.compile(
-        rf"(?P<open>\()?\s*[<>≤≥]?=?\s*(?P<sign>[-+−])?\s*(?P<before>{_CURRENCY})?\s*"
-        rf"(?P<second>[-+−])?\s*"
+        rf"\(?{blank}[<>≤≥]?=?{blank}(?P<sign>[-+−])?{blank}"
+        rf"(?P<before>{_CURRENCY})?{blank}\(?(?P<second>[-+−])?{blank}"
         rf"(?P<number>(?:{thousands}|{indian}|\d+)?(?:\{mark}\d*)?(?:[eE][-+]?\d+)?)"
-        rf"(?P<last>-)?\s*%?\s*(?P<tail>(?:(?!{_CURRENCY})[^\d()%<>\s]+\s?)*?)"
-        rf"\s*(?P<after>{_CURRENCY})?\s*\)?"
+        rf"(?P<last>-)?\)?{blank}%?{blank}(?P<tail>(?:(?!{_CURRENCY})[^\d()%<>])*?)"
+        rf"{blank}(?P<after>{_CURRENCY})?{blank}\)?"
     )
 
 
@@ -93,6 +144,7 @@ def find_unit(counts):
         How often each cell occurs.
     """
     units, n = Counter(), 0
+    counts = shapes_of(counts)
     for text, count in counts.items():
         found = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
         n += count * bool(re.search(r"\d", text))
@@ -101,7 +153,7 @@ def find_unit(counts):
     if not units:
         return ""
     has_fraction = any(re.search(r"\d[.,]\d+\s*[A-Za-z]", text) for text in counts)
-    if set(units) <= set(MAGNITUDES) and has_fraction:
+    if set(units) <= set(MAGNITUDES) and (has_fraction or len(units) > 1):
         return AMOUNTS
     unit, n_units = units.most_common(1)[0]
     return unit if 2 * n_units >= n and len(unit) <= 12 else ""
@@ -121,7 +173,7 @@ def find_mark(counts, unit=""):
         Whether there are cells that both marks read, as other numbers.
     """
     n_read, is_open = dict.fromkeys(MARKS, 0), False
-    for text, count in counts.items():
+    for text, count in shapes_of(counts).items():
         read = [parse_number(text, mark + unit) for mark in MARKS]
         for mark, value in zip(MARKS, read, strict=True):
             n_read[mark] += count * (value is not None)
@@ -132,23 +184,28 @@ def find_mark(counts, unit=""):
 
 
 def are_codes(texts):
-    """Whether all cells are digits that are no amounts: as many in each and one with a
-    zero before others, as a ZIP code, or more digits than a number can hold.
+    """Whether all cells are digits that are no amounts: with zeros before others, as
+    ZIP codes have, or more digits than a number can hold.
     """
     if not all(re.fullmatch(r"\d+", text) for text in texts):
         return False
     if any(len(text.lstrip("0")) > _MOST_DIGITS for text in texts):
         return True
+    n_padded = sum(text[0] == "0" != text for text in texts)
     same_length = len({len(text) for text in texts}) == 1
-    return same_length and any(text[0] == "0" != text for text in texts)
+    return n_padded > 0 and (same_length or 2 * n_padded > len(texts))
 
 
 def plain_numbers(texts):
-    """The numbers of texts as programs write them, or None if one is none of those.
+    """The numbers of texts as programs write them, or None if one is none of those, or
+    if all points may part thousands.
 
     Most columns are of this kind, and read in a thousandth of the time.
     """
-    if not set("".join(texts)) <= set("0123456789+-.eE"):
+    joined = "".join(texts)
+    if not set(joined) <= set("0123456789+-.eE"):
+        return None
+    if "." in joined and all(_EITHER.fullmatch(text) for text in texts):
         return None
     try:
         return np.array(texts, dtype=object).astype(float)

@@ -1,6 +1,7 @@
 """A table read from a file: its columns, and what they are, without being told."""
 
 import re
+import unicodedata
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -563,6 +564,17 @@ def _why_no_feature(values, kind, position):
     return ""
 
 
+def _alike(categories):
+    """The first categories that are one but for case, blanks and accents."""
+    found: dict[str, list[str]] = {}
+    for category in categories:
+        letters = unicodedata.normalize("NFKD", category.casefold())
+        plain = "".join(c for c in letters if c.isalnum())
+        if plain:
+            found.setdefault(plain, []).append(category)
+    return next((alike for alike in found.values() if len(alike) > 1), [])
+
+
 def _about(X, kinds, time):
     """Sentences about categories, missing values and a column that may be the time."""
     for name, kind in kinds.items():
@@ -570,6 +582,12 @@ def _about(X, kinds, time):
             known = X[name].dropna().unique()
             shown = ", ".join(known[:4]) + ", ..." * (len(known) > 4)
             yield f"categories: {name!r} has {len(known)} ({shown})"
+            if alike := _alike(known):
+                yield (
+                    f"spellings: {' and '.join(map(repr, alike))} of {name!r} differ "
+                    "in case, blanks or accents alone, and are categories of their "
+                    "own: write them alike where they are one"
+                )
     if n_missing := X.isna().sum().sum():
         yield (
             f"missing values: {n_missing} in "

@@ -19,17 +19,22 @@ class TableError(ValueError):
     """A file that cannot be read as a table; the message says what to change."""
 
 
+def most_unpacked(n_bytes):
+    """How many bytes a table may take that takes so many when packed."""
+    return _FREE_BYTES + _MOST_TIMES_LARGER * n_bytes
+
+
 def unpack(data, name, member=None, most=None):
     """The content of a packed file (no more than `most`), or of one member of an
     archive.
     """
-    file, most = io.BytesIO(data), most or _FREE_BYTES + _MOST_TIMES_LARGER * len(data)
+    file, most = io.BytesIO(data), most or most_unpacked(len(data))
     try:
         for start, reader in _PACKED:
             if data.startswith(start):
                 with reader(file) as packed:
                     content = packed.read(most + 1)
-                _check_size(len(content), most, name)
+                check_size(len(content), most, name)
                 return unpack(content, name, member, most)
         if data[:4] == b"PK\x03\x04":
             with zipfile.ZipFile(file) as archive:
@@ -39,7 +44,7 @@ def unpack(data, name, member=None, most=None):
                     if not m.is_dir()
                 }
                 if "[Content_Types].xml" in sizes or "mimetype" in sizes:
-                    _check_size(sum(sizes.values()), most, name)
+                    check_size(sum(sizes.values()), most, name)
                     return data  # a document that is a zip archive, such as xlsx
                 chosen = _member(sizes, most, name, member)
                 return unpack(archive.read(chosen), name, member, most)
@@ -75,11 +80,12 @@ def _member(sizes, most, name, member):
             f"{name}: the archive holds {', '.join(sizes) or 'no file'}; set member to "
             "one of them, or unpack it."
         )
-    _check_size(sizes[found[0]], most, name)
+    check_size(sizes[found[0]], most, name)
     return found[0]
 
 
-def _check_size(n_bytes, most, name):
+def check_size(n_bytes, most, name):
+    """Refuse what would take more bytes."""
     if n_bytes > most:
         raise TableError(
             f"{name} unpacks to more than {most / 1e6:.0f} MB, which no table of its "

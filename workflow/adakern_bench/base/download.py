@@ -7,9 +7,11 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from adakern._utils.files import atomic_path, write_json
+from adakern.tables.unpack import most_unpacked
 from adakern_bench.base.plain_text import one_line
 
 #: Seconds of one network read, and repetitions of a download that fails.
@@ -24,18 +26,38 @@ class Absent(Refused):
     """The server knows of no such thing."""
 
 
+class _Content(io.BytesIO):
+    """What a server sends; Refused if, packed to be sent, it unpacks to more than a
+    table does.
+    """
+
+    answer: Any = None
+
+    def watch(self, answer, **_):
+        self.answer = answer
+
+    def write(self, chunk):
+        most = most_unpacked(self.answer.raw.tell())
+        if self.tell() + len(chunk) > most:
+            raise Refused(
+                f"the answer unpacks to more than {most / 1e6:.0f} MB, which no table "
+                "of its size does"
+            )
+        return super().write(chunk)
+
+
 def download(url, hosts, progress=True):
     """The bytes of a url, after at most so many repetitions."""
     import pooch
     from requests.exceptions import RequestException
 
-    hooks = {"response": partial(_check_answer, hosts)}
-    download = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT, hooks=hooks)
     for attempt in range(RETRIES + 1):
         time.sleep(attempt)
-        content = io.BytesIO()
+        content = _Content()
+        hooks = {"response": [partial(_check_answer, hosts), content.watch]}
+        fetch = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT, hooks=hooks)
         try:
-            download(url, content, None)
+            fetch(url, content, None)
             return content.getvalue()
         except RequestException as error:
             why = str(error)

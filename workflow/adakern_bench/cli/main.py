@@ -10,7 +10,7 @@ from pathlib import Path
 from adakern._utils.printable import printable
 from adakern.cli import add_commands, parsed
 from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
-from adakern_bench.base.paths import ROOT
+from adakern_bench.base.paths import CONF, ROOT
 from adakern_bench.cli import diff
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
 from adakern_bench.config import openml
@@ -101,8 +101,21 @@ def _parser():
 def _selected(arguments, overrides):
     if any(override.startswith("experiment=") for override in overrides):
         return overrides
-    chosen = comparison_of(arguments.experiment, ROOT)
-    return [*(chosen or [f"experiment={arguments.experiment}"]), *overrides]
+    name = arguments.experiment
+    chosen = comparison_of(name, ROOT) or _of_results(name)
+    return [*(chosen or [f"experiment={name}"]), *overrides]
+
+
+def _of_results(name):
+    """What led to results of this name, which ``name=`` gave; [] where none did."""
+    import yaml
+
+    kept = ROOT / "results" / name / "config.yaml"
+    is_known = (CONF / "experiment" / f"{name}.yaml").exists()
+    if is_known or Path(name).name != name or not kept.is_file():
+        return []
+    config = yaml.safe_load(kept.read_text(encoding="utf-8"))
+    return [f"experiment={config['experiment']}", *config["overrides"]]
 
 
 def _finished(arguments, overrides, file):

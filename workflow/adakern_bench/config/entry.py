@@ -232,6 +232,21 @@ Known: classification, regression.
 
 
 def _problems(entry):
+    yield from _problems_of_splits(entry)
+    if bool(entry.files) == bool(entry.loader):
+        yield "files", "an entry has either files or a loader, not both or none."
+    if entry.format == "table" and len(entry.files) > 1:
+        yield (
+            "files",
+            "a table is one file: what its columns are is seen from all rows.",
+        )
+    clip = entry.clip
+    if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):
+        yield ("clip", f"got {clip}; two percentiles 0 <= low < high <= 100 needed.")
+    yield from _problems_of_places(entry)
+
+
+def _problems_of_splits(entry):
     if bool(entry.splits or entry.split_seeds) != bool(entry.n_splits):
         yield (
             "n_splits",
@@ -248,16 +263,10 @@ def _problems(entry):
         yield "time", "published splits count the rows in the order of the file."
     if entry.splits and entry.missing == "drop-rows":
         yield "missing", "published splits count all rows; none may be dropped."
-    if bool(entry.files) == bool(entry.loader):
-        yield "files", "an entry has either files or a loader, not both or none."
-    if entry.format == "table" and len(entry.files) > 1:
-        yield (
-            "files",
-            "a table is one file: what its columns are is seen from all rows.",
-        )
-    clip = entry.clip
-    if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):
-        yield ("clip", f"got {clip}; two percentiles 0 <= low < high <= 100 needed.")
+
+
+def _problems_of_places(entry):
+    """What is wrong with paths and addresses."""
     addresses = [("homepage", entry.homepage)] if entry.homepage else []
     for i, file in enumerate(entry.sources):
         where, path = f"files[{i}].path", file.path

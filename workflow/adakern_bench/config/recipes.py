@@ -62,13 +62,7 @@ def _values(recipe, estimator):
     known, grid = estimator.get_params(), {}
     for axis, values in recipe["grid"].items():
         try:
-            points = expand_grid({axis: values}, known)[axis]
-            if estimators.is_distribution(values):
-                (points,) = values.values()  # the ends, to be checked as points are
-                if not recipe["random"] or points[0] >= points[1]:
-                    raise ValueError(
-                        "no number of points, or no range to draw them from"
-                    )
+            points = _points(axis, values, known, recipe["random"])
         except (KeyError, TypeError, ValueError):
             yield (
                 f"the grid axis {axis!r} is {values!r}; it must be a list, a mapping "
@@ -76,12 +70,10 @@ def _values(recipe, estimator):
                 "values, or, with random: 30 beside the grid, one of "
                 f"{', '.join(DISTRIBUTIONS)} with [low, high]"
             )
-        else:
-            grid[axis] = points
-            if not points:
-                yield (
-                    f"the grid axis {axis!r} has no points; give it values or remove it"
-                )
+            continue
+        grid[axis] = points
+        if not points:
+            yield f"the grid axis {axis!r} has no points; give it values or remove it"
     for name, value in recipe["estimator"].items():
         if is_relative(value) and value["relative_to"] in recipe["grid"]:
             yield (
@@ -91,10 +83,24 @@ def _values(recipe, estimator):
             )
     for candidate in [{}] + [{k: v} for k, values in grid.items() for v in values]:
         try:
-            estimator.set_params(**candidate)
-            check_all_handed_on(estimator)
-            for part in (estimator, *estimator.get_params().values()):
-                if hasattr(part, "_parameter_constraints"):
-                    part._validate_params()
+            _check_parameters(estimator.set_params(**candidate))
         except ValueError as error:
             yield str(error)
+
+
+def _points(axis, values, known, random):
+    """The points of an axis of the grid; of a distribution its ends."""
+    points = expand_grid({axis: values}, known)[axis]
+    if estimators.is_distribution(values):
+        (points,) = values.values()
+        if not random or points[0] >= points[1]:
+            raise ValueError("no number of points, or no range to draw them from")
+    return points
+
+
+def _check_parameters(estimator):
+    """The checks that a fit would make, of the estimator and of those within."""
+    check_all_handed_on(estimator)
+    for part in (estimator, *estimator.get_params().values()):
+        if hasattr(part, "_parameter_constraints"):
+            part._validate_params()

@@ -15,81 +15,93 @@ from adakern_bench.data.table import Table
 
 def table_from_frames(name, entry, frames):
     """The table of an entry from the parsed frames of its files, in their order."""
-    import pandas as pd
-
-    kind = format_of(entry, entry.files[0])
-    is_mixed, described = kind == "table", frames[0].attrs
-    if kind == "libsvm":
-        # An index that occurs in another file only stands for zeros.
-        widest = max(frames, key=lambda frame: frame.shape[1]).columns
-        frames = [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
-    frame = pd.concat(frames, ignore_index=True)
+    is_mixed = format_of(entry, entry.files[0]) == "table"
     # What is known of rows is found by their index, whatever rows are left out or
     # moved.
     is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
-
-    def column(key):
-        return find_column(frame, key)
-
-    target = column(entry.target)
-    dropped = {target, *map(column, entry.drop)}
+    frame = _joined(frames, format_of(entry, entry.files[0]))
+    target = find_column(frame, entry.target)
+    dropped = {target, *(find_column(frame, key) for key in entry.drop)}
     if not (features := [c for c in frame.columns if c not in dropped]):
         raise DatasetError(f"{name}: no features; is the separator right, and is drop?")
-    groups = None if entry.groups is None else frame[column(entry.groups)]
+    groups = None if entry.groups is None else frame[find_column(frame, entry.groups)]
     if is_mixed:
         frame = frame.dropna(subset=[target]).copy()
     if entry.time is not None:
-        time = column(entry.time)
-        frame[time] = _times(frame[time], name)
+        time = find_column(frame, entry.time)
+        frame[time], kind = _times(frame[time], name)
         frame = frame.sort_values(time, kind="stable")
-    for key, codes in entry.codes.items():
-        categories = column(key)
-        if new := set(frame[categories].dropna()) - set(codes):
-            raise DatasetError(
-                f"{name}.codes: column {key!r} also holds {sorted(map(str, new))}."
-            )
-        frame[categories] = frame[categories].map(codes)
-    for key, weights in entry.fill.items():
-        terms = [weight * frame[column(term)] for term, weight in weights.items()]
-        frame[column(key)] = frame[column(key)].fillna(sum(terms))
+    _fill(frame, entry, name)
     if entry.missing == "drop-rows":
         frame = frame.dropna(subset=features)
-    categories = {}
-    if is_mixed:  # as positions, which stand for no order
-        for feature in frame[features].select_dtypes("datetime").columns:
-            frame[feature] = days_of(frame[feature].to_numpy())
-        for feature in (
-            frame[features].select_dtypes(exclude=["number", "bool"]).columns
-        ):
-            codes, known = pd.factorize(frame[feature], sort=True)
-            categories[feature] = known.tolist()
-            frame[feature] = np.where(codes < 0, np.nan, codes)
+    categories = _as_numbers(frame, features) if is_mixed else {}
     # A column of a file without names goes by its position.
     names = [f"x{c}" if isinstance(c, int) else str(c) for c in features]
-    facts = {
-        key: {c: found[c] for c in names if found[c]}
-        for key, found in described.items()
-    }
+    finite = "allow-nan" if is_mixed else True
     table = Table(
-        _numbers(
-            frame[features], name, ensure_all_finite="allow-nan" if is_mixed else True
-        ),
+        _numbers(frame[features], name, ensure_all_finite=finite),
         _target_values(frame[target], entry, name),
         name,
         entry.task,
         names,
         categories=categories,
         in_order_of_time=entry.time is not None,
-        kinds=facts.get("kinds", {}),
-        forms=facts.get("forms", {}),
     )
+    for key, found in frames[0].attrs.items():  # kinds, forms
+        setattr(table, key, {c: found[c] for c in names if found[c]})
     if entry.time is not None:
+        table.times = frame[time].to_numpy(float)
+        table.times_are_dates = "date" in (kind, table.kinds.get(time))
         table.moments = np.unique(frame[time], return_inverse=True)[1]
     if groups is not None:
         table.groups = np.unique(groups[frame.index], return_inverse=True)[1]
     if is_test.any():
         table.test_rows = np.flatnonzero(is_test[frame.index])
     return table
+
+
+def _joined(frames, kind):
+    """The frames of several files as one."""
+    import pandas as pd
+
+    if kind == "libsvm":
+        # An index that occurs in another file only stands for zeros.
+        widest = max(frames, key=lambda frame: frame.shape[1]).columns
+        frames = [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _fill(frame, entry, name):
+    """Codes in place of categories, and what stands for missing values."""
+    for key, codes in entry.codes.items():
+        categories = find_column(frame, key)
+        if new := set(frame[categories].dropna()) - set(codes):
+            raise DatasetError(
+                f"{name}.codes: column {key!r} also holds {sorted(map(str, new))}."
+            )
+        frame[categories] = frame[categories].map(codes)
+    for key, weights in entry.fill.items():
+        terms = [
+            weight * frame[find_column(frame, term)] for term, weight in weights.items()
+        ]
+        filled = find_column(frame, key)
+        frame[filled] = frame[filled].fillna(sum(terms))
+
+
+def _as_numbers(frame, features):
+    """The categories of each feature that has some; their positions, which stand for no
+    order, take their place in the frame, and days that of dates.
+    """
+    import pandas as pd
+
+    categories = {}
+    for feature in frame[features].select_dtypes("datetime").columns:
+        frame[feature] = days_of(frame[feature].to_numpy())
+    for feature in frame[features].select_dtypes(exclude=["number", "bool"]).columns:
+        codes, known = pd.factorize(frame[feature], sort=True)
+        categories[feature] = known.tolist()
+        frame[feature] = np.where(codes < 0, np.nan, codes)
+    return categories
 
 
 def table_from_loader(name, entry, seed):
@@ -126,7 +138,7 @@ def table_from_loader(name, entry, seed):
 
 
 def _times(values, name):
-    """When rows were observed, as numbers; dates are counted in days."""
+    """When rows were observed, as numbers, and of what kind; dates are days."""
     array = np.asarray(values)
     if array.dtype.kind not in "mM":
         array = np.asarray(values, dtype=object)
@@ -142,7 +154,7 @@ def _times(values, name):
             f"{n_missing} of {len(values)} rows have none; dates or numbers are needed "
             "in every row."
         )
-    return times
+    return times, found.kind
 
 
 def _numbers(columns, name, **allowed):

@@ -7,6 +7,8 @@ import numpy as np
 BLOCK_ROWS = 20_000
 # Powers of ten that a value may have; smaller values count as zero.
 SMALLEST, LARGEST = -250, 308
+#: What rounding leaves of a zero is smaller.
+_ROUNDING = 1e-12
 POWERS_OF_TEN = 10.0 ** np.arange(-LARGEST, 10 - SMALLEST + 1)
 
 
@@ -42,13 +44,20 @@ def six_digits(values):
 
     Rounded to ten digits and then to six, since 0.1234565 may sit exactly between two
     neighbours. Below 1e-9 of its column's largest value a number is zero, as are
-    rounding errors of zeros.
+    rounding errors of zeros; where that would be most of the column, below 1e-9 of its
+    median.
     """
     values = np.asarray(values, dtype=np.float64)
     if not len(values):
         return np.zeros(values.shape, dtype=np.int32)
     largest = np.maximum(values.max(axis=0), -values.min(axis=0))
     tiny = np.maximum(1e-9 * largest, 10.0 ** (SMALLEST + 1))
+    for column in np.flatnonzero(largest > 0):
+        size = np.abs(values[:, column])
+        size = size[size > 0]
+        middle = np.median(size) if (size < tiny[column]).any() else np.inf
+        if _ROUNDING < middle < tiny[column]:
+            tiny[column] = 1e-9 * middle
     starts = range(0, len(values), BLOCK_ROWS)
     return np.vstack(
         [_six_digits_of_block(values[i : i + BLOCK_ROWS], tiny) for i in starts]

@@ -37,6 +37,9 @@ class Table:
     #: Of rows in order of time, the number of the time of each: the same for rows that
     #: were observed at once.
     moments: np.ndarray | None = None
+    #: When rows were observed: numbers, or days since 1970.
+    times: np.ndarray | None = None
+    times_are_dates: bool = False
     #: Source, SHA-256 of the files' bytes, content fingerprint, licence, citation.
     provenance: dict = field(default_factory=dict)
     categories: dict = field(default_factory=dict)

@@ -102,7 +102,6 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         beyond = _beyond_predictions(estimator, data)
         if keep is not None:
             _keep(estimator, data, table, test[:5], keep)
-    here = f"{Path.cwd()}/"  # which names the computer's folders
     # Of the whole table: a part that lacks a class must not turn F1 into another one.
     labels = np.unique(table.y) if table.task == "classification" else None
     return {
@@ -116,9 +115,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         "predictions_per_second": len(test) / max(predicted - fitted, 1e-9),
         "model_bytes": size,
         "converged": not any(issubclass(x.category, ConvergenceWarning) for x in w),
-        "warnings": sorted(
-            {f"{x.category.__name__}: {x.message}".replace(here, "") for x in w}
-        ),
+        "warnings": _sentences(w),
         "n_train": len(train),
         "n_test": len(test),
         "n_features": table.X.shape[1],
@@ -126,6 +123,13 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         "data_sha256": table.provenance.get("sha256"),
         **fitted_facts(estimator),
     }
+
+
+def _sentences(caught):
+    """Warnings as a record has them, each once."""
+    here = f"{Path.cwd()}/"  # which names the computer's folders
+    found = {f"{x.category.__name__}: {x.message}".replace(here, "") for x in caught}
+    return sorted(found)
 
 
 def fit(estimator, data):

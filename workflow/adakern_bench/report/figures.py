@@ -14,7 +14,7 @@ import matplotlib
 import numpy as np
 from cycler import cycler
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, StrMethodFormatter
 
 from adakern._utils.files import atomic_path
 from adakern.evaluation import GREATER_IS_BETTER, pareto_front
@@ -96,6 +96,13 @@ def scale_for(values):
     return "symlog" if (values <= 0).any() else "log"
 
 
+def plain_ticks(*sides):
+    """Few ticks, with numbers as people write them: 48,000 and not 4.8e+04."""
+    for side in sides:
+        side.set_major_locator(MaxNLocator(5))
+        side.set_major_formatter(StrMethodFormatter("{x:,.6g}"))
+
+
 def add_legend(figure, n_columns=4):
     """One legend above all panels."""
     handles = {}
@@ -172,6 +179,8 @@ def plot_repeats(records, metric, styles, order):
                 axis, methods.index(method) + 1, values.to_numpy(), styles[method]
             )
         axis.set_xscale(_scale_of_scores(scores, GREATER_IS_BETTER[metric]))
+        if axis.get_xscale() == "linear":
+            plain_ticks(axis.xaxis)
         axis.set_yticks(range(1, len(methods) + 1), methods)
         axis.grid(axis="y", visible=False)
     axes[0].invert_yaxis()  # shared by all panels
@@ -211,6 +220,8 @@ def plot_fronts(points, xlabel, ylabel, styles, greater_is_better):
         axis.set(
             xscale="log", yscale=_scale_of_scores(here["score"], greater_is_better)
         )
+        if axis.get_yscale() == "linear":
+            plain_ticks(axis.yaxis)
         few = here["seconds"].max() < 30 * here["seconds"].min()
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
         axis.xaxis.set_major_formatter("{x:g}")

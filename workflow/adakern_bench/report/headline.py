@@ -3,22 +3,92 @@
 import numpy as np
 
 from adakern.evaluation import GREATER_IS_BETTER, QUANTITIES
-from adakern.evaluation.ranking import are_tied
+from adakern.evaluation.ranking import ALPHA, are_tied
 from adakern_bench.report.contrast import against_all
 from adakern_bench.report.tables import RULE, comparison
 from adakern_bench.report.wording import count, duration
 
+#: The method that is no model.
+CONSTANT = "dummy"
+
 
 def headline(tables, records):
     """Sentences: who leads, by how much, what is significant, what failed, the cost."""
+    *said, cost = verdict(tables, records, is_short=True)
+    return [*said, *evidence(tables, records), cost]
+
+
+def verdict(tables, records, *, is_short=False):
+    """Sentences to decide by: who leads, how sure that is, no model, the cost."""
     sentences = []
     for task, ranks in tables["ranks"].groupby("task"):
         cells, tests = comparison(tables, task), tables["ttest"]
         sentences += [_conclusion(task, cells, ranks)]
+        if not is_short:
+            runs = records[records["task"] == task]
+            sentences += [_how_sure(ranks, tests[tests["task"] == task], runs)]
+            sentences += [_without_model(cells, ranks)]
+    return [sentence for sentence in [*sentences, _cost(records)] if sentence]
+
+
+def evidence(tables, records):
+    """Sentences: what was tested, over all data sets too, and what failed."""
+    sentences, tests = [], tables["ttest"]
+    for task, ranks in tables["ranks"].groupby("task"):
         sentences += [_significance(ranks, tests[tests["task"] == task])]
         sentences += [_over_sets(ranks, records[records["task"] == task])]
-    sentences += [_failures(records), _cost(records)]
-    return [sentence for sentence in sentences if sentence]
+    return [sentence for sentence in [*sentences, _failures(records)] if sentence]
+
+
+def _how_sure(ranks, tests, records):
+    """The methods that the leader cannot be told apart from."""
+    ranked = ranks.dropna(subset="average_rank")
+    if len(ranked) < 2:
+        return ""
+    leader = ranked["method"].iloc[0]
+    if records["dataset"].nunique() > 1:
+        found = against_all(records, leader, ranks["metric"].iloc[0])
+        found = found[found["holm"].notna()]
+        others, how = found["method"], "over these data sets"
+        alike = others[(found["holm"] > ALPHA) | (found["better"] <= found["worse"])]
+    else:
+        mine = tests[(tests["method_a"] == leader) | (tests["method_b"] == leader)]
+        mine = mine[mine["pvalue"].notna()]
+        others = mine["method_a"].where(mine["method_a"] != leader, mine["method_b"])
+        alike, how = others[mine["winner"] == ""], "by these repeats"
+    if others.empty:
+        return ""
+    if alike.empty:
+        return f"It is significantly better than all others, {how}."
+    rest = ", but from the others" * (len(alike) < len(others))
+    return f"It cannot be told apart from {_listed(list(alike))}{rest}, {how}."
+
+
+def _listed(names, most=4):
+    """Names in a sentence, the first of many."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _without_model(cells, ranks):
+    """What a constant prediction reaches."""
+    leader, datasets = ranks["method"].iloc[0], cells.index.unique("dataset")
+    if leader == CONSTANT or CONSTANT not in set(ranks["method"]):
+        return ""
+    metric = ranks["metric"].iloc[0]
+    if len(datasets) == 1:
+        cell = cells.loc[datasets[0], CONSTANT]
+        value = f"{cell['shown']} {QUANTITIES[metric].unit}".rstrip()
+        return f"Without a model, by a constant prediction, it would be {value}."
+    means = cells["mean"].unstack()[[leader, CONSTANT]].dropna()
+    gain = means[leader] - means[CONSTANT]
+    won = int((gain > 0).sum() if GREATER_IS_BETTER[metric] else (gain < 0).sum())
+    return (
+        f"It is better than no model, a constant prediction, on {won} of "
+        f"{count(len(means), 'data set')}."
+    )
 
 
 def _conclusion(task, cells, ranks):

@@ -3,13 +3,14 @@
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
-from adakern._utils.files import atomic_path, plain
+from adakern._utils.files import atomic_path, plain, read_json
 from adakern._utils.printable import printable
 from adakern.evaluation import GREATER_IS_BETTER, METRICS, QUANTITIES, RECORDED
 from adakern_bench.config.sweeps import base_name
@@ -22,8 +23,9 @@ from adakern_bench.report.figures import (
     method_styles,
     to_svg,
 )
-from adakern_bench.report.headline import headline
+from adakern_bench.report.headline import evidence, verdict
 from adakern_bench.report.leaderboard import cost_seconds
+from adakern_bench.report.paper import plot_critical_difference
 from adakern_bench.report.tables import (
     MARK,
     RULE,
@@ -47,6 +49,11 @@ _DETAILS = {
 #: Tests of pairs that the page still lists; more are in its folder's ttest.csv.
 _MOST_TESTS = 1000
 
+_RANKS = (
+    "Mean ranks over the data sets, the best on the left. A bar joins methods that "
+    "cannot be told apart: their ranks differ by less than Nemenyi's critical "
+    "distance, or Friedman's test finds no difference at all."
+)
 _REPEATS = (
     "on the test part, a point a repeat and a line at their mean. "
     "The methods stand in the order of the table."
@@ -61,7 +68,15 @@ _PARTS = {"test": ", test part", "train": ", training part", "": ""}
 
 
 def report(
-    out, config, *, figures=(), summaries=(), provenance=None, origin=None, rare=()
+    out,
+    config,
+    *,
+    figures=(),
+    winner=None,
+    summaries=(),
+    provenance=None,
+    origin=None,
+    rare=(),
 ):
     """Write the report of one experiment."""
     out = Path(out)
@@ -77,7 +92,8 @@ def report(
         published_name=config.get("published", ""),
         title=config.get("title") or config["name"],
         origin=origin or {},
-        protocol=protocol_in_words(config),
+        protocol=protocol_in_words(config, records),
+        winner=winner and _winner(winner),
         own_tables=[_own_table(Path(table)) for table in summaries],
         own_figures=[_own_figure(Path(figure)) for figure in figures],
         data=_data(config, provenance or {}, records),
@@ -105,13 +121,16 @@ def rendered(template, **values):
     return environment.get_template(template).render(**values)
 
 
-def protocol_in_words(config):
+def protocol_in_words(config, records=None):
     """What was done to the data and how often, as sentences."""
     entries = config.get("dataset", {}).items()
     clipped = {name: entry["clip"] for name, entry in entries if entry.get("clip")}
     tasks = sorted({str(entry.get("task")) for _, entry in entries})
     values = {"protocol": config["protocol"], "search": config.get("search", {})}
+    values["ran"] = np.inf
     values |= {"clipped": clipped, "tasks": tasks}
+    if records is not None and "repeat" in records:
+        values["ran"] = records["repeat"].nunique()
     return rendered("protocol.j2", **values).strip().splitlines()
 
 
@@ -121,7 +140,8 @@ def _comparison(out, config, records, rare):
     by_task = records.assign(seconds=cost_seconds(records)).groupby("task")
     styles = method_styles(records["method"])
     return {
-        "headline": headline(tables, records),
+        "verdict": verdict(tables, records),
+        "evidence": evidence(tables, records),
         "facts": {
             "data sets": records["dataset"].nunique(),
             "methods": records["method"].nunique(),
@@ -162,6 +182,7 @@ def _task(task, records, styles, tables, rare):
         "unbalanced": unbalanced,
         "balanced": details.get(("test", "balanced_accuracy")) if unbalanced else None,
         "details": list(details.values()),
+        "ranking": _ranking(task, ranks),
         "figures": _task_figures(task, records, ranks, styles),
         "tests": tests,
         "over_sets": against_all(records, ranks["method"].iloc[0], main).to_dict(
@@ -178,6 +199,13 @@ def _grid(cells, metric, caption):
         "methods": set(cells.index.unique("method")),
         "cells": cells.to_dict("index"),
     }
+
+
+def _ranking(task, ranks):
+    """Mean ranks with what cannot be told apart, of several methods and data sets."""
+    if len(ranks) < 2 or not np.isfinite(ranks["critical_distance"].iloc[0]):
+        return None
+    return _figure(to_svg(plot_critical_difference(ranks)), f"{task}-ranks", _RANKS)
 
 
 def _task_figures(task, records, ranks, styles):
@@ -213,6 +241,23 @@ def _own_table(path):
             name: not is_numeric_dtype(kind) for name, kind in rows.dtypes.items()
         },
         "rows": tables.display_table(rows).to_numpy().tolist(),
+    }
+
+
+def _winner(folder):
+    """Pictures of the best method, and what is said where there are none."""
+    captions = read_json(folder / "captions.json")
+    pictures = [name for name in sorted(captions) if name]
+    return {
+        "note": captions.get("", ""),
+        "figures": [
+            _figure(
+                (folder / f"{name}.svg").read_text(encoding="utf-8"),
+                f"best-{name}",
+                captions[name],
+            )
+            for name in pictures
+        ],
     }
 
 

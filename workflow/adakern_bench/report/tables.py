@@ -62,22 +62,33 @@ def display(metric, value):
     >>> from adakern_bench.report.tables import display
     >>> display("accuracy", 0.8765), display("auc", 0.000269), display("rmse", 12.345)
     ('87.65', '0.03', '12.3')
-    >>> display("relative_mse", 2.1e-6)
-    '2e-06'
+    >>> display("relative_mse", 2.1e-6), display("rmse", 48_012.3)
+    ('2e-06', '48,000')
     """
     if pd.isna(value):
         return ""
     digits, value = _quantity(metric).digits, scaled(metric, value)
     if digits is None:
-        return f"{value:.3g}"
+        return as_written(value, 3)
     if 0 < abs(value) < 0.5 * 10.0**-digits:  # else it would be a row of zeros
         return f"{value:.0e}"
     return f"{value:.{digits}f}"
 
 
+def as_written(value, digits):
+    """A number with so many significant digits, without an exponent up to 10^12.
+
+    >>> from adakern_bench.report.tables import as_written
+    >>> as_written(48_012.3, 3), as_written(0.012345, 3), as_written(2e-6, 3)
+    ('48,000', '0.0123', '2e-06')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if 1000 <= abs(rounded) < 1e12 else f"{value:.{digits}g}"
+
+
 def display_table(frame):
     """Cells of any table as texts."""
-    return frame.map(lambda v: f"{v:.4g}" if isinstance(v, float) else str(v))
+    return frame.map(lambda v: as_written(v, 4) if isinstance(v, float) else str(v))
 
 
 def comparison(tables, task, metric=None, split="test"):

@@ -1,63 +1,131 @@
 """The best method of one table, looked into: errors, calibration, what it relies on.
 
-It is fitted again on the first split. Columns are those of the table's file.
+It is fitted again on one split. Columns are those of the table's file.
 """
 
-import matplotlib
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from sklearn.calibration import CalibrationDisplay
-from sklearn.inspection import PartialDependenceDisplay
-from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from adakern._utils.files import atomic_path
-from adakern.evaluation import GREATER_IS_BETTER, METRICS, QUANTITIES, score
+from adakern._utils.files import atomic_path, write_json
+from adakern.evaluation import (
+    GREATER_IS_BETTER,
+    QUANTITIES,
+    area_under_curve,
+    probability_scores,
+    score,
+)
 from adakern.evaluation.quantities import main_metric
 from adakern_bench.config.estimators import make_estimator
 from adakern_bench.data import Table
 from adakern_bench.records.models import table_model
-from adakern_bench.records.prepare import prepare
+from adakern_bench.records.prepare import Prepared, prepare
+from adakern_bench.records.solve import fit
 from adakern_bench.records.split import load_split
-from adakern_bench.report.figures import COLOURS, STYLE, save_svg
-from adakern_bench.report.tables import heading, scaled
+from adakern_bench.report.figures import save_svg
+from adakern_bench.report.winner_figures import draw_all
 
-#: Test rows that are looked at, and values of a column in its dependence.
-MOST_ROWS, MOST_VALUES = 1000, 20
-#: Classes whose calibration is drawn.
-MOST_CLASSES = 3
+#: Test rows that are looked at.
+MOST_ROWS = 1000
 #: Columns that are permuted, those that alone tell the most; training rows for that.
 MOST_COLUMNS, TRAINING_ROWS = 100, 5000
 #: Share of what there is to know that a column alone tells if it gives the target away.
 GIVEN_AWAY = 0.9
+#: Share of the rows below which a class is rare.
+RARE = 0.1
+
+
+@dataclass
+class Best:
+    """A method fitted to the training part of a split, and test rows to look at."""
+
+    method: str
+    task: str
+    #: By which it is judged.
+    metric: str
+    model: Any
+    data: Prepared
+    #: From columns that were read to predictions in the target's units.
+    pipeline: Any
+    X: pd.DataFrame
+    y: np.ndarray
+    #: The class that is looked for: the rarest.
+    event: Any = None
+    #: When the test rows were observed, the last training row was, and if by dates.
+    times: np.ndarray | None = None
+    learned_until: float = np.nan
+    times_are_dates: bool = False
+
+    def expected(self, X):
+        """The probability of the event, or the prediction; of labels 0 or 1."""
+        if self.event is None:
+            return self.pipeline.predict(X)
+        if not hasattr(self.pipeline, "predict_proba"):
+            return (self.pipeline.predict(X) == self.event).astype(float)
+        is_event = self.pipeline.classes_ == self.event
+        return self.pipeline.predict_proba(X)[:, is_event].sum(axis=1)
+
+    def observed(self):
+        """What `expected` should be."""
+        return self.y if self.event is None else (self.y == self.event).astype(float)
+
+    def goodness(self, X):
+        """The metric on these rows, the greater the better."""
+        sign = 1 if GREATER_IS_BETTER[self.metric] else -1
+        if not QUANTITIES[self.metric].optional:
+            return (
+                sign * score(self.task, self.y, self.pipeline.predict(X))[self.metric]
+            )
+        classes = self.pipeline.classes_
+        if hasattr(self.pipeline, "predict_proba"):
+            values = self.pipeline.predict_proba(X)
+            return sign * probability_scores(self.y, values, classes)[self.metric]
+        return area_under_curve(self.y, self.pipeline.decision_function(X), classes)
 
 
 def explain_files(
-    method, table, split, figure, columns, settings, best_params, repeat, metric=None
+    method, table, split, figures, columns, settings, best_params, repeat, metric=None
 ):
-    """Write the figure and the table of :func:`explain` of a repeat."""
+    """Write the figures and the table of :func:`explain` of a repeat."""
     with threadpool_limits(settings["threads"]):
         train, test = load_split(split, repeat)
-        of = Table.load(table)
         drawn, found = explain(
-            method, of, train, test, settings, best_params, repeat, metric
+            method,
+            Table.load(table),
+            train,
+            test,
+            settings,
+            best_params,
+            repeat,
+            metric,
         )
-    save_svg(drawn, figure)
+    figures.mkdir(parents=True, exist_ok=True)
+    for name, (figure, _) in drawn.items():
+        save_svg(figure, figures / f"{name}.svg")
+    captions = {name: caption for name, (_, caption) in drawn.items()}
+    write_json(figures / "captions.json", captions)
     with atomic_path(columns) as path:
         found.to_csv(path, index=False, float_format="%.4g")
 
 
 def explain(method, table, train, test, settings, best_params, repeat, metric=None):
-    """A figure of the fit of one split, and a table of the columns, the first ones
-    first.
-    """
-    free = {k: v for k, v in best_params.items() if k not in settings["fixed"]}
+    """Name -> (figure, caption) of the fit of one split, and a table of the columns."""
     seed = settings["seed"] + repeat
     # Drawn, since the first rows of a sorted table are of one class, or early.
     test = np.sort(np.random.default_rng(seed).permutation(test)[:MOST_ROWS])
+    best = fitted(method, table, train, test, settings, best_params, seed, metric)
+    columns = _columns(best, table, train, seed)
+    return draw_all(best, columns), columns
+
+
+def fitted(method, table, train, test, settings, best_params, seed, metric):
+    """The best method, fitted to the training rows."""
+    free = {k: v for k, v in best_params.items() if k not in settings["fixed"]}
     model = make_estimator(
         settings["estimator"],
         free,
@@ -66,21 +134,50 @@ def explain(method, table, train, test, settings, best_params, repeat, metric=No
         is_planned=True,
     )
     data = prepare(table, train, test, **settings["preparation"])
-    pipeline = table_model(model.fit(data.X_train, data.y_fit), data, table)
-    X, y = table.as_written(test), table.y[test]
-    metrics = (main_metric(table.task, metric), *METRICS[table.task])
-    metric = next(
-        name for name in metrics if not QUANTITIES[name].optional
-    )  # of predictions
-    sign = 1 if GREATER_IS_BETTER[metric] else -1
-
-    def goodness(X):
-        return sign * score(table.task, y, pipeline.predict(X))[metric]
-
-    alone = pd.Series(list(_alone(table, train)), index=X.columns).nlargest(
-        MOST_COLUMNS
+    pipeline = table_model(fit(model, data), data, table)
+    best = Best(
+        method,
+        table.task,
+        judged_by(table, metric, pipeline),
+        model,
+        data,
+        pipeline[1:],
+        pipeline[0].transform(table.as_written(test)),
+        table.y[test],
     )
-    permuted = _permuted(goodness, X, alone.index, seed)
+    if table.task == "classification":
+        best.event = min(table.class_counts, key=table.class_counts.get)
+    if table.times is not None:
+        best.times = table.times[test]
+        best.learned_until = table.times[train].max()
+        best.times_are_dates = table.times_are_dates
+    return best
+
+
+def judged_by(table, metric, model):
+    """The metric that importances follow: the chosen one, if what is predicted has it.
+
+    Where a class is rare, predicting it never is accurate, so that no column would
+    matter: then it is the log loss.
+    """
+    metric = main_metric(table.task, metric)
+    if table.task == "regression":
+        return "rmse" if QUANTITIES[metric].optional else metric
+    is_rare = min(table.class_counts.values()) < RARE * len(table.y)
+    has_probabilities = hasattr(model, "predict_proba")
+    if metric.startswith("calibration_error") or (metric == "accuracy" and is_rare):
+        metric = "log_loss"
+    known = has_probabilities or not QUANTITIES[metric].optional
+    if known or (metric == "auc" and hasattr(model, "decision_function")):
+        return metric
+    return "balanced_accuracy" if is_rare else "accuracy"
+
+
+def _columns(best, table, train, seed):
+    """What the method relies on, the most important column first."""
+    known = list(_alone(table, train, best.metric))
+    alone = pd.Series(known, index=best.X.columns).nlargest(MOST_COLUMNS)
+    permuted = _permuted(best, alone.index, seed)
     columns = pd.DataFrame(
         {
             "column": alone.index,
@@ -91,99 +188,54 @@ def explain(method, table, train, test, settings, best_params, repeat, metric=No
     ).sort_values("worse if permuted", ascending=False)
     away = columns["known from it alone"] > GIVEN_AWAY
     columns["hint"] = away.map({True: "nearly gives the target away", False: ""})
-    with matplotlib.rc_context(
-        STYLE | {"text.parse_math": False}
-    ):  # names may hold a $
-        figure = Figure(figsize=(10.5, 6.4), layout="constrained")
-        figure.suptitle(f"{method} on {len(test):,} test rows of one split", fontsize=9)
-        errors, calibration, bars, *dependences = figure.subplots(2, 3).ravel()
-        _draw_errors(errors, calibration, model, data)
-        first = columns[::-1].tail(10)
-        bars.barh(
-            first["column"],
-            scaled(metric, first["worse if permuted"]),
-            color=COLOURS[0],
-        )
-        bars.set_xlabel(f"{heading(metric)}: worse by, if permuted")
-        for axis, name in zip(dependences, columns["column"], strict=False):
-            _draw_dependence(axis, pipeline, X.dropna(subset=name), name)
-        for axis in figure.axes:
-            axis.set_visible(axis.has_data() or bool(axis.images))
-    return figure, columns
+    return columns
 
 
-def _permuted(goodness, X, names, seed, n_repeats=3):
+def _permuted(best, names, seed, n_repeats=3):
     """How much worse predictions are, a row for each column that is permuted."""
-    rng, whole, worse = np.random.default_rng(seed), goodness(X), []
+    rng, whole, worse = np.random.default_rng(seed), best.goodness(best.X), []
     for name in np.repeat(names, n_repeats):
-        permuted = X[name].sample(frac=1, random_state=rng).set_axis(X.index)
-        worse.append(whole - goodness(X.assign(**{name: permuted})))
+        permuted = best.X[name].sample(frac=1, random_state=rng).set_axis(best.X.index)
+        worse.append(whole - best.goodness(best.X.assign(**{name: permuted})))
     return np.reshape(worse, (len(names), n_repeats))
 
 
-def _alone(table, train):
-    """What a small tree of each column alone knows of the target, 0:
-    nothing, 1: all."""
+def _alone(table, train, metric):
+    """What a small tree of each column alone knows of the target.
+
+    0 is as good as a constant prediction, 1 is perfect, by the metric; for a regression
+    it is the share of the variance.
+    """
     train = train[:: -(-len(train) // TRAINING_ROWS)]
-    y, base, tree = table.y[train], 0.0, DecisionTreeRegressor(max_leaf_nodes=32)
-    if table.task == "classification":
-        base = pd.Series(y).value_counts(normalize=True).max()
-        tree = DecisionTreeClassifier(max_leaf_nodes=32)
-    for column in table.X[train].T:
-        found = cross_val_score(tree, column[:, None], y, cv=3).mean()
-        yield max((found - base) / max(1 - base, 1e-9), 0.0)
-
-
-def _draw_errors(errors, calibration, model, data):
-    predicted = data.restore(model.predict(data.X_test))
-    if hasattr(model, "classes_"):
-        show = {"colorbar": False, "cmap": "Blues"}
-        ConfusionMatrixDisplay.from_predictions(
-            data.y_test, predicted, ax=errors, **show
-        )
-        errors.set_title("Confusion matrix")
-        errors.grid(visible=False)
-    else:
-        PredictionErrorDisplay.from_predictions(data.y_test, predicted, ax=errors)
-        errors.set_title("Residuals")
-        calibration.hist(data.y_test - predicted, bins=20, color=COLOURS[0])
-    if hasattr(model, "predict_proba"):
-        probabilities = dict(
-            zip(model.classes_, model.predict_proba(data.X_test).T, strict=True)
-        )
-        for label in pd.Series(data.y_test).value_counts().index[:MOST_CLASSES]:
-            CalibrationDisplay.from_predictions(
-                *(data.y_test == label, probabilities[label]),
-                **{"n_bins": 10, "name": str(label), "ax": calibration},
-            )
-        of = f" of the {MOST_CLASSES} most frequent classes"
-        calibration.set_title("Calibration" + of * (len(probabilities) > MOST_CLASSES))
-    if hasattr(model, "predict_interval"):
-        levels, held = np.arange(0.1, 1.0, 0.1), []
-        for level in levels:
-            low, high = np.asarray(model.predict_interval(data.X_test, level)).T
-            inside = (data.restore(low) <= data.y_test) & (
-                data.y_test <= data.restore(high)
-            )
-            held.append(inside.mean())
-        calibration.clear()
-        calibration.plot(levels, held, "o")
-        calibration.axline((0, 0), slope=1, color="0.6", ls="--")
-        calibration.set(
-            title="Intervals", xlabel="requested coverage", ylabel="coverage"
-        )
-
-
-def _draw_dependence(axis, pipeline, X, name):
-    """The mean prediction as one column varies; of categories, where there are few."""
-    categorical = not pd.api.types.is_numeric_dtype(X[name])
-    if X[name].nunique() < 2 or (categorical and X[name].nunique() > MOST_VALUES):
+    y = table.y[train]
+    if table.task == "regression":
+        tree = DecisionTreeRegressor(max_leaf_nodes=32)
+        for column in table.X[train].T:
+            predicted = cross_val_predict(tree, column[:, None], y, cv=3)
+            yield max(score("regression", y, predicted)["r2"], 0.0)
         return
-    options = {"categorical_features": [name] if categorical else None}
-    if len(classes := getattr(pipeline, "classes_", [])) > 2:
-        options["target"] = classes[-1]
-    shown = PartialDependenceDisplay.from_estimator(
-        pipeline, X, [name], grid_resolution=MOST_VALUES, ax=axis, **options
-    )
-    target = f"share of {classes[-1]}" if len(classes) else "mean prediction"
-    shown.axes_[0, 0].set_ylabel(target)
+    classes, codes = np.unique(y, return_inverse=True)
+    shares = np.bincount(codes) / len(y)
+    base = _of_probabilities(y, np.tile(shares, (len(y), 1)), classes, metric)
+    perfect = float(GREATER_IS_BETTER[metric])
+    # Of leaves with few rows the probabilities would be too sure.
+    least = max(1, min(len(y) // 50, np.bincount(codes).min() // 2))
+    tree = DecisionTreeClassifier(max_leaf_nodes=32, min_samples_leaf=least)
+    for column in table.X[train].T:
+        p = cross_val_predict(tree, column[:, None], y, cv=3, method="predict_proba")
+        found = _of_probabilities(y, p, classes, metric)
+        gap = perfect - base
+        yield max((found - base) / gap, 0.0) if abs(gap) > 1e-9 else 0.0
+
+
+def _of_probabilities(y, p, classes, metric):
+    """A metric of probabilities, or of the labels that they make the most probable.
+
+    A leaf without a class has not shown that there is none: its probability is that of
+    one row.
+    """
+    if not QUANTITIES[metric].optional:
+        return score("classification", y, classes[p.argmax(axis=1)], classes)[metric]
+    p = np.maximum(p, 1 / len(y))
+    p /= p.sum(axis=1, keepdims=True)
+    return probability_scores(y, p, classes)[metric]

@@ -24,7 +24,8 @@ SUMMARY = [
     "config.yaml",
     "tables/*.csv",
     "figures/*.svg",
-    "winner/*",
+    "winner/*.csv",
+    "winner/figures/*",
 ]
 
 

@@ -3,7 +3,7 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
   const body = table.tBodies[0];
   const value = (row, i) => {
     const cell = row.cells[i];
-    const number = parseFloat(cell.dataset.value ?? cell.textContent);
+    const number = parseFloat(cell.dataset.value ?? cell.textContent.replaceAll(",", ""));
     return Number.isNaN(number) ? cell.textContent.trim() : number;
   };
   const blank = (v) => v === "" || v === "–" || v === "failed";
@@ -49,6 +49,14 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
       });
     });
   }
+}
+// A click on a command's button copies it.
+for (const button of document.querySelectorAll(".command button")) {
+  button.addEventListener("click", async () => {
+    const code = button.nextElementSibling;
+    try { await navigator.clipboard.writeText(code.textContent); button.textContent = "Copied"; }
+    catch { getSelection().selectAllChildren(code); }
+  });
 }
 // A link to something folded away opens it.
 const reveal = () => {

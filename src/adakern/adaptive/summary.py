@@ -1,0 +1,105 @@
+"""What a fitted flagship says of itself: in a terminal, a notebook and a picture."""
+
+import html
+
+import numpy as np
+from sklearn.base import is_classifier
+
+#: Members that are listed, and characters of the longest bar.
+MOST_MEMBERS, BAR = 12, 20
+
+
+class Summarised:
+    """Prints, and shows in a notebook, what was learned; an unfitted one its
+    parameters.
+    """
+
+    def __str__(self):
+        return (
+            "\n".join([repr(self), *_lines(self)]) if _is_fitted(self) else repr(self)
+        )
+
+    def _repr_html_inner(self):
+        return super()._repr_html_inner() + (_as_html(self) if _is_fitted(self) else "")
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs) | {"text/plain": str(self)}
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def plot(self, X=None, y=None):
+        """Draw the members, the importances and, for rows with targets, the errors.
+
+        Needs matplotlib.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, d), default=None
+            Rows to be predicted, best those that the model did not learn from.
+        y : array-like of shape (n,), default=None
+            Their targets: then a third picture shows predicted against true values, or
+            how often the most probable class came true.
+
+        Returns
+        -------
+        ndarray of matplotlib Axes
+        """
+        from matplotlib import pyplot
+
+        from adakern.adaptive.plot import plot_adaptive, plot_errors
+
+        n_axes = 2 if X is None else 3
+        size = (5 * n_axes, 4)
+        _, axes = pyplot.subplots(1, n_axes, figsize=size, layout="constrained")
+        plot_adaptive(self, axes=axes[:2])
+        if X is not None:
+            plot_errors(self, X, y, axes[2])
+        return axes
+
+
+def _is_fitted(model):
+    return hasattr(model, "members_")
+
+
+def _score_line(model):
+    name, constant = "R²", "the mean"
+    if is_classifier(model):
+        name, constant = "accuracy", "the largest class"
+    return (
+        f"out-of-fold {name} {model.oof_score_:.4f} "
+        f"({constant} alone: {model.constant_score_:.4g})"
+    )
+
+
+def _rows_line(model):
+    """How many rows were learned from, and which columns were not."""
+    left_out = np.isnan(model.oof_prediction_).reshape(len(model.oof_prediction_), -1)
+    n_used = int((~left_out.any(axis=1)).sum())
+    dropped = [a.column for a in model.columns_ if a.became != "feature"]
+    said = f"{n_used:,} rows, {model.n_features_in_ - len(dropped)} features"
+    return f"{said}; not used: {', '.join(dropped)}" if dropped else said
+
+
+def _used(model):
+    return [member for member in model.members_ if member.weight > 0][:MOST_MEMBERS]
+
+
+def _lines(model):
+    yield _rows_line(model)
+    yield _score_line(model)
+    for member in _used(model):
+        bar = "█" * round(BAR * member.weight / model.members_[0].weight)
+        yield f"  {member.name:18} {member.weight:6.1%} {bar}"
+
+
+def _as_html(model):
+    """The same, with bars that need no script."""
+    rows = "".join(
+        f"<tr><td style='text-align:left'>{html.escape(member.name)}</td>"
+        f"<td>{member.weight:.1%}</td><td><div style='background:#0072b2;height:.8em;"
+        f"width:{9 * member.weight / model.members_[0].weight:.2f}em'></div></td></tr>"
+        for member in _used(model)
+    )
+    said = "<br>".join(map(html.escape, (_rows_line(model), _score_line(model))))
+    return f"<p>{said}</p><table>{rows}</table>"

@@ -1,0 +1,87 @@
+"""A threshold for a rare class, and what a fitted model says of itself."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.metrics import balanced_accuracy_score, f1_score
+from sklearn.model_selection import TunedThresholdClassifierCV
+
+from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+
+FEW = {"members": ["linear"], "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def rare():
+    return make_classification(
+        250, 6, weights=[0.93], class_sep=0.6, flip_y=0.03, random_state=0
+    )
+
+
+@pytest.mark.parametrize(
+    ("threshold", "measure"),
+    [("balanced", balanced_accuracy_score), ("f1", f1_score)],
+)
+def test_a_threshold_is_the_best_out_of_fold_and_leaves_probabilities(
+    rare, threshold, measure
+):
+    X, y = rare
+    plain = AdaptiveKernelClassifier(**FEW).fit(X, y)
+    model = AdaptiveKernelClassifier(threshold=threshold, **FEW).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    p = model.oof_prediction_[:, 1]
+    found = measure(y, p >= model.threshold_)
+    assert found > measure(y, p >= 0.5)
+    # Candidates are every second of the rows' probabilities.
+    best = max(measure(y, p >= at) for at in p)
+    assert found >= best - 0.02
+    expected = model.predict_proba(X)[:, 1] >= model.threshold_
+    np.testing.assert_array_equal(model.predict(X), expected.astype(int))
+    assert plain.threshold_ is None
+
+
+def test_a_threshold_is_for_two_classes():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = AdaptiveKernelClassifier(threshold="balanced", **FEW)
+    with pytest.raises(ValueError, match=r"threshold='balanced' is for two classes.*3"):
+        model.fit(X, np.arange(30) % 3)
+    with pytest.raises(ValueError, match="'rmse'"):
+        AdaptiveKernelClassifier(threshold="rmse", **FEW).fit(X, np.arange(30) % 2)
+
+
+def test_scikit_learns_own_threshold_works(rare):
+    X, y = rare
+    tuned = TunedThresholdClassifierCV(AdaptiveKernelClassifier(**FEW), cv=2)
+    tuned.fit(X, y)
+    assert 0 < tuned.best_threshold_ < 0.5
+    by_half = tuned.estimator_.predict(X)
+    found = [balanced_accuracy_score(y, p) for p in (tuned.predict(X), by_half)]
+    assert found[0] > found[1]
+
+
+def test_a_fitted_model_prints_what_it_learned(rare):
+    X, y = rare
+    model = AdaptiveKernelClassifier(members=["linear", "rbf"], random_state=0)
+    assert str(model) == repr(model)
+    model.fit(X, y)
+    parameters, rows, score, *members = str(model).splitlines()
+    assert parameters == repr(model)
+    assert rows.startswith("250 rows, 6 features")
+    assert f"{max(y.mean(), 1 - y.mean()):.4g}" in score
+    shown = {line.split()[0]: line.split()[1] for line in members}
+    assert shown == {m.name: f"{m.weight:.1%}" for m in model.members_ if m.weight}
+    assert members[0].count("█") == 20
+    bundle = model._repr_mimebundle_()
+    assert bundle["text/plain"] == str(model)
+    assert bundle["text/html"].endswith("</table>") and rows in bundle["text/html"]
+
+
+def test_a_model_draws_itself():
+    pytest.importorskip("matplotlib").use("Agg")
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = AdaptiveKernelRegressor(**FEW).fit(X[:40], X[:40, 0])
+    assert len(model.plot()) == 2
+    *_, errors = model.plot(X[40:], X[40:, 0])
+    np.testing.assert_array_equal(errors.lines[0].get_ydata(), X[40:, 0])
+    np.testing.assert_array_equal(errors.lines[0].get_xdata(), model.predict(X[40:]))
+    assert "0" in str(model).splitlines()[2]  # of the mean

@@ -1,0 +1,75 @@
+"""Small files of enormous tables are refused before they are held in memory."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from adakern.datasets import read_table
+from adakern.tables.unpack import TableError
+
+
+def workbook(path, cells):
+    """An xlsx whose only sheet holds these cells, XML of its rows."""
+    openpyxl = pytest.importorskip("openpyxl")
+    whole = io.BytesIO()
+    openpyxl.Workbook().save(whole)
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(path, "w") as new:
+        for part in old.namelist():
+            content = old.read(part)
+            if part == "xl/worksheets/sheet1.xml":
+                start = content.split(b"<sheetData")[0]
+                content = start + b"<sheetData>" + cells.encode()
+                content += b"</sheetData></worksheet>"
+            new.writestr(part, content)
+    return path
+
+
+def row(number, *cells):
+    written = "".join(
+        f'<c r="{column}{number}" t="inlineStr"><is><t>{text}</t></is></c>'
+        if isinstance(text, str)
+        else f'<c r="{column}{number}"><v>{text}</v></c>'
+        for column, text in cells
+    )
+    return f'<row r="{number}">{written}</row>'
+
+
+HEAD = row(1, ("A", "a"), ("B", "y"))
+ROWS = "".join(row(i, ("A", i * 1.5), ("B", i * i % 71)) for i in range(2, 60))
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        row(60, ("XFD", 1)) + row(9000, ("A", 1)),
+        "".join(row(i, ("ZZZ", 1)) for i in range(60, 1200)),
+        row(1_048_576, ("ABC", 1)),
+    ],
+)
+def test_far_corners_of_a_sheet_are_refused(tmp_path, last):
+    with pytest.raises(TableError, match=r"unpacks to more than \d+ MB"):
+        read_table(workbook(tmp_path / "t.xlsx", HEAD + ROWS + last), "y")
+
+
+def test_sheets_of_tables_are_read(tmp_path):
+    """Also with an empty cell that somebody formatted far away."""
+    styled = '<row r="60"><c r="XFD60" s="0"/></row>'
+    table = read_table(workbook(tmp_path / "t.xlsx", HEAD + ROWS + styled), "y")
+    assert len(table.y) == 58
+
+
+@pytest.mark.parametrize("compression", ["zstd", "snappy"])
+def test_repeated_cells_of_parquet_are_refused(tmp_path, compression):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = pa.table({name: np.zeros(1_000_000, np.int8) for name in "ay"})
+    path = tmp_path / "t.parquet"
+    with parquet.ParquetWriter(path, table.schema, compression=compression) as writer:
+        for _ in range(6):
+            writer.write_table(table)
+    assert path.stat().st_size < 200_000
+    with pytest.raises(TableError, match=r"unpacks to more than \d+ MB"):
+        read_table(path, "y")

@@ -1,0 +1,185 @@
+"""Numbers and dates of any usual writing are read back as what was written, or said."""
+
+import datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adakern.tables import dates, kinds, numbers
+
+MARKS = st.sampled_from([".", ","])
+#: How a program of each language parts thousands, none in most files.
+GAPS = st.sampled_from(["", "other", "'", "\u00a0", "\u202f", "\u2009"])
+WRAPS = st.sampled_from(
+    ["{}", "{} kg", "{}%", "{} %", "€{}", "{} €", "CHF {}", "{} USD", "$ {}", "{}°C"]
+)
+
+
+def read(texts, usual="."):
+    cells = kinds.Cells.of(np.array(texts, dtype=object), "column 'a'")
+    column = kinds.describe(cells, usual=usual)
+    values, strays = kinds.read(cells, column.kind, column.form)
+    return column, values, strays
+
+
+def written(value, digits, mark, gap, sign):
+    """A number as a program of some language writes it."""
+    gap = ("," if mark == "." else ".") if gap == "other" else gap
+    text = f"{abs(value):,.{digits}f}"
+    text = text.replace(",", "\0").replace(".", mark).replace("\0", gap)
+    if value >= 0:
+        return text
+    return {"-": f"-{text}", "−": f"−{text}", "(": f"({text})", "behind": f"{text}-"}[
+        sign
+    ]
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(
+        st.integers(-(10**11), 10**11).map(lambda i: i / 10_000),
+        min_size=12,
+        max_size=40,
+        unique_by=lambda v: int(v),
+    ),
+    st.integers(0, 4),
+    MARKS,
+    GAPS,
+    WRAPS,
+    st.sampled_from(["-", "−", "(", "behind"]),
+)
+def test_numbers_are_read_back_or_the_other_reading_is_said(
+    values, digits, mark, gap, wrap, sign
+):
+    values = [round(v, digits) for v in values]
+    if digits == 0:
+        values = [float(int(v)) for v in values]
+    if sign == "behind":
+        wrap = "{}"
+    texts = [wrap.format(written(v, digits, mark, gap, sign)) for v in values]
+    column, found, strays = read(texts)
+    assert column.kind == "numeric", texts
+    assert not strays
+    if not np.allclose(found, values, rtol=1e-12, atol=0):
+        assert any("it would be" in note for note in column.notes), column.notes
+        other = ("," if column.form[0] == "." else ".") + column.form[1:]
+        again = [numbers.parse_number(text, other) for text in texts]
+        assert np.allclose(again, values, rtol=1e-12, atol=0)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(
+        st.datetimes(datetime.datetime(1971, 1, 1), datetime.datetime(2068, 12, 31)),
+        min_size=8,
+        max_size=40,
+        unique=True,
+    ),
+    st.sampled_from([form for form in dates.FORMS if "%q" not in form]),
+)
+def test_dates_are_read_back_or_the_other_reading_is_said(times, form):
+    texts = [time.strftime(form) for time in times]
+    expected = [dates.parse_date(text, form) for text in texts]
+    column, found, _ = read(texts)
+    if len(set(texts)) < 8 or column.kind == "numeric":
+        return  # 01.2020 is a number too
+    assert column.kind == "date", texts
+    if not (found == np.array(expected, dtype="M8[us]")).all():
+        assert "would do as well" in column.notes[0], column.notes
+
+
+@pytest.mark.parametrize("form", dates.FORMS)
+def test_every_form_of_dates_reads_what_strptime_reads(form):
+    """Against the standard library, which knows no quarters."""
+    if "%q" in form:
+        return
+    rng = np.random.default_rng(0)
+    for seconds in rng.integers(4e7, 3e9, 50):
+        text = datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime(form)
+        expected = datetime.datetime.strptime(text, form)
+        if not {"%Y", "%y"} & {form[i : i + 2] for i in range(len(form))}:
+            expected = expected.replace(year=1970)
+        assert dates.parse_date(text, form) == expected, text
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "expected"),
+    [
+        ("Fri, 27 Nov 2026 15:30:00 GMT", "%d %b %Y %H:%M:%S", (2026, 11, 27, 15, 30)),
+        ("27 Nov 2026 15:30:00 +0200", "%d %b %Y %H:%M:%S", (2026, 11, 27, 13, 30)),
+        ("1er février 2020", "%d %b %Y", (2020, 2, 1)),
+        ("March 3rd, 2021", "%b %d, %Y", (2021, 3, 3)),
+        ("Montag, 12.10.2020", "%d.%m.%Y", (2020, 10, 12)),
+        ("2 de enero de 2020", "%d de %b de %Y", (2020, 1, 2)),
+        ("2020-03-01 12:00:00 UTC", dates.ISO, (2020, 3, 1, 12)),
+        ("Montreal 12.10.2020", "%d.%m.%Y", None),
+        ("31.02.2020", "%d.%m.%Y", None),
+        ("13:30 PM", "%I:%M %p", None),
+    ],
+)
+def test_dates_of_letters_mails_and_logs(text, form, expected):
+    found = dates.parse_date(text, form)
+    assert found == (expected and datetime.datetime(*expected))
+
+
+@pytest.mark.parametrize(
+    ("texts", "first"),
+    [
+        (["1,23,456", "12,34,567", "99,999", "500"], 123456),
+        (["$1.2bn", "$250K", "$3.5M", "€3m", "-"], 1.2e9),
+        (["746K", "3M", "227K", "1M"], 746e3),
+        (["1.2 Mio", "3 Mrd", "0.5 Mio"], 1.2e6),
+        (["<0.5", "0.7", ">200", "1.25"], 0.5),
+        ([f"{i} km/h" for i in (285, 90, 31, 18, 7)], 285),
+        (["1.5E-3", "2e4"], 1.5e-3),
+    ],
+)
+def test_amounts_units_and_limits(texts, first):
+    texts = [text for text in texts for _ in range(3)] + [f"{i}" for i in range(20, 35)]
+    column, values, _ = read(texts)
+    assert column.kind == "numeric"
+    assert values[0] == pytest.approx(first, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["01067", "99423", "01099"],
+        ["00123", "0042", "017", "1234"],
+        ["1_10", "2_20", "3_30"],
+        ["10.0.0.1", "10.0.0.22", "192.168.0.1"],
+        ["3/4", "1/2", "5/6"],
+        ["12 kg", "13 g", "14 lb"],
+        ["12345678901234567", "12345678901234568"],
+    ],
+)
+def test_identifiers_and_mixtures_are_no_numbers(texts):
+    assert read(texts * 10)[0].kind == "categorical"
+
+
+def test_points_of_thousands_follow_the_file():
+    """Beside columns of decimal commas 12.345 is twelve thousand, said either way."""
+    texts = [f"{i}.{i:03d}" for i in range(100, 160)]
+    for usual, first in ((",", 100100), (".", 100.1)):
+        column, values, _ = read(texts, usual)
+        assert values[0] == first
+        assert "it would be" in column.notes[0]
+
+
+def test_long_cells_are_refused_in_time_that_grows_with_their_length():
+    """Each of these takes a pattern that goes back longer than the universe is old."""
+    for text in ("1" + "a" * 60 + "<", "1" + " a" * 31, "1," * 31, " " * 60 + "1("):
+        assert numbers.parse_number(text) is None
+    assert numbers.parse_number("1" * 65) is None
+    for form in dates.FORMS:
+        assert dates.parse_date("1" + " " * 10_000 + "x", form) is None
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.text(max_size=30), st.sampled_from([".", ",", ".kg", ",amounts"]))
+def test_no_text_raises(text, form):
+    value = numbers.parse_number(text.strip(), form)
+    assert value is None or isinstance(value, float)
+    assert dates.parse_date(text, "%d.%m.%Y") is None or len(text) >= 8

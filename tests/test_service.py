@@ -1,0 +1,100 @@
+"""The service of docs/service.md, as it is printed there, on 127.0.0.1."""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adakern import cli
+from adakern.model_file import load_model
+
+PAGE = Path(__file__).parents[1] / "docs" / "service.md"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Address of the service, and the model that it is of."""
+    pytest.importorskip("fastapi", reason="the page's service is FastAPI's")
+    pytest.importorskip("uvicorn")
+    pytest.importorskip("skops")
+    folder = tmp_path_factory.mktemp("service")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 90, 80),
+            "ward": rng.choice(["north", "south"], 80),
+            "dose": rng.normal(size=80).round(2),
+        }
+    )
+    frame["outcome"] = np.where(frame["dose"] > 0, "ill", "well")
+    frame.to_csv(folder / "patients.csv", index=False)
+    method = "sklearn.linear_model.LogisticRegression"
+    command = ["fit", str(folder / "patients.csv"), "--target", "outcome"]
+    output = folder / "patients.skops"
+    assert cli.main([*command, "--method", method, "--output", str(output)]) == 0
+    code = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[1]
+    (folder / "service.py").write_text(code)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = [sys.executable, "-m", "uvicorn", "service:app", "--port", str(port)]
+    process = subprocess.Popen(server, cwd=folder, stderr=subprocess.PIPE, text=True)
+    address = f"http://127.0.0.1:{port}"
+    while process.poll() is None:
+        try:
+            urllib.request.urlopen(f"{address}/openapi.json")
+            break
+        except urllib.error.URLError:
+            time.sleep(0.2)
+    assert process.poll() is None, process.stderr.read()
+    yield address, load_model(output)[0], frame
+    process.terminate()
+    process.communicate()
+
+
+def ask(address, rows):
+    request = urllib.request.Request(
+        f"{address}/predict",
+        data=json.dumps(rows).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+@pytest.mark.slow
+def test_one_row_and_many_are_predicted_as_by_the_model(served):
+    address, model, frame = served
+    rows = frame.drop(columns="outcome")
+    expected = model.predict(rows).tolist()
+    assert ask(address, json.loads(rows.to_json(orient="records"))) == {
+        "outcome": expected
+    }
+    one = {"age": 61, "ward": "north", "dose": 0.4}  # as the page asks
+    assert str(one).replace("'", '"') in PAGE.read_text()
+    assert ask(address, [one])["outcome"] == model.predict(pd.DataFrame([one])).tolist()
+
+
+@pytest.mark.slow
+def test_columns_that_are_missing_and_categories_that_are_new(served):
+    address, *_ = served
+    assert ask(address, [{"dose": 3.0}]) == {"outcome": ["ill"]}
+    assert ask(address, [{"dose": -3.0, "ward": "east"}]) == {"outcome": ["well"]}
+
+
+@pytest.mark.slow
+def test_what_is_no_number_is_refused_in_words(served):
+    address, *_ = served
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        ask(address, [])
+    assert refused.value.code == 422
+    assert "no rows" in refused.value.read().decode()

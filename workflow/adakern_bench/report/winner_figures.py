@@ -1,0 +1,374 @@
+"""Pictures of the best method of one table, each with a caption in words."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, num2date
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+from scipy.stats import binomtest
+from sklearn.metrics import ConfusionMatrixDisplay, precision_recall_curve
+
+from adakern_bench.report.figures import COLOURS, STYLE, plain_ticks
+from adakern_bench.report.tables import as_written, heading, scaled
+from adakern_bench.report.wording import count
+
+#: Inches of each picture: two stand in a row of the page.
+SIZE = (5.4, 3.7)
+#: Values of a column in its dependence, columns whose dependence is drawn.
+MOST_VALUES, MOST_DEPENDENCES = 20, 4
+#: Bins of a calibration, and of the distance in time.
+N_BINS, N_SPANS = 10, 6
+#: Columns in the picture of what is relied on.
+MOST_BARS = 12
+_SHARES = [0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1]
+
+
+def draw_all(best, columns):
+    """Name -> (figure, caption) of everything that there is to see."""
+    pictures = {
+        "1 errors": _errors,
+        "2 thresholds": _thresholds,
+        "3 gains": _gains,
+        "4 calibration": _calibration,
+        "5 over time": _over_time,
+        "6 distance in time": _distance,
+        "7 columns": _bars,
+        "8 dependence": _dependences,
+    }
+    found = {}
+    # Names may hold a $.
+    with matplotlib.rc_context(STYLE | {"text.parse_math": False}):
+        for name, draw in pictures.items():
+            figure = Figure(figsize=SIZE, layout="constrained")
+            if caption := draw(figure, best, columns):
+                found[name.replace(" ", "_")] = figure, caption
+    return found
+
+
+def _is_binary(best):
+    return best.event is not None and len(best.pipeline.classes_) == 2
+
+
+def _has_probabilities(best):
+    return hasattr(best.pipeline, "predict_proba")
+
+
+def _errors(figure, best, columns):
+    """The confusion matrix, or predicted against true."""
+    axis, n = figure.subplots(), len(best.y)
+    predicted = best.pipeline.predict(best.X)
+    if best.event is None:
+        axis.plot(predicted, best.y, ".", markersize=4, alpha=0.6)
+        ends = [min(predicted.min(), best.y.min()), max(predicted.max(), best.y.max())]
+        axis.plot(ends, ends, color="#7f7f7f", ls="--", lw=1)
+        axis.set(title="Predicted and true", xlabel="predicted", ylabel="true")
+        plain_ticks(axis.xaxis, axis.yaxis)
+        off = np.abs(best.y - predicted)
+        return (
+            f"{best.method} on {count(n, 'test row')} of one split: half of them are "
+            f"off by at most {as_written(np.median(off), 3)}, nine in ten by at most "
+            f"{as_written(np.quantile(off, 0.9), 3)}."
+        )
+    ConfusionMatrixDisplay.from_predictions(
+        best.y, predicted, ax=axis, colorbar=False, cmap="Blues"
+    )
+    axis.set(title="Confusion matrix", aspect="auto")
+    axis.grid(visible=False)
+    is_event, called = best.y == best.event, predicted == best.event
+    return (
+        f"{best.method} on {count(n, 'test row')} of one split. Of "
+        f"{is_event.sum():,} rows of '{best.event}', {(is_event & called).sum():,} are "
+        f"predicted as such; of {called.sum():,} that are predicted as '{best.event}', "
+        f"{(called & ~is_event).sum():,} are not."
+    )
+
+
+def _thresholds(figure, best, columns):
+    """Precision and recall by the threshold of the probability."""
+    truth = best.observed()
+    if not (_is_binary(best) and _has_probabilities(best) and truth.any()):
+        return None
+    p = best.expected(best.X)
+    precision, recall, at = precision_recall_curve(truth, p)
+    precision, recall = precision[:-1], recall[:-1]
+    where = np.abs(precision - recall).argmin()
+    axis = figure.subplots()
+    axis.step(at, precision, where="post", label="precision", color=COLOURS[1])
+    axis.step(at, recall, where="post", label="recall", color=COLOURS[0])
+    axis.axvline(at[where], color="#7f7f7f", ls="--", lw=1)
+    axis.set(title=f"Threshold for {best.event}", xlabel="threshold", ylim=(0, 1.02))
+    _share_axis(axis.xaxis, axis.set_xscale, max(at.max(), 0.02))
+    axis.yaxis.set_major_formatter(FuncFormatter(_percent))
+    axis.legend(frameon=False)
+    return _cost_of_thresholds(best.event, truth, p, at[where])
+
+
+def _cost_of_thresholds(event, truth, p, balanced):
+    """What it means to call rows an event from a threshold on."""
+    n, events = len(truth), int(truth.sum())
+    called = p >= balanced
+    found = int(truth[called].sum())
+    # As many rows as it takes, the most probable first.
+    order = np.argsort(-p, kind="stable")
+    needed = 1 + int(np.searchsorted(np.cumsum(truth[order]), np.ceil(0.9 * events)))
+    return (
+        f"Precision: which share of the rows called '{event}' are; recall: which share "
+        f"of '{event}' is called so. They balance at {_percent(balanced)}: of "
+        f"{called.sum():,} rows called '{event}', {found:,} are, and of {events:,} "
+        f"{found:,} are found. To find nine in ten, {needed:,} of {n:,} rows must be "
+        f"looked at. A threshold looks better on the rows that it was chosen on than "
+        f"it will on others."
+    )
+
+
+def _gains(figure, best, columns):
+    """How many events are among the most probable rows."""
+    truth = best.observed()
+    if not (_is_binary(best) and _has_probabilities(best) and truth.any()):
+        return None
+    order = np.argsort(-best.expected(best.X), kind="stable")
+    found = np.append(0, np.cumsum(truth[order])) / truth.sum()
+    looked_at = np.linspace(0, 1, len(found))
+    axis = figure.subplots()
+    axis.plot(looked_at, found, color=COLOURS[1])
+    axis.plot([0, 1], [0, 1], color="#7f7f7f", ls="--", lw=1)
+    first = int(np.ceil(0.1 * len(truth)))
+    lift = found[first] * len(truth) / first
+    axis.plot(looked_at[first], found[first], "o", color=COLOURS[0])
+    axis.set(
+        title=f"Found by looking at the most probable {best.event} first",
+        xlabel="share of the rows looked at",
+        ylabel=f"share of {best.event} found",
+    )
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_major_formatter(FuncFormatter(_percent))
+    return (
+        f"The tenth of the rows with the highest probability holds "
+        f"{_percent(found[first])} of '{best.event}', {lift:.1f} "
+        f"times as many as a tenth at random (lift); the dashed line is no model."
+    )
+
+
+def _calibration(figure, best, columns):
+    """Whether probabilities, or intervals, hold what they say."""
+    if best.event is not None and _has_probabilities(best):
+        return _draw_calibration(figure.subplots(), best)
+    if hasattr(best.model, "predict_interval"):
+        return _draw_coverage(figure.subplots(), best)
+    return None
+
+
+def _draw_calibration(axis, best):
+    """Groups of rows of rising probability of the event: foretold and observed."""
+    p, truth = best.expected(best.X), best.observed()
+    parts = np.array_split(np.argsort(p, kind="stable"), min(N_BINS, len(p)))
+    for part in parts:
+        n, k = len(part), int(truth[part].sum())
+        low, high = binomtest(k, n).proportion_ci(method="wilson")
+        axis.plot([p[part].mean()] * 2, [low, high], color=COLOURS[1], lw=1.2)
+        axis.plot(p[part].mean(), k / n, "o", color=COLOURS[1], markersize=4)
+    top = max(0.05, *(line.get_ydata().max() for line in axis.lines), p.max())
+    axis.plot([0, top], [0, top], color="#7f7f7f", ls="--", lw=1)
+    axis.set(
+        title=f"Calibration of {best.event}",
+        xlabel=f"predicted probability of {best.event}",
+        ylabel="observed share",
+    )
+    _share_axis(axis.xaxis, axis.set_xscale, top)
+    _share_axis(axis.yaxis, axis.set_yscale, top)
+    return (
+        f"{count(len(parts), 'group')} of test rows of rising probability of "
+        f"'{best.event}', with 95 % intervals: a bar that crosses the dashed line "
+        f"agrees with what was predicted. On average {_percent(p.mean())} were "
+        f"predicted and {_percent(truth.mean())} observed. The scale "
+        "is that of square roots, so that small shares can be seen."
+    )
+
+
+def _draw_coverage(axis, best):
+    levels, held, data = np.arange(0.1, 1.0, 0.1), [], best.data
+    for level in levels:
+        low, high = np.asarray(best.model.predict_interval(data.X_test, level)).T
+        inside = (data.restore(low) <= data.y_test) & (
+            data.y_test <= data.restore(high)
+        )
+        held.append(inside.mean())
+    axis.plot(levels, held, "o", color=COLOURS[1])
+    axis.axline((0, 0), slope=1, color="#7f7f7f", ls="--", lw=1)
+    axis.set(title="Intervals", xlabel="requested coverage", ylabel="coverage")
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_major_formatter(FuncFormatter(_percent))
+    return (
+        f"Of the test rows, {_percent(held[-1])} lie in their 90 % interval and "
+        f"{_percent(held[4])} in their 50 % interval."
+    )
+
+
+def _over_time(figure, best, columns):
+    """Predicted and true, means of the rows of one time."""
+    if best.times is None:
+        return None
+    shown = _spans(best, min(60, len(np.unique(best.times))))
+    axis = figure.subplots()
+    axis.plot(shown.index, shown["true"], "o-", markersize=3, label="true", color="0.4")
+    axis.plot(
+        *(shown.index, shown["expected"], "o-"),
+        markersize=3,
+        label="predicted",
+        color=COLOURS[0],
+    )
+    of = "" if best.event is None else f": share of {best.event}"
+    axis.set(title=f"Predicted and true over time{of}")
+    _time_axis(axis, best)
+    axis.legend(frameon=False)
+    return (
+        f"Means of the test rows of a time. The method learned from rows until "
+        f"{_time(best, best.learned_until)}."
+    )
+
+
+def _distance(figure, best, columns):
+    """How the error grows with the distance in time from the training part."""
+    if best.times is None:
+        return None
+    n_spans = min(N_SPANS, len(np.unique(best.times)))
+    shown = _spans(best, n_spans)
+    distance = shown.index - best.learned_until
+    axis = figure.subplots()
+    axis.errorbar(
+        *(distance, shown["error"], 1.96 * shown["sem"].fillna(0.0)),
+        fmt="o-",
+        color=COLOURS[1],
+        elinewidth=1,
+    )
+    unit = " (days)" if best.times_are_dates else ""
+    what = "absolute error" if best.event is None else "squared error of probability"
+    axis.set(
+        title="Error by distance in time",
+        xlabel=f"time since the last training row{unit}",
+        ylabel=f"mean {what}",
+    )
+    axis.set_ylim(bottom=0)
+    plain_ticks(axis.xaxis, axis.yaxis)
+    first, last = shown["error"].iloc[[0, -1]]
+    day = "days" if best.times_are_dates else "units of time"
+    if n_spans < 2 or not first > 0:
+        return "All test rows are of one time, or there is no error."
+    return (
+        f"The error of the latest test rows, {distance[-1]:,.0f} {day} after what was "
+        f"learned from, is {last / first:.2g} times that of the first, "
+        f"{distance[0]:,.0f} {day} after. Bars are 95 % intervals of the mean."
+    )
+
+
+def _spans(best, n_spans):
+    """Means of the test rows of one span of time, by their mean time."""
+    expected, truth = best.expected(best.X), best.observed()
+    off = np.abs(truth - expected)
+    rows = pd.DataFrame(
+        {
+            "time": best.times,
+            "true": truth,
+            "expected": expected,
+            "error": off if best.event is None else off**2,
+        }
+    )
+    place = rows["time"].rank(method="dense")  # a time is not cut in two
+    span = np.ceil(place * n_spans / place.max())
+    means = rows.groupby(span).mean()
+    means["sem"] = rows.groupby(span)["error"].sem()
+    return means.set_index("time")
+
+
+def _time(best, value):
+    return f"{num2date(value):%Y-%m-%d}" if best.times_are_dates else f"{value:,.6g}"
+
+
+def _time_axis(axis, best):
+    if best.times_are_dates:
+        locator = AutoDateLocator(maxticks=7)
+        axis.xaxis.set_major_locator(locator)
+        axis.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    else:
+        plain_ticks(axis.xaxis)
+    plain_ticks(axis.yaxis)
+
+
+def _bars(figure, best, columns):
+    """What the predictions rely on."""
+    shown = columns[:MOST_BARS][::-1]
+    axis = figure.subplots()
+    axis.barh(
+        shown["column"],
+        scaled(best.metric, shown["worse if permuted"]),
+        xerr=scaled(best.metric, shown["std"]),
+        color=COLOURS[1],
+        error_kw={"elinewidth": 1, "ecolor": "#7f7f7f"},
+    )
+    axis.set(title="What it relies on", xlabel=f"{heading(best.metric)}: worse by")
+    axis.grid(axis="y", visible=False)
+    plain_ticks(axis.xaxis)
+    return (
+        "How much worse test predictions are when a column is permuted, with the "
+        "standard deviation of three permutations. Of columns that say the same, each "
+        "alone matters little."
+    )
+
+
+def _dependences(figure, best, columns):
+    """The mean prediction as one column varies and all others stay."""
+    drawn = {}
+    for name in columns["column"]:
+        values = _values(best.X[name])
+        if len(values) > 1:
+            drawn[name] = values
+        if len(drawn) == MOST_DEPENDENCES:
+            break
+    if not drawn:
+        return None
+    figure.get_layout_engine().set(w_pad=0.12)
+    n_rows = 1 if len(drawn) == 1 else 2
+    axes = figure.subplots(n_rows, -(-len(drawn) // n_rows), squeeze=False, sharey=True)
+    for axis in axes.flat[len(drawn) :]:
+        axis.set_visible(False)
+    for axis, (name, values) in zip(axes.flat, drawn.items(), strict=False):
+        means = [best.expected(best.X.assign(**{name: v})).mean() for v in values]
+        if pd.api.types.is_numeric_dtype(best.X[name]):
+            axis.plot(values, means, color=COLOURS[1])
+            plain_ticks(axis.xaxis)
+        else:
+            axis.plot([str(v)[:10] for v in values], means, "o", color=COLOURS[1])
+            axis.tick_params("x", rotation=90 if len(values) > 3 else 0, labelsize=8)
+        axis.set_xlabel(name)
+        plain_ticks(axis.yaxis)
+    what = "prediction" if best.event is None else f"probability of {best.event}"
+    figure.suptitle(f"Mean {what}", fontsize=9, fontweight="bold")
+    return (
+        f"The mean {what} over the test rows if a column had this value in all of them "
+        "(partial dependence)."
+    )
+
+
+def _values(column):
+    """Values of a column between which predictions are drawn; none for too many."""
+    known = column.dropna()
+    if not pd.api.types.is_numeric_dtype(column):
+        found = sorted(known.unique())
+        return found if len(found) <= MOST_VALUES else []
+    if known.nunique() <= MOST_VALUES:
+        return np.unique(known)
+    low, high = np.quantile(known, [0.05, 0.95])
+    return np.linspace(low, high, MOST_VALUES)
+
+
+def _percent(share, _place=None):
+    return f"{100 * share:.3g} %"
+
+
+def _share_axis(side, set_scale, top):
+    """Shares on the scale of their square roots, on which 3 % can be seen."""
+    set_scale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0)), np.square))
+    side.axes.set(**{f"{side.axis_name}lim": (0, min(1.0, 1.05 * top))})
+    side.set_ticks([share for share in _SHARES if share <= 1.05 * top])
+    side.set_major_formatter(FuncFormatter(_percent))
