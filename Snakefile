@@ -21,10 +21,12 @@ from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import plan_from_snakemake
 from adakern_bench.data.sources import check_tables
 from adakern_bench.data import DatasetError
+from adakern_bench.base.interpreter import name_without_blanks
 from adakern_bench.base.locks import RunningAlready, claim, release_when_made
 from adakern_bench.report.publish import log_run
 
 STARTED = time.time()
+name_without_blanks()
 LOCKS = []  # held as long as they are somewhere
 
 
@@ -47,8 +49,8 @@ except (ConfigError, DatasetError) as error:
     raise WorkflowError(str(error)) from None
 except PermissionError as error:
     raise WorkflowError(
-        f"{error}. Another user made it and keeps it to himself: share the folder with "
-        "your group (chmod -R g+rwX, umask 002), or work in a copy"
+        f"{error}. The folder belongs to another user: share it with your group "
+        "(chmod -R g+rwX, umask 002), or work in a copy"
     ) from None
 
 # Several jobs at a time, each with threads of its own, would slow each other down.
@@ -63,6 +65,7 @@ wildcard_constraints:
     dataset=r"[^/]+",
     method=r"[^/]+",
     batch=r"\d+-\d+",
+    environment=r"[\w.-]+",
     special=one_of(PLAN.config.special),
     figure=one_of(PLAN.figures()),
     name=one_of(PLAN.tables()),
@@ -70,6 +73,7 @@ wildcard_constraints:
 
 include: "workflow/rules/table.smk"
 include: "workflow/rules/split.smk"
+include: "workflow/rules/environment.smk"
 include: "workflow/rules/search.smk"
 include: "workflow/rules/solve.smk"
 include: "workflow/rules/compare.smk"

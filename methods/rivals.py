@@ -2,9 +2,6 @@
 elsewhere.
 """
 
-import os
-import subprocess
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -47,64 +44,37 @@ class CatBoostClassifier(ClassifierMixin, _CatBoost):
         return self.model_.predict_proba(X)
 
 
-#: What the other Python runs: AutoGluon pins other versions than this project.
-_JOB = """
-import sys
-import numpy as np, pandas as pd
-from autogluon.tabular import TabularPredictor
-what, folder = sys.argv[1:3]
-given = np.load(f"{folder}/{what}.npz", allow_pickle=False)
-frame = pd.DataFrame(given["X"], columns=[f"x{k}" for k in range(given["X"].shape[1])])
-if what == "fit":
-    problem, seconds, presets = sys.argv[3:]
-    kind = None if problem == "None" else problem
-    TabularPredictor("y", problem_type=kind, path=f"{folder}/model", verbosity=1).fit(
-        frame.assign(y=given["y"]),
-        time_limit=float(seconds),
-        presets=presets,
-        num_cpus=1,
-        ag_args_ensemble={"fold_fitting_strategy": "sequential_local"})
-else:
-    model = TabularPredictor.load(f"{folder}/model")
-    predict = model.predict_proba if what == "predict_proba" else model.predict
-    found = predict(frame)
-    np.save(f"{folder}/{what}.npy", found.to_numpy())
-"""
-
-
 class _AutoGluon(BaseEstimator):
-    """AutoGluon in an environment of its own, whose Python ADAKERN_AUTOGLUON names.
-
-    The variable and no parameter, so that no configuration names what is run.
-    """
+    """AutoGluon, in the environment that its method's file names."""
 
     def __init__(self, time_limit=300, presets="best_quality"):
         self.time_limit = time_limit
         self.presets = presets
 
     def fit(self, X, y):
+        from autogluon.tabular import TabularPredictor
+
         self.folder_ = TemporaryDirectory(prefix="autogluon-")
         self.classes_ = np.unique(y)
         problem = "regression" if is_regressor(self) else None
-        self._run("fit", problem, self.time_limit, self.presets, X=X, y=y)
+        path = f"{self.folder_.name}/model"
+        model = TabularPredictor("y", problem_type=problem, path=path, verbosity=1)
+        self.model_ = model.fit(
+            self._frame(X).assign(y=y),
+            time_limit=self.time_limit,
+            presets=self.presets,
+            num_cpus=1,
+            ag_args_ensemble={"fold_fitting_strategy": "sequential_local"},
+        )
         return self
 
     def predict(self, X):
-        return self._run("predict", X=X)
+        return self.model_.predict(self._frame(X)).to_numpy()
 
-    def _run(self, what, *arguments, **arrays):
-        folder = Path(self.folder_.name)
-        np.savez(folder / f"{what}.npz", **arrays)
-        command = [
-            os.environ["ADAKERN_AUTOGLUON"],
-            "-c",
-            _JOB,
-            what,
-            folder,
-            *arguments,
-        ]
-        subprocess.run([str(part) for part in command], check=True)
-        return None if what == "fit" else np.load(folder / f"{what}.npy")
+    def _frame(self, X):
+        import pandas as pd
+
+        return pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
 
 
 class AutoGluonRegressor(RegressorMixin, _AutoGluon):
@@ -115,4 +85,4 @@ class AutoGluonClassifier(ClassifierMixin, _AutoGluon):
     """See `_AutoGluon`."""
 
     def predict_proba(self, X):
-        return self._run("predict_proba", X=X)
+        return self.model_.predict_proba(self._frame(X)).to_numpy()

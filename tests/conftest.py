@@ -12,19 +12,25 @@ import pytest
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-helpers = ["script.py", "slurm.py"]
+helpers = ["script.py", "slurm.py", "rules.py", "openml_server.py", "test_service.py"]
 data_sets = [
     f"datasets/test_{name}.py"
-    for name in ("entries", "fetch", "infer", "parsers", "suites", "table")
+    for name in ("arff", "entries", "fetch", "parsers", "suites", "table")
 ]
-tables = ["datasets/test_read_table.py", "test_model_file.py"]
+data_sets += ["tables/test_infer.py", "tables/test_one_reader.py"]
+tables = [f"tables/test_{name}.py" for name in ("around", "bombs", "read_table")]
+tables += ["test_model_file.py"]
 collect_ignore_glob = (
     [] if find_spec("adakern_bench") else ["workflow/*", *helpers, *data_sets]
 )
 collect_ignore_glob += [] if find_spec("pandas") else tables
 
-#: scikit-learn's checks of larger tables, on the estimators that fit many members.
-SLOW_CHECKS = re.compile(r"\[AdaptiveKernel\w+\(\)-check_\w+(_train|_not_an_array)\b")
+#: scikit-learn's checks on estimators whose fits take seconds. The quick tests check
+#: the adaptive kernels with fewer members.
+SLOW_CHECKS = re.compile(
+    r"\[(AdaptiveKernel\w+|ResNetRegressor)\(\)-check_"
+    r"|\[AdaptiveKernel.+-check_\w+(_train|_not_an_array)\b"
+)
 
 
 @pytest.fixture
@@ -40,7 +46,7 @@ def xp(request):
 
 
 def pytest_collection_modifyitems(items):
-    """The longest of scikit-learn's checks are slow."""
+    """Mark the longest of scikit-learn's checks as slow."""
     for item in items:
         if SLOW_CHECKS.search(item.name):
             item.add_marker(pytest.mark.slow)

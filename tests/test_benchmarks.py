@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 #: What a benchmark calls its ratio.
 RATIOS = {
+    "cells": "ratio_to_fits",
     "dank": "/ SVC",
     "lab": "plain loop /",
     "nystrom": "exact /",

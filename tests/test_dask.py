@@ -9,6 +9,7 @@ from adakern import AdaptiveKernelRegressor, DANKClassifier
 from adakern.datasets import make_clowns
 from adakern.model_selection import KernelSearchCV
 
+pytestmark = pytest.mark.slow
 distributed = pytest.importorskip("distributed")
 X, y = make_clowns(300, random_state=0)
 

@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern._utils import memory
 from adakern.baselines import BayesianMKLClassifier, KernelSVC, KernelSVR
 from adakern.dank import DANKClassifier, DANKRegressor
@@ -23,8 +24,14 @@ QUICK = {
     name: {"n_estimators": 20}
     for name in ("SimpleBlendClassifier", "SimpleBlendRegressor")
 }
-#: Strategies that are not the default, and searches, which need an estimator.
+#: The adaptive kernels with fewer members (the checks of their defaults are slow, see
+#: conftest.py), strategies that are not the default, and searches, which need an
+#: estimator.
 MORE = [
+    *(
+        kind(members=["linear", "rbf"], n_folds=2)
+        for kind in (AdaptiveKernelClassifier, AdaptiveKernelRegressor)
+    ),
     *(
         kind(strategy="decomposed", n_clusters=2)
         for kind in (DANKClassifier, DANKRegressor)
@@ -63,7 +70,7 @@ def test_global_random_state_is_neither_used_nor_touched(
     for seed in (1, 2):
         everyones_generator.seed(seed)
         drawn_next = everyones_generator.get_state()[1].copy()
-        model = estimator()
+        model = estimator(**QUICK.get(estimator.__name__, {}))
         if "random_state" in model.get_params():
             model.set_params(random_state=0)
         model.fit(X, y)

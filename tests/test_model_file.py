@@ -606,3 +606,18 @@ def test_a_file_of_an_earlier_version_predicts_what_it_did(path):
 
 def test_the_files_of_this_version_are_kept():
     assert {"0.1.0-adaptive", "0.1.0-dank"} <= {path.stem for path in MODELS}
+
+
+def test_a_class_that_a_spreadsheet_would_compute_is_written_as_text(run, folder):
+    classes = np.array(["=cmd|' /C calc'!A0", "+", "-1"])
+    x = np.arange(90) % 3
+    frame = pd.DataFrame({"x": x + 0.01 * np.arange(90), "y": classes[x]})
+    frame.to_csv(folder / "evil.csv", index=False)
+    run("fit evil.csv --target y --method sklearn.tree.DecisionTreeClassifier")
+    said = run("predict evil.skops evil.csv --proba")
+    found = predictions(said)
+    assert found["y"].tolist() == [
+        f"'{classes[0]}" if k == 0 else classes[k] for k in x
+    ]
+    assert "an apostrophe stands before" in said.err
+    assert list(found) == ["y", *(f"y={label}" for label in sorted(classes))]

@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from adakern._utils.hints import did_you_mean
-from adakern._utils.printable import printable
+from adakern._utils.printable import printable, without_formula
 from adakern._version import __version__
 
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
@@ -20,6 +20,9 @@ LATEST = 0.2
 def main(argv=None):
     """Run a command of the library, or hand over to the workflow where it is there."""
     argv = list(sys.argv[1:] if argv is None else argv)
+    if argv[:1] != ["predict"] and hasattr(sys.stdout, "reconfigure"):
+        # A terminal without the sign in "R²" shows another; labels stay as they are.
+        sys.stdout.reconfigure(errors="replace")
     parser = argparse.ArgumentParser(
         prog="adakern", description="Learn from a table, and predict new rows."
     )
@@ -410,8 +413,11 @@ def _predict(arguments):
         out[[f"{name}_low", f"{name}_high"]] = bounds
     if arguments.proba:
         out[[f"{name}={label}" for label in model.classes_]] = model.predict_proba(rows)
+    safe = out.rename(columns=without_formula).map(without_formula)
+    if not safe.equals(out) or list(safe.columns) != list(out.columns):
+        _note("an apostrophe stands before what a spreadsheet would take for a formula")
     try:
-        out.to_csv(sys.stdout, index=False)
+        safe.to_csv(sys.stdout, index=False)
         sys.stdout.flush()
     except (
         BrokenPipeError

@@ -186,6 +186,7 @@ def large_table(estimator):
 
 @pytest.mark.filterwarnings("ignore:9000 different rows")
 @pytest.mark.parametrize("estimator", BOTH)
+@pytest.mark.slow
 def test_on_many_rows_members_are_screened(estimator, capsys):
     X, new, y, true = large_table(estimator)
     few = {"max_support": 100, "n_folds": 2, "random_state": 0}
@@ -202,6 +203,7 @@ def test_on_many_rows_members_are_screened(estimator, capsys):
 
 
 @pytest.mark.parametrize("estimator", BOTH)
+@pytest.mark.slow
 def test_on_few_rows_kernels_are_judged_in_closed_form(estimator):
     """Not those of groups, of which others know, nor where time may end before their
     folds.
@@ -225,6 +227,7 @@ def test_on_few_rows_kernels_are_judged_in_closed_form(estimator):
 
 
 @pytest.mark.filterwarnings("ignore:9000 different rows")
+@pytest.mark.slow
 def test_members_that_the_user_named_are_not_screened_nor_without_time(capsys):
     X, _, y, _ = large_table(AdaptiveKernelRegressor)
     few = {"max_support": 100, "verbose": 1, "random_state": 0}
@@ -295,7 +298,7 @@ def test_a_column_that_changes_its_type(estimator):
     frame, y = mixed_table()
     model = fast(estimator).fit(frame, y > 1 if estimator is BOTH[1] else y)
     missing = model.predict(frame.assign(size=np.nan, colour=None))
-    with pytest.warns(UserWarning, match="held numbers in training"):
+    with pytest.warns(UserWarning, match="is numeric: 90 cells are no number"):
         predicted = model.predict(frame.assign(size="large", colour=1.5))
     np.testing.assert_array_equal(predicted, missing)
 

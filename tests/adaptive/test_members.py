@@ -135,6 +135,7 @@ def test_odds_of_pairs_are_coupled_as_by_price():
     np.testing.assert_allclose(np.exp(_scores(model, F, 4, by_odds=True)), p)
 
 
+@pytest.mark.slow
 def test_machines_of_many_rows_start_at_scales_that_the_screening_found(monkeypatch):
     for module, name, value in (
         *((svm, "MARGIN_ROWS", 200), (svm, "PAIR_ROWS", 700)),

@@ -61,6 +61,7 @@ def test_a_function_of_a_few_levels(k):
     assert model.oof_score_ > 0.9
 
 
+@pytest.mark.slow
 def test_a_class_of_two_rows_among_thousands():
     """A training part of nursery has one; boosting could not hold rows of it out."""
     X = np.random.default_rng(0).standard_normal((2600, 2))

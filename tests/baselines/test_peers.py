@@ -80,6 +80,7 @@ def torch():
 
 
 @pytest.mark.parametrize("name", ["RFMRegressor", "ResNetRegressor"])
+@pytest.mark.slow
 def test_networks_and_feature_machines_learn_and_repeat(data, torch, name):
     X, y = data
     state = torch.random.get_rng_state()

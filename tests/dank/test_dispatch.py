@@ -30,6 +30,7 @@ for strategy in ("exact", "decomposed", "whole"):
 """
 
 
+@pytest.mark.slow
 def test_tensors_stay_tensors():
     pytest.importorskip("torch")
     # SciPy reads this variable when it is imported: hence a process of its own.

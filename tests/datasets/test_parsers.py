@@ -129,6 +129,7 @@ def test_large_class_labels_stay_apart(tmp_path):
     assert load(tmp_path, content).y.tolist() == [2**53, 2**53 + 1]
 
 
+@pytest.mark.slow
 def test_a_bomb_is_not_unpacked(tmp_path):
     blank = b"1,2\n" * 40_000_000  # 160 MB of nothing, a few hundred kB packed
     bombs = {

@@ -191,7 +191,10 @@ def test_sets_are_pairs():
     assert found.pvalue == compare_over_sets(A * 1e-13, B * 1e-13).pvalue
     assert (found.better, found.worse, found.tied) == (1, 8, 1)
     assert found.difference == pytest.approx((A - B).mean())
-    assert np.isnan(compare_over_sets(A[:4], B[:4])[-4:]).all(), "four sets are too few"
+    # Five sets can never be significant: all better is one of 2^5 equally likely signs.
+    assert np.isnan(compare_over_sets(A[:5], B[:5])[-4:]).all()
+    six = np.arange(1, 7)
+    assert compare_over_sets(six, 0 * six).pvalue == pytest.approx(2 / 2**6)
     same = compare_over_sets(A, A * (1 + 1e-15))
     assert np.isnan(same.pvalue) and same.tied == 10 and same.p_equal == 1
     assert compare_over_sets([np.nan, 0.5], [0.5, np.nan]).n_datasets == 0

@@ -39,6 +39,7 @@ def quick(**parameters):
     )
 
 
+@pytest.mark.slow
 def test_small_coefficients_predict_better_from_few_collinear_rows():
     errors = {0.0: [], 1e-3: []}
     for seed in range(12):

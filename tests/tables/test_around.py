@@ -105,3 +105,16 @@ def test_new_rows_below_a_title_are_read_and_none_is_left_out(tmp_path):
 def test_rows_of_the_table_stay(tmp_path, rows):
     found = read_table(by_csv(text(rows=rows), tmp_path), "y", keep=["all"])
     assert len(found.y) == len(rows)
+
+
+@pytest.mark.parametrize("way", ["parquet", "csv"])
+def test_new_rows_of_another_decimal_mark_are_read_and_said(tmp_path, way):
+    """A model of typed numbers, and rows that an office exports with decimal commas."""
+    table = pd.DataFrame({"a": np.arange(N) * 0.75, "y": np.arange(N) * 1.5})
+    path = tmp_path / f"t.{way}"
+    getattr(table, f"to_{way}")(path, index=False)
+    found = read_table(path, "y")
+    (tmp_path / "new.csv").write_text("a;b\n1,5;u\n2,25;v\n")
+    with pytest.warns(UserWarning, match="'1,5' is read as 1.5"):
+        rows = read_rows(tmp_path / "new.csv", found.kinds, found.forms)
+    assert rows["a"].tolist() == [1.5, 2.25]

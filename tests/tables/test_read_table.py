@@ -393,3 +393,30 @@ def test_spellings_of_one_category_are_said(tmp_path, alike):
     assert all(repr(spelling) in note for spelling in alike)
     found = read(tmp_path, column(["m", "f", "+", "-"]))
     assert not [note for note in found.notes if note.startswith("spellings")]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_every_row_of_new_data_is_one_of_the_answer(tmp_path, kind):
+    """Rows that in training would be empty lines, units or totals."""
+    cells = [
+        ["cm", "kg", "x"],
+        [1.5, 2, "y"],
+        ["", "", ""],
+        [2.5, 3, "x"],
+        [3.5, 4, "Total"],
+    ]
+    path, names = tmp_path / f"new.{kind}", ["a", "b", "c"]
+    frame = pd.DataFrame(cells, columns=names)
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        pytest.importorskip("openpyxl")
+        frame.to_excel(path, index=False)
+    with pytest.warns(UserWarning) as caught:
+        rows = read_rows(path, {"a": "numeric", "b": "numeric", "c": "categorical"})
+    np.testing.assert_array_equal(rows["a"], [np.nan, 1.5, np.nan, 2.5, 3.5])
+    assert rows["c"].isna().tolist() == [False, False, True, False, False]
+    assert rows["c"].dropna().tolist() == ["x", "y", "x", "Total"]
+    said = "\n".join(str(warning.message) for warning in caught)
+    assert "the row below the header, 'cm', is predicted like any other" in said
+    assert "the last row, 'Total', is predicted like any other" in said

@@ -9,14 +9,10 @@ from project import Project
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """What starts the workflow, a server or a browser is slow.
-
-    But for a run from file to report, so that the quick tests see one.
-    """
+    """Mark what starts the workflow, a server or a browser as slow."""
     starts = {"project", "shared_project", "ui", "browser"}
     for item in items:
-        fixtures = set(getattr(item, "fixturenames", ()))
-        if fixtures & starts and "own" not in fixtures:
+        if starts & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 
 

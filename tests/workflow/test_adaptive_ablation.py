@@ -34,6 +34,7 @@ def fitted(request):
 
 
 @pytest.mark.parametrize("taken", ["linear", None, "blending"])
+@pytest.mark.slow
 def test_what_is_left_is_a_fit_that_never_had_the_part(fitted, taken):
     data, (problem, members), flagship = fitted
     left = [name for name in MEMBERS if name != taken]
@@ -92,6 +93,7 @@ def test_the_table_counts_pairs_and_the_figure_has_a_panel_for_each_metric():
 
 
 @pytest.mark.parametrize("task", CASES)
+@pytest.mark.slow
 def test_every_part_and_every_loss(task):
     data = prepared(task)
     frame = script.compute(data, 0, task=task)

@@ -81,7 +81,7 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
         ([f"++{SETTING}.tune_with=svm"], ["'svm'", "'svm-cv'"]),
         (
             [f"++{SETTING}.tune_with=plain"],
-            ["in a ring, plain -> plain", "tune_with: self"],
+            ["is circular, plain -> plain", "tune_with: self"],
         ),
         (["sweep.plain=[0,1]"], ["sweep.plain=[0, 1] names no parameter"]),
         (

@@ -32,11 +32,13 @@ PUBLISHED.remove(FINISHED)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.slow
 def test_a_published_folder_says_the_command_that_makes_it(name):
     """Many only cut an experiment to fit an hour: these are overrides of it."""
     origin = json.loads((RESULTS / name / "provenance.json").read_text())
     selected = [f"experiment={origin['experiment']}", *origin["overrides"]]
     config = load_config(selected)[0]
     assert config.name == name and config.dataset
-    if config.special or not all(method.needs for method in config.method.values()):
-        load_plan(selected)  # others need packages that are not here
+    elsewhere = [method.needs or method.python for method in config.method.values()]
+    if config.special or not all(elsewhere):
+        load_plan(selected)  # others need packages, or a Python, that are not here

@@ -301,6 +301,7 @@ def test_a_tracker_that_another_program_holds(uri):
     assert log_records([make_record()], experiment="demo", tracking_uri=uri).written
 
 
+@pytest.mark.slow
 def test_a_tracker_on_a_full_disk(uri):
     log = partial(log_records, [make_record()], experiment="demo", tracking_uri=uri)
     # The disk of a process that may write 4 KiB to a file.
@@ -402,10 +403,11 @@ def test_a_folder_that_another_user_keeps_to_himself(project):
     if subprocess.run(probe, env=environment, user=65534).returncode:
         pytest.skip("nobody else can run this environment")
     run = Run(command, project.root, environment, user=65534).ends(1)
-    assert "Another user made it and keeps it to himself" in run.output
+    assert "The folder belongs to another user" in run.output
     assert "Traceback" not in run.output and ".py" not in run.output
 
 
+@pytest.mark.slow
 def test_the_page_of_mlflow_is_for_this_machine_alone(tmp_path, uri):
     make = (REPOSITORY / "Makefile").read_text()
     command = re.search(r"^\t\$\(BIN\)/mlflow (ui .*?) --backend", make, re.MULTILINE)[

@@ -6,6 +6,7 @@ Each name of a case stands on the page docs/security.md, beside what it shows.
 import json
 import re
 import shutil
+import sys
 import threading
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -40,6 +41,11 @@ def nested(**estimator):
 
 def drawn(function, name="bomb"):
     return {"figures": {name: {"function": function}}}
+
+
+def elsewhere(python, target="methods.rivals.CatBoostClassifier"):
+    """The recipe of a method of another Python, which a variable of the tests names."""
+    return {"method": {"plain": {"python": python}}} | method(target)
 
 
 LIGHTGBM = {"_target_": "lightgbm.LGBMClassifier"}
@@ -133,6 +139,12 @@ SETTINGS = {
         lightgbm(objective="binary machine_list_file=a"),
         "the beginning of another",
     ),
+    "lock-file": (elsewhere("envs/none.txt"), "no such file in envs/"),
+    "python-program": (elsewhere("/bin/sh"), "is neither a lock file"),
+    "python-outside": (elsewhere("envs/../../evil.txt"), "is neither a lock file"),
+    "python-variable": (elsewhere("$SHELL"), "is neither a lock file"),
+    "python-variable-unset": (elsewhere("$NOBODY_SET"), "is neither a lock file"),
+    "python-class": (elsewhere("$ADAKERN_PYTHON", "subprocess.Popen"), "nor of a pack"),
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
     "suite-table": ({"suite": {"name": "a", "sets": "../../x.csv"}}, "beside the suit"),
     "published": ("published=../x", "data/published"),
@@ -193,6 +205,7 @@ def conf(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SECRET", "hunter2")
     monkeypatch.setenv("ADAKERN_TITLE", "fine")
+    monkeypatch.setenv("ADAKERN_PYTHON", sys.executable)
     write(tmp_path / "conf/method/plain.yaml", "# @package method.plain", SVM)
     write(tmp_path / "conf/experiment/small.yaml", "# @package _global_", SMALL)
     write(tmp_path / "x.yaml", "# @package _global_", {"password": "hunter2"})

@@ -61,7 +61,7 @@ def test_numbers_come_as_parquet(server):
 
 def test_a_task_is_tested_on_its_own_splits(server):
     plan = load_plan(["dataset=[openml-task-59]", METHOD, "protocol=published"])
-    assert plan.n_repeats("openml-task-59") == 10
+    assert plan.n_repeats("openml-task-59") == 5
     table = table_of(plan, "openml-task-59")
     keys = ("kind", "repeats", "test_size", "n_splits", "stratify", "seed")
     protocol = {key: getattr(plan.config.protocol, key) for key in keys}
@@ -229,7 +229,7 @@ def test_from_a_number_to_a_report_and_again_without_a_network(project):
     text = report.read_text()
     assert "CC BY 4.0" in text and "Statlog (German Credit Data)" in text
     records = project.records("openml-task-59", "dummy", "study")
-    assert [record["n_test"] for record in records] == [6] * 10
+    assert [record["n_test"] for record in records] == [12] * 5
     report.unlink()
     assert "knn" in project.adakern(*command).stdout  # the server is gone
     assert report.exists()

@@ -83,7 +83,6 @@ def test_a_file_becomes_a_report_of_its_own(own):
     assert (results / "report.html").as_uri() in again
 
 
-@pytest.mark.slow
 def test_from_a_file_to_a_model_in_use(own, tmp_path):
     """``make run DATA=... TARGET=...``, then the commands that it ends with."""
     project, path = own
@@ -137,7 +136,6 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
         np.testing.assert_array_equal(kept.predict(new), found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["group-holdout", "time"])
 def test_groups_and_times_decide_the_split(own, kind):
     """A panel whose file is in no order: days first, 12 people on 10 days each."""
@@ -185,7 +183,7 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
     _, entry, _ = adopted(path, root)
     assert "drop" not in entry
     _, again, file = adopted(path, root)
-    assert again == entry and "Going by" in capsys.readouterr().out
+    assert again == entry and "Using conf/dataset/" in capsys.readouterr().out
     _, entry, _ = adopted(path, root, drop=["ward"])
     assert (
         entry["drop"] == ["ward"]
@@ -233,16 +231,16 @@ def test_a_changed_file_is_said_and_read(place, capsys):
     adopted(path, root)
     study(90).to_csv(path, index=False)
     _, entry, file = adopted(path, root)
-    assert entry["n"] == 90 and "is not the file that it was" in capsys.readouterr().out
+    assert entry["n"] == 90 and "has changed" in capsys.readouterr().out
     copy = root / "data" / "raw" / "my-my" / "my.csv"
     assert copy.read_bytes() == path.read_bytes()
     file.write_text(file.read_text().replace("title: my.csv", "title: Mine"))
     study(70).to_csv(path, index=False)
     _, entry, _ = adopted(path, root)
     assert entry["title"] == "Mine" and "n" not in entry
-    assert "which was edited, stays" in capsys.readouterr().out
+    assert "was edited and is kept" in capsys.readouterr().out
     adopted(path, root)
-    assert "is not the file" not in capsys.readouterr().out
+    assert "has changed" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

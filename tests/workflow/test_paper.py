@@ -19,7 +19,7 @@ from adakern_bench.report.paper import (
 from adakern_bench.report.tables import comparison, read_tables
 from record_factory import failed, make_record, write_records
 
-SETS = [f"set_{k}" for k in range(6)]
+SETS = [f"set_{k}" for k in range(7)]
 METHODS = ("dank", "forest", "svm-cv")
 CONFIG = {
     "name": "a_demo",

@@ -205,3 +205,12 @@ def test_inner_folds_keep_apart_what_the_test_part_is_apart_from(task, n_splits)
     # Where the test part has rows of the same groups, so has each fold.
     shared = prepare(data, np.arange(0, 60, 2), np.arange(1, 60, 2))
     assert shared.groups is None
+
+
+@pytest.mark.parametrize("shared", [[3], [3, 7, 9]])
+def test_a_split_that_tests_on_training_rows_is_refused(tmp_path, shared):
+    train, test = np.arange(10), np.array([*shared, 11, 12])
+    np.savez_compressed(tmp_path / "splits.npz", train_0=train, test_0=test)
+    message = rf"{len(shared)} of the {len(test)} test rows of repeat 0 .*first: 3"
+    with pytest.raises(ValueError, match=message):
+        load_split(tmp_path / "splits.npz", 0)

@@ -22,6 +22,7 @@ rule search:
     input:
         table=lambda w: table_of(w.dataset),
         split=f"{RESULTS}/splits/{{dataset}}.npz",
+        environment=environment_of,
         handed_over=lambda w: search_of(PLAN.hand_over_method(w.dataset, w.method), w),
     output:
         search=f"{RESULTS}/search/{{dataset}}/{{method}}/{{batch}}.json",

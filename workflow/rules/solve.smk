@@ -33,6 +33,7 @@ rule solve:
     input:
         table=lambda w: table_of(w.dataset),
         split=f"{RESULTS}/splits/{{dataset}}.npz",
+        environment=environment_of,
         search=lambda w: search_of(PLAN.search_method(w.dataset, w.method), w),
     output:
         **MODELS,

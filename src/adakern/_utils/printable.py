@@ -1,8 +1,26 @@
-"""Text of other people, before it reaches a terminal."""
+"""Text of other people, before it reaches a terminal or a spreadsheet."""
+
+import re
 
 #: Characters that command a terminal or turn the direction of writing.
 COMMANDS = {*range(9), *range(11, 32), *range(0x7F, 0xA0)}
 COMMANDS |= {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+
+
+#: What a spreadsheet takes for a formula; "+" and "-" alone, or before a number, are
+#: classes and numbers.
+FORMULA = re.compile(r"[=@\t\r]|[+-]\s*[^\d\s.,+-]")
+
+
+def without_formula(text):
+    """A cell for a CSV file that no spreadsheet computes: an apostrophe goes before it.
+
+    >>> from adakern._utils.printable import without_formula
+    >>> without_formula("=cmd|' /C calc'!A0"), without_formula("+"), without_formula(1)
+    ("'=cmd|' /C calc'!A0", '+', 1)
+    """
+    is_formula = isinstance(text, str) and FORMULA.match(text)
+    return f"'{text}" if is_formula else text
 
 
 def printable(text):

@@ -163,10 +163,6 @@ def prepare(
     table, position = make_table(
         rows, Y, weights, estimator.n_folds, rng, groups=groups, validation=held_out
     )
-    refit = list
-    if all_rows is not None:
-        read = partial(read_rows, estimator, reader)
-        refit = partial(all_rows.refit, read, blend.encode, deadline)
     is_fast, is_categorical = estimator.preset == "fast", reader.is_categorical
     return Problem(
         table,
@@ -177,8 +173,16 @@ def prepare(
         shape,
         _places_left_out(position, table, held_out, all_rows),
         groups is None and held_out is None,
-        refit,
+        _refit(estimator, all_rows, reader, blend, deadline),
     )
+
+
+def _refit(estimator, all_rows, reader, blend, deadline):
+    """:attr:`Problem.refit`, which leaves members as they are where no row is left."""
+    if all_rows is None:
+        return list
+    read = partial(read_rows, estimator, reader)
+    return partial(all_rows.refit, read, blend.encode, deadline)
 
 
 def _places_left_out(position, table, held_out, all_rows):

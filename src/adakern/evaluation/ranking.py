@@ -22,6 +22,9 @@ TIE = 1e-9
 
 #: Minimum number of repeats or data sets for a test.
 FEWEST = 5
+#: Minimum number of data sets of a test over data sets: the smallest two-sided p-value
+#: of Wilcoxon's signed-rank test of n pairs is 2 / 2^n, 0.0625 for five.
+FEWEST_SETS = 6
 
 #: Significance level of all tests.
 ALPHA = 0.05

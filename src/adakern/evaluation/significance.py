@@ -2,7 +2,8 @@
 
 A difference on a data set is called significant if Nadeau and Bengio's corrected t-test
 rejects at 5 % after Holm's correction over all pairs of methods on that data set. With
-fewer than five pairs of scores, or if all differences are equal, nothing is tested.
+fewer than five pairs of scores (six data sets), or if all differences are equal,
+nothing is tested.
 """
 
 from itertools import combinations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from adakern.evaluation.ranking import ALPHA, FEWEST, are_tied
+from adakern.evaluation.ranking import ALPHA, FEWEST, FEWEST_SETS, are_tied
 
 __all__ = [
     "Comparison",
@@ -369,14 +370,17 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
         Number of data sets on which a is `better`, `worse` and `tied` (up to rounding);
         mean `difference` a - b; two-sided `pvalue` of Wilcoxon's signed-rank test, NaN
         if all are tied; posterior probabilities that a is better than b, practically
-        equal to it, or worse. With fewer than five data sets these are NaN.
+        equal to it, or worse. With fewer than six data sets these are NaN, since no
+        p-value of n pairs is below ``2 / 2**n``.
 
     Examples
     --------
     >>> from adakern.evaluation import compare_over_sets
-    >>> found = compare_over_sets([0.9, 0.8, 0.7, 0.9, 0.8], [0.8, 0.7, 0.7, 0.7, 0.6])
+    >>> found = compare_over_sets(
+    ...     [0.9, 0.8, 0.7, 0.9, 0.8, 0.6], [0.8, 0.7, 0.7, 0.7, 0.6, 0.5]
+    ... )
     >>> found[:4], round(found.p_better, 2)
-    ((5, 4, 0, 1), 0.98)
+    ((6, 5, 0, 1), 0.99)
     """
     a, b = _paired(a, b, finite=False)
     both = np.isfinite(a) & np.isfinite(b)
@@ -385,7 +389,7 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     difference = np.where(are_tied(a, b, unit), 0.0, a - b)
     gain = difference if greater_is_better else -difference
     pvalue = worse = equal = better = np.nan
-    if len(gain) >= FEWEST:
+    if len(gain) >= FEWEST_SETS:
         worse, equal, better = bayesian_signed_rank(gain, np.zeros_like(gain), rope)
         if gain.any():  # differences that are equal up to rounding share a rank
             relative = difference / np.abs([a, b]).max()

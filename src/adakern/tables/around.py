@@ -11,6 +11,8 @@ from adakern.tables.kinds import NO_VALUE
 MOST_ABOVE, MOST_REMARKS = 50, 20
 #: Rows that tell whether a column holds numbers.
 _SAMPLE = 200
+#: What is said of a row of new ones that looks as if it were none of the table.
+PREDICTED = "is predicted like any other"
 _EMPTY = ("", "nan", "None", "NaT")
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
 _NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?", re.IGNORECASE)
@@ -109,11 +111,16 @@ def without_others(frame, target, notes):
     return frame
 
 
-def without_units(frame, notes):
-    """The frame without a row of units below its header."""
+def without_units(frame, notes, all_rows=False):
+    """The frame without a row of units below its header, which ``all_rows`` says to
+    predict: it could be one whose values are missing.
+    """
     if len(frame) < 4 or not has_units(frame):
         return frame
     shown = next(str(cell) for cell in frame.iloc[0] if str(cell).strip())
+    if all_rows:
+        notes.append(f"the row below the header, {shown!r}, {PREDICTED}")
+        return frame
     notes.append(f"left out: the row below the header, {shown!r}: words above numbers")
     return frame.iloc[1:]
 
@@ -124,7 +131,7 @@ def without_total(frame, notes, all_rows=False):
     if total is None:
         return frame
     if all_rows:
-        notes.append(f"the last row, {total!r}, is predicted like any other")
+        notes.append(f"the last row, {total!r}, {PREDICTED}")
         return frame
     notes.append(f"left out: the last row, {total!r}")
     return frame.iloc[:-1]

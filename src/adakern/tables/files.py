@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count, islice
 
+import numpy as np
+
 from adakern.tables.around import (
     MOST_ABOVE,
     header_row,
@@ -46,7 +48,6 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
 
     With ``all_rows`` no row is left out: empty ones and totals are rows to predict.
     """
-    import pandas as pd
 
     notes, data = [], unpack(data, name)
     if re.match(rb"(?i)\s*(\[\s*[\[{]|\{\s*\"|<!doctype|<html)", data):
@@ -54,35 +55,10 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
             f"{name} is JSON or a web page: save it as CSV, Parquet or xlsx."
         )
     if data.startswith(b"PAR1"):
-        n_cells = _by_pandas(_cells_of_parquet, data, name)
-        check_size(8 * n_cells, most_unpacked(len(data)), name)
-        frame, layout = _by_pandas(pd.read_parquet, data, name), Layout()
-        if frame.index.names != [None]:
-            frame = frame.reset_index()
-        header = frame.columns
+        frame, header, layout = _parquet(data, name), None, Layout()
     elif data.startswith(b"PK\x03\x04"):
-        n_cells = _by_pandas(_cells_of_sheets, data, name)
-        check_size(8 * n_cells, most_unpacked(len(data)), name)
-        # Empty cells are "", since NA and None may be classes.
-        sheets = _by_pandas(
-            pd.read_excel,
-            data,
-            name,
-            sheet_name=None,
-            header=None,
-            dtype=object,
-            keep_default_na=False,
-        )
-        sheet, frame = next(iter(sheets.items()))
-        if len(sheets) > 1:
-            notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
-        layout, is_row = Layout(), (frame != "").any(axis=1).to_numpy()
-        frame = frame[is_row]
-        rows = frame.head(4 * MOST_ABOVE).map(lambda cell: str(cell).strip())
-        above = header_row(rows.to_numpy().tolist(), target) if len(frame) else 0
-        notes += _about_above(above)
-        frame = frame.iloc[above:]
-        header, frame = frame.iloc[:1].to_numpy().ravel(), frame.iloc[1:]
+        frame, header = _first_sheet(data, name, target, notes)
+        layout = Layout()
     else:
         frame, header, layout = _text(data, name, target, layout or Layout(), notes)
     if not all_rows:
@@ -91,12 +67,46 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
             frame = frame[(frame != "").any(axis=1)]
     if not len(frame):
         raise TableError(f"{name} holds no rows.")
-    frame.columns = _names(header, target, notes)
-    if not data.startswith(b"PAR1"):  # which is written by programs alone
-        frame = without_units(frame, notes)
+    frame.columns = _names(frame.columns if header is None else header, target, notes)
+    if header is not None:  # Parquet is written by programs alone
+        frame = without_units(frame, notes, all_rows)
         frame = frame if all_rows else without_others(frame, target, notes)
     frame = without_total(frame, notes, all_rows).reset_index(drop=True)
     return frame, layout, notes
+
+
+def _parquet(data, name):
+    """The columns of a Parquet file."""
+    import pandas as pd
+
+    n_cells = _by_pandas(_cells_of_parquet, data, name)
+    check_size(8 * n_cells, most_unpacked(len(data)), name)
+    frame = _by_pandas(pd.read_parquet, data, name)
+    return frame if frame.index.names == [None] else frame.reset_index()
+
+
+def _first_sheet(data, name, target, notes):
+    """(cells, header) of the first sheet of an Excel file, from its header to its last
+    row that is not empty.
+    """
+    import pandas as pd
+
+    n_cells = _by_pandas(_cells_of_sheets, data, name)
+    check_size(8 * n_cells, most_unpacked(len(data)), name)
+    # Empty cells are "", since NA and None may be classes.
+    settings = {"header": None, "dtype": object, "keep_default_na": False}
+    sheets = _by_pandas(pd.read_excel, data, name, sheet_name=None, **settings)
+    sheet, frame = next(iter(sheets.items()))
+    if len(sheets) > 1:
+        notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
+    filled = np.flatnonzero((frame != "").any(axis=1))
+    if not len(filled):
+        return frame.iloc[:0], frame.columns
+    rows = frame.iloc[filled[: 4 * MOST_ABOVE]].map(lambda cell: str(cell).strip())
+    above = header_row(rows.to_numpy().tolist(), target)
+    notes += _about_above(above)
+    place, end = filled[above], filled[-1] + 1
+    return frame.iloc[place + 1 : end], frame.iloc[place].to_numpy()
 
 
 def _by_pandas(reader, data, name, **settings):

@@ -1,7 +1,6 @@
 """A table read from a file: its columns, and what they are, without being told."""
 
 import re
-import unicodedata
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,16 @@ from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
+from adakern.tables.around import PREDICTED
 from adakern.tables.files import Layout, cells_of_file
+from adakern.tables.meaning import (
+    about,
+    checked_task,
+    count,
+    is_whole,
+    repeated_identifier,
+    why_no_feature,
+)
 from adakern.tables.numbers import (
     MARKS,
     find_mark,
@@ -25,22 +33,6 @@ from adakern.tables.unpack import TableError
 
 #: In place of names of columns to keep: all of them.
 ALL = "all"
-#: Whole numbers with at most so many values are taken for classes.
-_MOST_CLASSES = 10
-#: Categories of more kinds than this, most of them rare, are names of rows.
-_MOST_CATEGORIES = 50
-#: An identifier with fewer values than this is a category.
-_FEWEST_GROUPS = 10
-_WHO = (
-    "patient|subject|person|participant|respondent|individual"
-    "|household|customer|player|user"
-)
-_IDENTIFIER = re.compile(
-    rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr)|(?i:{_WHO})|.*[a-z](Id|ID|Nr)"
-)
-#: Names of columns that count the rows.
-_COUNTS = re.compile(r"(?i:#|no\.?|n|num|number|obs|observation|rownames?|zeile)")
-_TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 
 
 @dataclass
@@ -50,7 +42,7 @@ class TableFile:
     Attributes
     ----------
     X : DataFrame
-        Numbers (NaN where missing), text (None where missing) and times in UTC (NaT
+        Numbers (NaN where missing), text (NaN where missing) and times in UTC (NaT
         where missing).
     y : Series
         The target: numbers, or text for classes that are no numbers.
@@ -192,7 +184,7 @@ def read_rows(path, kinds, forms=None, decimal=None):
     with _named(Path(path)) as (data, name):
         raw, _, notes = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
         for note in notes:
-            if "last row" in note:
+            if PREDICTED in note:
                 warn_user(note)
         found = {}
         for column, kind in kinds.items():
@@ -208,8 +200,8 @@ def read_as(values, name, kind, form):
 
     cells = _cells(values, name)
     read, strays = columns.read(cells, kind, form)
-    if strays and kind == "numeric" and form[:1] in MARKS:
-        other = other_mark(form[0]) + form[1:]
+    if strays and kind == "numeric" and (form or ".")[0] in MARKS:
+        other = other_mark((form or ".")[0]) + form[1:]
         by_other, others = columns.read(cells, kind, other)
         if len(others) < len(strays):
             shown = next(cell for cell in strays if cell not in others)
@@ -283,22 +275,20 @@ def _found(typed, asked):
     asked = asked.found_in(frame)
     target, time = asked.target, asked.time
     frame = _with_target(frame, target, notes)
-    task = _checked_task(frame[target], kinds[target], asked.task, notes)
+    task = checked_task(frame[target], kinds[target], asked.task, notes)
     if task == "classification" and kinds[target] == "numeric":
         # Labels as the file has them: 1, where a gap made 1.0 of it.
-        is_whole = _is_whole(frame[target])
-        frame[target] = (
-            frame[target].astype("int64") if is_whole else frame[target].map(str)
-        )
+        y = frame[target]
+        frame[target] = y.astype("int64") if is_whole(y) else y.map(str)
     for column in filter(None, (asked.group, time)):
         if n_missing := frame[column].isna().sum():
-            raise TableError(f"{column!r} is missing in {_count(n_missing, 'row')}.")
+            raise TableError(f"{column!r} is missing in {count(n_missing, 'row')}.")
     if time and kinds[time] == "categorical":
         raise TableError(f"the time {time!r} holds neither dates nor numbers.")
     group = asked.group
     if group is None:
         others = {target, time, *asked.drop, *asked.keep}
-        group = _repeated_identifier(frame, kinds, others, notes)
+        group = repeated_identifier(frame, kinds, others, notes)
     dropped = _dropped(frame, kinds, asked, group, notes)
     X = frame.drop(columns=[target, *dropped])
     if not X.shape[1]:
@@ -309,9 +299,9 @@ def _found(typed, asked):
         )
     account = _account(frame, kinds, forms, dropped, asked, group, task)
     kinds = {name: kinds[name] for name in X.columns}
-    notes += _about(X, kinds, time)
+    notes += about(X, kinds, time)
     notes.insert(
-        0, f"{len(X)} rows, {_count(X.shape[1], 'feature')}, {task} of {target!r}"
+        0, f"{len(X)} rows, {count(X.shape[1], 'feature')}, {task} of {target!r}"
     )
     return TableFile(
         X=X,
@@ -335,7 +325,7 @@ def _with_target(frame, target, notes):
     if not given.any():
         raise TableError(f"the target {target!r} is missing in every row.")
     if not given.all():
-        notes.append(f"left out: {_count((~given).sum(), 'row')} without a target")
+        notes.append(f"left out: {count((~given).sum(), 'row')} without a target")
     return frame[given].reset_index(drop=True)
 
 
@@ -347,7 +337,7 @@ def _dropped(frame, kinds, asked, group, notes):
     for i, name in enumerate(frame.columns):
         if name in (asked.target, asked.time, *dropped, *asked.keep):
             continue
-        if why := _why_no_feature(frame[name], kinds[name], i):
+        if why := why_no_feature(frame[name], kinds[name], i):
             dropped[name] = why
             notes.append(f"dropped {name!r}: {why} (--keep {name!r} keeps it)")
     return dropped
@@ -402,8 +392,8 @@ def _typed(values, cells, usual, is_target):
 
     kind = values.dtype.kind
     if kind in "iuf" or (kind == "b" and not is_target):
-        is_whole = kind in "iu" and not values.isna().any()
-        return columns.Column("numeric"), values if is_whole else values.astype(float)
+        has_no_gap = kind in "iu" and not values.isna().any()
+        return columns.Column("numeric"), values if has_no_gap else values.astype(float)
     try:
         found = columns.Column("categorical")
         if kind == "b":
@@ -479,139 +469,3 @@ def find_column(frame, key, by_place=True):
     shown = ", ".join(map(str, columns[:20])) + ", ..." * (len(columns) > 20)
     hint = did_you_mean(str(key), map(str, columns))
     raise TableError(f"no column {key!r} among {len(columns)}.{hint} Columns: {shown}.")
-
-
-def _count(n, noun):
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def _is_whole(values):
-    return bool((values == np.rint(values)).all())
-
-
-def _checked_task(y, kind, task, notes):
-    if kind == "date":
-        raise TableError(
-            f"the target {y.name!r} holds dates, which are not predicted; give a "
-            "number, such as the days since a start."
-        )
-    if task == "regression" and kind != "numeric":
-        raise TableError(
-            f"the target {y.name!r} holds categories such as {y.iloc[0]!r}, which is "
-            "no regression; leave out --task."
-        )
-    n_kinds = y.nunique()
-    if n_kinds < 2:
-        raise TableError(f"the target {y.name!r} is the same in every row.")
-    if kind == "categorical" and n_kinds > max(2, len(y) // 2):
-        raise TableError(
-            f"the target {y.name!r} holds {n_kinds} different categories in {len(y)} "
-            f"rows, such as {y.iloc[0]!r}; as classes they have too few rows each, and "
-            "numbers are written without units and with one decimal mark."
-        )
-    if task or kind == "categorical" or n_kinds == 2:
-        return task or "classification"
-    if _is_whole(y) and n_kinds <= _MOST_CLASSES and n_kinds <= len(y) / 5:
-        notes.append(
-            f"the {n_kinds} whole numbers of {y.name!r} are taken for classes "
-            "(--task regression where they are amounts)"
-        )
-        return "classification"
-    return "regression"
-
-
-def _repeated_identifier(frame, kinds, others, notes):
-    """The identifier whose values repeat, to be kept on one side of every split."""
-    found = {
-        name: frame[name].nunique()
-        for name in frame.columns
-        if name not in others
-        and _IDENTIFIER.fullmatch(name)
-        and not re.search(r"(?i)(index|key|row)$", name)
-        and kinds[name] != "date"
-        and not frame[name].isna().any()
-        and (kinds[name] != "numeric" or _is_whole(frame[name]))
-    }
-    found = {name: n for name, n in found.items() if _FEWEST_GROUPS <= n < len(frame)}
-    if not found:
-        return None
-    # A patient has visits: rows of the coarser identifier belong together.
-    name = min(found, key=found.get)
-    notes.append(
-        f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows of one "
-        "stay together (--group none: they need not)"
-    )
-    return name
-
-
-def _why_no_feature(values, kind, position):
-    n, values, name = len(values), values.dropna(), values.name
-    n_kinds, nameless = values.nunique(), name.startswith("Unnamed: ")
-    identifies = nameless or _IDENTIFIER.fullmatch(name)
-    counts = identifies or (position == 0 and _COUNTS.fullmatch(name))
-    if n_kinds == 0:
-        return "empty in every row"
-    if n_kinds == 1:
-        return f"'{values.iloc[0]}' in every row"
-    if kind == "numeric" and _is_whole(values):
-        if (values.diff().dropna() == 1).all() and len(values) == n:
-            return "it numbers the rows" if counts else ""
-        return "an identifier, another in every row" * bool(n_kinds == n and identifies)
-    if kind == "categorical":
-        if n_kinds > _MOST_CATEGORIES and n_kinds > 0.5 * len(values):
-            return f"an identifier or free text, {n_kinds} different values"
-        return "an identifier, another in every row" * (n_kinds == n > 20)
-    return ""
-
-
-def _alike(categories):
-    """The first categories that are one but for case, blanks and accents."""
-    found: dict[str, list[str]] = {}
-    for category in categories:
-        letters = unicodedata.normalize("NFKD", category.casefold())
-        plain = "".join(c for c in letters if c.isalnum())
-        if plain:
-            found.setdefault(plain, []).append(category)
-    return next((alike for alike in found.values() if len(alike) > 1), [])
-
-
-def _about(X, kinds, time):
-    """Sentences about categories, missing values and a column that may be the time."""
-    for name, kind in kinds.items():
-        if kind == "categorical":
-            known = X[name].dropna().unique()
-            shown = ", ".join(known[:4]) + ", ..." * (len(known) > 4)
-            yield f"categories: {name!r} has {len(known)} ({shown})"
-            if alike := _alike(known):
-                yield (
-                    f"spellings: {' and '.join(map(repr, alike))} of {name!r} differ "
-                    "in case, blanks or accents alone, and are categories of their "
-                    "own: write them alike where they are one"
-                )
-    if n_missing := X.isna().sum().sum():
-        yield (
-            f"missing values: {n_missing} in "
-            f"{_count(X.isna().any(axis=1).sum(), 'row')}"
-        )
-    times = [
-        name
-        for name, kind in kinds.items()
-        if kind == "date"
-        or (kind == "numeric" and _TIME.fullmatch(name) and _is_whole(X[name].dropna()))
-    ]
-    if time or not times:
-        return
-    yield (
-        f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
-        "forecast is used"
-    )
-    if X[times[0]].is_unique:
-        return
-    for name in X.columns.difference(times, sort=False):
-        n_groups = X[name].nunique()
-        if 5 <= n_groups <= len(X) / 3 and not X.duplicated([name, times[0]]).any():
-            yield (
-                f"panel: {name!r} has {n_groups} values, each once at a time; --group "
-                f"{name!r} would test on others than it trains on"
-            )
-            return

@@ -24,8 +24,8 @@ OWN_METHODS = "methods"
 
 #: Folders of the project that hold code or settings: no result is written there.
 CODE_FOLDERS = (
-    *("benchmarks", "conf", "config", "docs", OWN_METHODS, "profiles", "requirements"),
-    *("src", "tests", "workflow", "site-packages", "dist-packages"),
+    *("benchmarks", "conf", "config", "docs", "envs", OWN_METHODS, "profiles"),
+    *("requirements", "src", "tests", "workflow", "site-packages", "dist-packages"),
 )
 
 #: Sets that come with scikit-learn; its generators (``make_...``) take no path either.

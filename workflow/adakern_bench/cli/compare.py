@@ -1,4 +1,4 @@
-"""``adakern compare``: a table of one's own, or one of OpenML, as an experiment."""
+"""``adakern compare``: compare methods on your own table, or on one of OpenML."""
 
 import hashlib
 import json
@@ -29,13 +29,15 @@ _MADE_FROM = "# From: "
 
 
 def add_arguments(parser):
-    """The command line of ``adakern compare``, but for settings."""
+    """Arguments of ``adakern compare``, without settings."""
     add_table_arguments(parser, needs_target=False)
-    parser.add_argument("--name", help="of the data set; the file's name by default")
     parser.add_argument(
-        "--metric", help="to rank by, such as balanced_accuracy, auc, mae, r2"
+        "--name", help="name of the data set (default: that of the file)"
     )
-    again = "infer the entry again, drop its edits"
+    parser.add_argument(
+        "--metric", help="ranking metric, such as balanced_accuracy, auc, mae, r2"
+    )
+    again = "infer the entry again and discard its edits"
     parser.add_argument("--again", action="store_true", help=again)
 
 
@@ -179,7 +181,7 @@ def _first_repeats(plan, overrides, cores):
     status = process.wait()
     signal.signal(signal.SIGINT, interrupt)
     if status:
-        print("Stopped. What is finished is kept: the same command goes on from there.")
+        print("Stopped. Finished jobs are kept: repeat the command to continue.")
         return status
     runs = [record for file in files for record in read_json(file)]
     spent = [run["run_seconds"] + (run["search_seconds"] or 0) for run in runs]
@@ -213,7 +215,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
     raw = f"{name}/{copied}"
     asked = {"target": str(target)} | {k: v for k, v in options.items() if v}
     if path.exists() and not again and _is_kept(path, asked, sha256, file):
-        print(f"Going by {path.relative_to(root)}, made earlier (--again: look anew)")
+        print(f"Using {path.relative_to(root)}, made earlier (--again: infer it again)")
     else:
         if options.get("group") == "none":
             options["group"] = False
@@ -229,18 +231,24 @@ def adopt(file, target, root, *, name=None, again=False, **options):
             "size": found.X.shape,
         }
         first, rest = text.split("\n", 1)
-        text = f"{first}\n{_MADE_FROM}{json.dumps(made)}\n{rest}"
+        text = f"{first}\n{_MADE_FROM}{_as_json(made)}\n{rest}"
         path.write_text(text, encoding="utf-8")
         notes = [f"{file.name}: {found.notes[0]}", *found.notes[1:]]
         print("\n  ".join(map(printable, notes)))
         print(
-            f"Written to {path.relative_to(root)}: edit what is wrong and run it again."
+            f"Written to {path.relative_to(root)}: correct it if necessary, and repeat "
+            "the command."
         )
     copy = root / "data" / "raw" / raw
     if not copy.exists() or copy.read_bytes() != file.read_bytes():
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
     return comparison_of(name, root)
+
+
+def _as_json(made):
+    """One line of JSON in which nothing looks like a reference of the configuration."""
+    return json.dumps(made).replace("$", "\\u0024").replace("?", "\\u003f")
 
 
 def _slug(text):
@@ -306,9 +314,9 @@ def _is_kept(path, asked, sha256, file):
     if not made:
         raise ConfigError(
             f"{path.name} was not made by this version of `adakern compare`: give "
-            "another --name, or --again to look at the file anew"
+            "another --name, or --again to infer the entry anew"
         )
-    line = f"{_MADE_FROM}{json.dumps(made)}\n"
+    line = f"{_MADE_FROM}{_as_json(made)}\n"
     before = made["asked"]
     edited = _digest(text.replace(line, "")) != made["entry"]
     others = [
@@ -320,18 +328,18 @@ def _is_kept(path, asked, sha256, file):
         why = "was edited" if edited else "predicts another column"
         raise ConfigError(
             f"{path.name} {why}, and this call has {' and '.join(others)}: edit that "
-            "too, give another --name, or --again to look at the file anew"
+            "too, give another --name, or --again to infer it anew"
         )
     if sha256 != made["sha256"]:
-        others.append(f"{file.name} is not the file that it was")
+        others.append(f"{file.name} has changed")
         if edited:
-            print(f"{others[-1]}; {path.name}, which was edited, stays")
-            stays = json.dumps(made | {"sha256": sha256})
+            print(f"{others[-1]}; {path.name} was edited and is kept")
+            stays = _as_json(made | {"sha256": sha256})
             text = text.replace(line, f"{_MADE_FROM}{stays}\n")
             # It is the table that says how many rows there are now.
             path.write_text(re.sub(r"(?m)^n: \d+\n", "", text), encoding="utf-8")
     if others and not edited:
-        print(f"Looking anew, since {' and '.join(others)}")
+        print(f"Inferring the entry again: {' and '.join(others)}")
     return edited or not others
 
 

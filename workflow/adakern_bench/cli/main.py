@@ -21,11 +21,11 @@ from adakern_bench.report.wording import count
 
 
 def main(argv=None):
-    """The console command; returns the exit status."""
+    """Run the console command; returns the exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
     parser, commands = _parser()
     parser.set_defaults(started_in=Path.cwd())
-    # Settings may stand anywhere; argparse wants positional arguments together.
+    # Settings can be anywhere; argparse expects positional arguments together.
     setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
     overrides = [
         word for word in argv if setting.match(word) and not os.path.isfile(word)
@@ -61,41 +61,45 @@ def _parser():
     )
     show.add_argument("--latex", action="store_true", help=latex)
     board = commands.add_parser("leaderboard", help="rank methods over data sets")
-    diff.add_arguments(commands.add_parser("diff", help="one run against another"))
+    diff.add_arguments(commands.add_parser("diff", help="compare two runs"))
     describe = commands.add_parser(
-        "describe", help="print what a data set's entry may state"
+        "describe", help="print what the entry of a data set can state"
     )
     describe.set_defaults(handle=_describe)
-    describe.add_argument("name", help="of the data set")
-    track = commands.add_parser("track", help="make MLflow say what the files say")
+    describe.add_argument("name", help="name of the data set")
+    track = commands.add_parser("track", help="update MLflow from the result files")
     track.set_defaults(handle=_track)
     track.add_argument("results", help="folder of one experiment, or of several")
-    publish = commands.add_parser("publish", help="keep a run in docs/results")
+    publish = commands.add_parser("publish", help="publish a run in docs/results")
     publish.add_argument(
-        "--with-failures", action="store_true", help="with its failed runs"
+        "--with-failures", action="store_true", help="publish it despite failed runs"
     )
     handles = {compare: run_compare, run: _run, show: _show, board: _leaderboard}
     handles[publish] = _publish
     for command, handle in handles.items():
         command.set_defaults(handle=handle)
         if command is not compare:
-            experiment = "a file of conf/experiment; quickstart by default"
+            experiment = "a file of conf/experiment (default: quickstart)"
             command.add_argument(
                 "experiment", nargs="?", default="quickstart", help=experiment
             )
-        command.add_argument(
-            "overrides", nargs="*", help="settings, such as protocol.repeats=3"
-        )
-        command.add_argument(  # read with the settings
-            ALLOW_OUTSIDE,
-            action="store_true",
-            help="let results and data lie outside the project",
-        )
+        _add_settings(command)
     for command in (compare, run):
-        command.add_argument("--cores", type=int, help="all by default")
+        command.add_argument("--cores", type=int, help="number of cores (default: all)")
         dry = "print Snakemake's command and its jobs, run none"
         command.add_argument("--dry-run", action="store_true", help=dry)
     return parser, commands.choices
+
+
+def _add_settings(command):
+    command.add_argument(
+        "overrides", nargs="*", help="settings, such as protocol.repeats=3"
+    )
+    command.add_argument(  # read with the settings
+        ALLOW_OUTSIDE,
+        action="store_true",
+        help="allow results and data outside the project",
+    )
 
 
 def _selected(arguments, overrides):
@@ -119,7 +123,7 @@ def _of_results(name):
 
 
 def _finished(arguments, overrides, file):
-    """The plan of an experiment whose results hold a file."""
+    """Return the plan of an experiment, whose results must contain a file."""
     from adakern_bench.config.plan import load_plan
 
     plan = load_plan(_selected(arguments, overrides))
@@ -147,7 +151,7 @@ def _run(arguments, overrides):
 
 
 def _describe(arguments, overrides):
-    """Print what an entry may state of its table, ready to be pasted into its file."""
+    """Print what the entry of a data set can state, for its YAML file."""
     import yaml
 
     from adakern_bench.config.compose import load_config
@@ -156,7 +160,7 @@ def _describe(arguments, overrides):
     name = arguments.name
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config, selected = load_config([f"dataset=[{name}]", *settings])
-    check_places(config, overrides)  # its file may bring an experiment along
+    check_places(config, overrides)  # its file may contain an experiment
     if name not in config.dataset:
         sys.exit(f"{name} is not the name of one data set")
     openml.fill_in(config, selected)
@@ -217,7 +221,7 @@ def _track(arguments, overrides):
             sys.exit(f"{link} is a symbolic link that leaves the results: copy it")
         try:
             n = track(folder)
-        except ValueError as error:  # files that are no records
+        except ValueError as error:  # files that are not records
             sys.exit(printable(str(error)))
         written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
         print(f"{folder.name}: {written}, {n.removed} removed")

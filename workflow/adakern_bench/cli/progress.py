@@ -1,7 +1,6 @@
-"""One live line while Snakemake works: how much is done, how long the rest may take.
+"""Progress line while Snakemake runs: share done and remaining time.
 
-The share is that of the work, not of the jobs: each has a size, which the Snakefile
-states.
+The share is that of the work, not of the jobs: the Snakefile states the size of each.
 """
 
 import io
@@ -14,9 +13,9 @@ FORMAT = "{percentage:3.0f} % · {elapsed} · about {remaining} left{postfix}"
 
 
 class Line:
-    """The live line; in a file it is a line a minute."""
+    """Progress line; one line per minute if the output is a file."""
 
-    #: Seconds from one line to the next, in a file.
+    #: Seconds between lines in a file.
     PAUSE = 60
 
     def __init__(self, stream=None):
@@ -34,7 +33,7 @@ class Line:
         threading.Thread(target=self._tick, daemon=True).start()
 
     def plan(self, sizes):
-        """The jobs to come: number -> size."""
+        """Set the jobs to come: number -> size."""
         self.sizes = dict(sizes)
         self.bar.reset(sum(sizes.values()) or 1)
 
@@ -46,27 +45,27 @@ class Line:
                 self.say(str(self.bar))
 
     def begin(self, job, label):
-        """A job starts that says what it does."""
+        """A job starts."""
         self.started[job] = label or ""
         self.bar.set_postfix_str(label or "")
 
     def finish(self, job):
-        """A job is done."""
+        """A job is finished."""
         self.started.pop(job, None)
         self.bar.update(self.sizes.pop(job, 0))
 
     def fail(self, job, logs):
-        """A job failed; most have said why."""
+        """A job failed; most jobs printed the reason."""
         label = self.started.pop(job, f"job {job}")
         self.say(
             "\n".join([f"Failed: {label}", *(f"  Its log: {log}" for log in logs)])
         )
 
     def say(self, text):
-        """A line that stays."""
+        """Print a line that stays."""
         self.bar.write(text, file=self.stream)
 
     def end(self):
-        """Rub the line out."""
+        """Erase the progress line."""
         self.over.set()
         self.bar.close()

@@ -1,14 +1,15 @@
-"""``adakern run``: an experiment, from its configuration to its comparison."""
+"""``adakern run``: run an experiment and print its comparison."""
 
 import os
 import shlex
+from pathlib import Path
 
 from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.report.origin import in_one
 
 
 def snakemake_config(overrides):
-    """What Snakemake is told: the experiment and the other overrides, as one text.
+    """Configuration of Snakemake: the experiment, and other overrides as one text.
 
     >>> from adakern_bench.cli.run import snakemake_config
     >>> snakemake_config(["experiment=dank_uci", "dataset=[heart, sonar]"])
@@ -24,9 +25,9 @@ def snakemake_config(overrides):
 
 
 def run(overrides, cores=None, *, dry_run=False):
-    """Run an experiment in this folder and print what it found; the exit status.
+    """Run an experiment in this folder and print its comparison.
 
-    A dry run prints Snakemake's command and its jobs, and runs none.
+    Returns the exit status. A dry run only prints Snakemake's command and its jobs.
     """
     from adakern_bench.config.plan import plan_from_snakemake
     from adakern_bench.report.show import show
@@ -34,7 +35,7 @@ def run(overrides, cores=None, *, dry_run=False):
     config = snakemake_config(overrides)
     plan = plan_from_snakemake(
         config, config
-    )  # what is wrong with it is said in a sentence
+    )  # errors of the configuration are reported in a sentence
     settings = [f"{key}={value}" for key, value in config.items()]
     arguments = ["--cores", str(cores or os.cpu_count()), "--config", *settings]
     if dry_run:
@@ -42,7 +43,7 @@ def run(overrides, cores=None, *, dry_run=False):
         return _snakemake([*arguments, "--dry-run", "--quiet", "rules"])
     if status := _snakemake(["--logger", "adakern", *arguments]):
         print(
-            "Stopped. What is finished is kept: the same command goes on from there. "
+            "Stopped. Finished jobs are kept: repeat the command to continue. "
             "Snakemake's own account is in .snakemake/log."
         )
         return status
@@ -51,7 +52,8 @@ def run(overrides, cores=None, *, dry_run=False):
 
 
 def _snakemake(arguments):
-    """Snakemake's command line, in this process; its exit status."""
+    """Call Snakemake in this process; returns its exit status."""
+    _find_cache()
     from snakemake.cli import args_to_api, parse_args
     from snakemake.exceptions import print_exception
 
@@ -69,3 +71,16 @@ def _snakemake(arguments):
     except Exception as error:
         print_exception(error)
         return 1
+
+
+def _find_cache():
+    """Have caches beside the results where a home cannot be written, as on clusters."""
+    named = os.environ.get("XDG_CACHE_HOME")
+    cache = Path(named) if named else Path("~/.cache").expanduser()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        if os.access(cache, os.W_OK):
+            return
+    except OSError:
+        pass
+    os.environ["XDG_CACHE_HOME"] = str(Path(".snakemake/cache").absolute())

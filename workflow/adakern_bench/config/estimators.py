@@ -8,6 +8,7 @@ from adakern_bench.base.dotted import (
     instantiate,
     outside_paths,
 )
+from adakern_bench.base.environments import PYTHON
 
 
 class LogIntegers:
@@ -38,6 +39,8 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=Fals
     path or memory, or the recipe does, unless it is that of a plan, whose check
     --allow-outside lets it pass.
     """
+    recipe = dict(recipe)
+    python = recipe.pop(PYTHON, None)
     for name, value in outside_paths({} if is_planned else recipe):
         raise ValueError(
             f"{name}={value!r} is a path that leaves the project or leads among its "
@@ -49,6 +52,10 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=Fals
             "names a path or memory. Delete the folders search and records of these "
             "results and run again."
         )
+    if python:
+        from adakern_bench.base.elsewhere import elsewhere
+
+        return elsewhere(recipe | (params or {}), python, seed, threads)
     relative = {k: v for k, v in recipe.items() if is_relative(v)}
     nested = {k: v for k, v in recipe.items() if "__" in k and k not in relative}
     later = relative.keys() | nested.keys()

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 from adakern._utils.warn import warn_user
 from adakern_bench.base.dotted import ALLOW_OUTSIDE
+from adakern_bench.base.environments import PYTHON, is_variable, python_of
 from adakern_bench.base.paths import CONF, results_of
 from adakern_bench.config import openml
 from adakern_bench.config.compose import ConfigError, load_config, nearest
@@ -57,17 +58,20 @@ def _needs(methods, name, *before):
     if name in before:
         ring = " -> ".join((*before, name))
         raise ConfigError(
-            f"tune_with goes in a ring, {ring}; one of them needs tune_with: self"
+            f"tune_with is circular, {ring}; one of them needs tune_with: self"
         )
     recipes = filter(None, (methods[name].classifier, methods[name].regressor))
     tuners = {recipe.tune_with for recipe in recipes} - {"self"}
     of_tuners = (_needs(methods, tuner, *before, name) for tuner in tuners)
-    return [*methods[name].needs, *(need for needs in of_tuners for need in needs)]
+    python = methods[name].python
+    own = [*methods[name].needs, *[python] * is_variable(python)]
+    return [*own, *(need for needs in of_tuners for need in needs)]
 
 
 def _is_here(need):
     if need.startswith("$"):
-        return need[1:] in os.environ
+        value = os.environ.get(need[1:], "")
+        return bool(value) and (os.sep not in value or os.path.exists(value))
     return need.isidentifier() and find_spec(need) is not None  # a.b would import a
 
 
@@ -148,8 +152,10 @@ class Plan:
         tuner = recipe.tune_with if recipe.tune_with != "self" else None
         if tuner and self.search_method(dataset, tuner) is None:
             tuner = None
+        python = self.config.method[base_name(method)].python
+        elsewhere = python_of(python, self.entry(dataset).task)
         return {
-            "estimator": recipe.estimator | fixed,
+            "estimator": recipe.estimator | fixed | elsewhere,
             "grid": grid,
             "random": recipe.random,
             "tune_with": tuner,
@@ -218,6 +224,11 @@ class Plan:
         if (self.entry(dataset).n or 0) > self.config.jobs.batch_rows:
             layouts.reverse()
         return next((names for names in layouts if {*solved} & {*names}), layouts[0])
+
+    def environment(self, dataset, method):
+        """The name of the environment that a cell is fitted in; None of the own one."""
+        python = self.recipe(dataset, method)["estimator"].get(PYTHON, {})
+        return python.get("environment")
 
     def figures(self):
         """Names of the own figures, of the records and of special computations."""

@@ -8,6 +8,7 @@ from sklearn.base import is_classifier, is_regressor
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern_bench.base.dotted import check_all_handed_on, estimator_class
+from adakern_bench.base.environments import PYTHON, python_problems
 from adakern_bench.config import estimators
 from adakern_bench.config.compose import available, load_config, nearest
 from adakern_bench.config.estimators import DISTRIBUTIONS, expand_grid, is_relative
@@ -30,6 +31,11 @@ def method_named(name, task):
             f"{name} is fitted with its defaults; `adakern compare` searches its "
             "parameters"
         )
+    if python := config.method[name].python:
+        raise ValueError(
+            f"--method {name} is fitted with another Python ({python}), whose models "
+            "are not kept; compare it with `adakern compare`"
+        )
     return estimators.make_estimator(recipe.estimator)
 
 
@@ -37,6 +43,8 @@ def recipe_problems(recipe, task):
     """What is wrong with a recipe, a sentence each."""
     if "_target_" not in recipe["estimator"]:
         return ["it has no _target_: name the estimator's class in its file"]
+    if PYTHON in recipe["estimator"]:  # its class is there, not here
+        return list(python_problems(recipe["estimator"]))
     try:
         estimator = estimators.make_estimator(recipe["estimator"], is_planned=True)
     except Exception as error:

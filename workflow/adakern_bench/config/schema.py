@@ -54,6 +54,10 @@ class Method:
     #: Packages, and with a $ before them variables of the environment, without which
     #: the method is left out with a warning.
     needs: list[str] = field(default_factory=list)
+    #: The Python that it is fitted with, where its packages are not the workflow's: a
+    #: lock file of pip, ``envs/mine.txt``, whose environment is made once, or a
+    #: variable that names the program, ``$ADAKERN_MINE``.
+    python: str | None = None
     #: Matrices of all rows times all rows; jobs of less memory are refused.
     n_gram_matrices: float = 0
     #: By which `adakern compare` chooses what the time and the memory allow.

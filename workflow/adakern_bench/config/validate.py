@@ -121,6 +121,8 @@ def _paths(config):
     whole = asdict(config)
     free = ("method", "settings", "sweep", "special", "figures", "tables")
     given = {key: whole[key] for key in free}
+    for method in given["method"].values():
+        del method["python"]  # checked with its recipe
     given["dataset"] = {name: e["loader"] for name, e in whole["dataset"].items()}
     for where, value in outside_paths(given):
         yield (

@@ -6,7 +6,6 @@ this fit alone. The job itself may be lost too: its journal keeps what is finish
 what took the job down twice becomes an outcome with the reason.
 """
 
-import ctypes
 import json
 import math
 import multiprocessing
@@ -21,6 +20,8 @@ import traceback
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from adakern_bench.base.parent import ENDINGS, die_with_parent
 
 #: A scheduler's second chance is the last: with more memory and more time.
 MOST_LOST = 2
@@ -165,7 +166,7 @@ def _run(function, args, time_limit):
 
 
 def _call(sender, function, args):
-    _die_with_parent()
+    die_with_parent()
     before = _peak_memory()
     try:
         outcome = Outcome("ok", function(*args))
@@ -174,23 +175,18 @@ def _call(sender, function, args):
     except Exception as error:
         traceback.print_exc()
         outcome = Outcome("failed", reason=f"{type(error).__name__}: {error}")
-    outcome.peak_memory_bytes = max(0, _peak_memory() - before)
+    for end in ENDINGS:
+        end()
+    # Of another Python, at least the memory here: it began as a copy of this process.
+    elsewhere = _peak_memory(resource.RUSAGE_CHILDREN)
+    outcome.peak_memory_bytes = max(0, _peak_memory() - before, elsewhere)
     sender.send(outcome)
     sender.close()
 
 
-def _die_with_parent():
-    """Ask the kernel to kill this process when the job dies, so that no orphan runs."""
-    if sys.platform == "linux":
-        parent_death_signal = 1  # PR_SET_PDEATHSIG
-        ctypes.CDLL(None).prctl(parent_death_signal, signal.SIGKILL)
-        if os.getppid() == 1:
-            os._exit(1)
-
-
-def _peak_memory():
+def _peak_memory(who=resource.RUSAGE_SELF):
     scale = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    return resource.getrusage(who).ru_maxrss * scale
 
 
 def _exit_reason(exitcode):

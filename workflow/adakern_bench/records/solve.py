@@ -31,7 +31,7 @@ COVERAGE = 0.9
 #: Part of ordered training rows, the latest, by which the flagship weighs its members.
 LATEST = 0.2
 #: Of the quantiles that they are asked for.
-LEVELS = np.arange(0.05, 1.0, 0.05)
+LEVELS = np.linspace(0.01, 0.99, 99)
 
 
 def record_of(settings, told, repeat, found, outcome):
@@ -122,7 +122,14 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         "data_fingerprint": table.provenance.get("fingerprint"),
         "data_sha256": table.provenance.get("sha256"),
         **fitted_facts(estimator),
+        **_elsewhere(estimator),
     }
+
+
+def _elsewhere(estimator):
+    """The versions of the Python that fitted, where it is another."""
+    versions = getattr(estimator, "versions_", None)
+    return {"versions": versions} if versions else {}
 
 
 def _sentences(caught):

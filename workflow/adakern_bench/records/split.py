@@ -183,4 +183,11 @@ def save_splits(path, splits):
 def load_split(path, repeat):
     """Training and test rows of one repeat."""
     with np.load(path) as arrays:
-        return arrays[f"train_{repeat}"], arrays[f"test_{repeat}"]
+        train, test = arrays[f"train_{repeat}"], arrays[f"test_{repeat}"]
+    if len(both := np.intersect1d(train, test)):
+        raise ValueError(
+            f"{path}: {len(both)} of the {len(test)} test rows of repeat {repeat} are "
+            f"training rows too (first: {both[0]}), and a method is tested on rows "
+            "that it has not seen. Delete the file, and it is made again"
+        )
+    return train, test

@@ -1,1 +1,1 @@
-"""What people read: tables, figures, wording, the page and the tracker."""
+"""Tables, figures and reports of an experiment."""

@@ -1,4 +1,4 @@
-"""The records of an experiment become tables and tests."""
+"""Tables and tests from the records of an experiment."""
 
 from pathlib import Path
 
@@ -23,9 +23,9 @@ from adakern_bench.report.published import beside_measured, load_published
 def compare(records, out, published=None, metric=None):
     """Write the tables of one experiment to the folder `out`.
 
-    They are `records.parquet` (one row a run, failures too), `summary.csv`,
-    `ttest.csv`, `ranks.csv` and `published.csv`, each written whole or not at all and
-    the same from the same records. Without a table of published numbers
+    They are `records.parquet` (a row per run, including failed ones), `summary.csv`,
+    `ttest.csv`, `ranks.csv` and `published.csv`. Each is written atomically, and the
+    same records give the same files. Without a table of published numbers,
     `published.csv` has no rows. `metric` ranks and tests the methods of its task.
     """
     frame = to_frame(read_records(records, metric))
@@ -45,19 +45,19 @@ def compare(records, out, published=None, metric=None):
 
 
 def shared(frame):
-    """Without the repeats that the end of the time for all runs took from a method."""
+    """Drop the repeats that a method did not finish because the total time was over."""
     finishes = frame["status"].eq("ok").groupby([frame["dataset"], frame["method"]])
     cut = finishes.transform("any") & frame["reason"].fillna("").str.endswith(OVER)
     return frame[~cut.groupby([frame["dataset"], frame["repeat"]]).transform("any")]
 
 
 def summarise(frame):
-    """Mean, standard deviation (divisor n - 1) and n of everything, in long form.
+    """Summarise records: mean, standard deviation (divisor n - 1) and n, in long form.
 
-    One row per data set, method, split ("train", "test", or blank for what has no
-    split) and metric. Only runs that finished count; how many did not stands in
-    `n_failed` and `n_timeout`. A method that never finished keeps the rows of its
-    test metrics, with n = 0 and no mean. One run alone has no standard deviation.
+    One row per data set, method, split ("train", "test", or empty for quantities
+    without a split) and metric. Only finished runs are included; `n_failed` and
+    `n_timeout` count the others. A method that never finished has rows of its test
+    metrics with n = 0 and no mean. A single run has no standard deviation.
     """
     parts = [_summarise_task(task, runs) for task, runs in frame.groupby("task")]
     return pd.concat(parts, ignore_index=True)
@@ -90,7 +90,7 @@ def _summarise_task(task, runs):
 
 
 def compare_pairs(frame, metric=None):
-    """Every pair of methods on each data set, by the main metric on the test part."""
+    """Compare all pairs of methods on each data set by the main test metric."""
     rows = []
     for (task, dataset), runs in frame.groupby(["task", "dataset"]):
         by = main_metric(task, metric)
@@ -112,10 +112,11 @@ def compare_pairs(frame, metric=None):
 
 
 def rank(frame, metric=None):
-    """Average ranks of the methods over the data sets of each task, best first.
+    """Rank the methods of each task over its data sets, best first.
 
-    A failed cell has the worst rank. A method with results on fewer than half of the
-    data sets (one for two classes only, say) is not ranked; the note says so.
+    A failed data set counts as the worst rank. A method with results on fewer than half
+    of the data sets (for instance one for two classes only) is not ranked, which the
+    note states.
     """
     parts = [
         _rank_task(task, runs, main_metric(task, metric))

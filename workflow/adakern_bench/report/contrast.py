@@ -1,19 +1,19 @@
-"""One value of a swept parameter against the others, over many data sets.
+"""Compare the values of a swept parameter over data sets.
 
 tables:
   against_uniform:
     function: adakern_bench.report.contrast.contrast
     params: {parameter: selection, reference: uniform}
 
-What it is worth to tune on rows that are tested on (``protocol.tuning=both``) is such a
-contrast: ``{parameter: tuning, reference: nested}``.
+The effect of tuning on test rows (``protocol.tuning=both``) is such a contrast:
+``{parameter: tuning, reference: nested}``.
 """
 
 import pandas as pd
 
-from adakern.evaluation import FEWEST, GREATER_IS_BETTER
+from adakern.evaluation import GREATER_IS_BETTER
 from adakern.evaluation.quantities import main_metric
-from adakern.evaluation.ranking import are_tied
+from adakern.evaluation.ranking import FEWEST_SETS, are_tied
 from adakern.evaluation.significance import (
     SetComparison,
     compare_over_sets,
@@ -24,23 +24,23 @@ from adakern_bench.report.wording import natural
 
 
 def contrast(records, parameter, reference, metric=None):
-    """Scores with each value of a swept parameter beside those with one of them.
+    """Compare the scores with each value of a swept parameter with a reference value.
 
-    One row for each task, method, point of the other axes and value, over the
-    `n_datasets` that finished with both values: the means of the metric with the
-    `value` and with the `reference`; `relative_error`, the median of the error as a
-    share of the reference's (the error is 1 - accuracy, or the root mean squared
-    error); on how many sets it is `better`, `worse` and `tied`; the two-sided
-    `p_value` of Wilcoxon's signed-rank test of the differences of accuracy, or of the
-    relative differences of errors (NaN with fewer than five sets, or where none
-    differs); `holm_p_value`, adjusted over all rows of one task; and the posterior
-    probabilities `p_better`, `p_equal` and `p_worse` of the Bayesian signed-rank test,
-    where "equal" is within a point of accuracy or a hundredth of the error.
+    One row per task, method, point of the other axes and value, over the `n_datasets`
+    that finished with both values: the means of the metric with the `value` and with
+    the `reference`; `relative_error`, the median ratio of the error to that with the
+    reference (the error is 1 - accuracy, or the root mean squared error); the number
+    of data sets on which it is `better`, `worse` and `tied`; the two-sided `p_value`
+    of Wilcoxon's signed-rank test of the differences of accuracy, or of the relative
+    differences of errors (NaN with fewer than six data sets, or if none differs);
+    `holm_p_value`, adjusted over all rows of a task; and the posterior probabilities
+    `p_better`, `p_equal` and `p_worse` of the Bayesian signed-rank test, where "equal"
+    is within a point of accuracy or 1 % of the error.
     """
     check_swept(records, parameter)
     axis = f"sweep_{parameter}"
     values = sorted(records[axis].dropna().unique(), key=natural)
-    # Records hold an axis with a word in it as texts.
+    # An axis with non-numeric values is stored as text.
     reference = {str(value): value for value in values}.get(str(reference), reference)
     if reference not in values:
         raise ValueError(
@@ -56,7 +56,7 @@ def contrast(records, parameter, reference, metric=None):
 
 
 def _contrast(runs, parameter, reference, values, metric):
-    """The rows of one task."""
+    """Rows of one task."""
     (task,) = runs["task"].unique()
     axis, rows = f"sweep_{parameter}", []
     point = [
@@ -70,18 +70,18 @@ def _contrast(runs, parameter, reference, values, metric):
             if value != reference:
                 compared = _compared(found[value], found[reference], metric)
                 rows.append(head | {parameter: value} | compared)
-    if not rows:  # nothing but the reference
+    if not rows:  # only the reference
         return pd.DataFrame(columns=["task", "method", parameter])
     table = pd.DataFrame(rows).rename(
         columns={"base_method": "method", "pvalue": "p_value"}
     )
     table = table.rename(columns=lambda name: name.removeprefix("sweep_"))
-    del table["difference"]  # of relative errors in regression, of accuracies else
+    del table["difference"]  # relative errors in regression, accuracies otherwise
     return table.assign(holm_p_value=holm_correction(table["p_value"]))
 
 
 def check_swept(records, name):
-    """Say what is swept where a parameter is not."""
+    """Raise ConfigError if a parameter is not swept, naming those that are."""
     if f"sweep_{name}" not in records:
         names = [
             column.removeprefix("sweep_")
@@ -98,7 +98,7 @@ def check_swept(records, name):
 
 
 def _compared(scores, of_reference, metric):
-    """The numbers of one value: each data set is one pair."""
+    """Results for one value; each data set is one pair."""
     pairs = pd.DataFrame({"value": scores, "reference": of_reference}).dropna()
     errors = (1 - pairs if GREATER_IS_BETTER[metric] else pairs).round(12)
     relative = (errors["value"] / errors["reference"]).fillna(1.0).median()
@@ -114,19 +114,20 @@ def over_sets(ours, theirs, metric):
     gain = (pairs["ours"] - pairs["theirs"]).mask(
         are_tied(pairs["ours"], pairs["theirs"], unit), 0.0
     )
-    if not GREATER_IS_BETTER[metric]:  # in the units of each target: made comparable
+    if not GREATER_IS_BETTER[metric]:  # relative differences
         gain = (-2 * gain / pairs.sum(axis=1)).fillna(0.0)
     return compare_over_sets(gain, 0 * gain)
 
 
 def against_all(records, leader, metric=None):
-    """One method against every other over the data sets of a task, with Holm's
-    correction.
+    """Compare a method with all others over the data sets of a task.
+
+    With Holm's correction.
     """
     (task,) = records["task"].unique()
     metric = main_metric(task, metric)
     scores = by_dataset(records, metric=metric)
-    names = scores.columns.drop(leader) if len(scores) >= FEWEST else []
+    names = scores.columns.drop(leader) if len(scores) >= FEWEST_SETS else []
     found = [
         over_sets(scores[leader], scores[name], metric)._asdict() for name in names
     ]

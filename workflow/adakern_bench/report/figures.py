@@ -1,7 +1,7 @@
-"""General figures of a comparison, drawn from its tables, and what all figures share.
+"""General figures of a comparison, and what all figures share.
 
-Matplotlib's object interface only: no global figure, no back end to choose. The same
-tables give the same bytes.
+They use Matplotlib's object interface: no global figure, no back end. The same tables
+give the same bytes.
 """
 
 import html
@@ -21,8 +21,8 @@ from adakern.evaluation import GREATER_IS_BETTER, pareto_front
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order, natural
 
-#: Okabe and Ito's colours, told apart by colour-blind readers too, and a grey; all are
-#: readable on white and on near-black.
+#: Okabe and Ito's colours, distinguishable by colour-blind readers, and a grey; all are
+#: legible on white and on near-black.
 COLOURS = [
     "#d55e00",
     "#0072b2",
@@ -33,7 +33,7 @@ COLOURS = [
     "#8c6d31",
     "#7f7f7f",
 ]
-#: Matplotlib's markers, and the same in text.
+#: Matplotlib's markers, and their characters in text.
 MARKERS = dict(zip("osD^vP*X<>", "●■◆▲▼✚★✖◀▶", strict=True))
 
 STYLE = {
@@ -48,27 +48,27 @@ STYLE = {
     "svg.hashsalt": "adakern",
     "pdf.fonttype": 42,  # the fonts themselves, as journals ask
 }
-#: Ratio of the largest to the smallest value from which on their axis is logarithmic.
+#: Minimum ratio of the largest to the smallest value for a logarithmic axis.
 _DECADES = 20
-#: Data sets up to which a figure that has a panel for each is drawn.
+#: Maximum number of data sets of figures with a panel for each.
 MOST_PANELS = 20
 
 
 class Style(NamedTuple):
-    """How a method is drawn."""
+    """Colour and marker of a method."""
 
     colour: str
     marker: str
 
 
 def method_styles(names):
-    """A style for each method, the same in every figure of these methods."""
+    """Styles of methods, the same in every figure of these methods."""
     styles = [Style(colour, marker) for marker, colour in product(MARKERS, COLOURS)]
     return dict(zip(sorted(set(names)), cycle(styles), strict=False))
 
 
 def grid(n_rows, n_columns, width=3.4, height=2.6, **options):
-    """A figure and its axes, row by row; width and height are those of one panel."""
+    """Make a figure and its axes, row by row; width and height are per panel."""
     size = (0.8 + width * n_columns, 0.8 + height * n_rows)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
@@ -76,10 +76,10 @@ def grid(n_rows, n_columns, width=3.4, height=2.6, **options):
 
 
 def panels(titles, width=3.4, height=2.6, **options):
-    """A figure with a panel for each title, without a row that is almost empty."""
+    """Make a figure with a panel per title, without an almost empty row."""
     n = len(titles)
     n_columns = 2 if n in (2, 4) else min(3, n)
-    width *= 2 if n == 1 else 1  # as wide as the page's text
+    width *= 2 if n == 1 else 1  # the width of the page's text
     figure, axes = grid(-(-n // n_columns), n_columns, width, height, **options)
     for axis, title in zip_longest(axes.flat, titles):
         axis.set(title=title or "", visible=title is not None)
@@ -104,7 +104,7 @@ def plain_ticks(*sides):
 
 
 def add_legend(figure, n_columns=4):
-    """One legend above all panels."""
+    """Add a legend above all panels."""
     handles = {}
     for axis in figure.axes:
         handles |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
@@ -113,7 +113,7 @@ def add_legend(figure, n_columns=4):
 
 
 def save_svg(figure, path):
-    """Save a figure as SVG, whole or not at all; the same figure, the same bytes."""
+    """Save a figure as SVG, atomically; the same figure gives the same bytes."""
     with atomic_path(path) as temporary:
         temporary.write_text(to_svg(figure), encoding="utf-8")
 
@@ -130,16 +130,16 @@ def save_pdf(figure, path):
 
 
 def to_svg(figure):
-    """The figure as SVG text, transparent, with text as text."""
+    """Return a figure as transparent SVG, with text as text."""
     file = io.StringIO()
     nothing = {"Date": None, "Creator": None}
-    for axis in figure.axes:  # whenever they were written
+    for axis in figure.axes:  # independent of the date
         axis.title.set(fontsize=9, fontweight="bold")
     with matplotlib.rc_context(STYLE):
         figure.savefig(
             file, format="svg", transparent=True, bbox_inches="tight", metadata=nothing
         )
-    # Hundredths of a point: nobody sees more, and files are half as large.
+    # Hundredths of a point are precise enough, and files are half as large.
     return re.sub(
         r' d="[^"]*"',
         lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()),
@@ -148,24 +148,24 @@ def to_svg(figure):
 
 
 def inline_svg(svg, prefix, label):
-    """An SVG file's text made fit to stand inside a page.
+    """Prepare the text of an SVG file for inclusion in a page.
 
-    Its black follows the page's text colour, its ids cannot clash with those of another
-    figure, it scales down to the page's width and has a text alternative.
+    Black becomes the text colour of the page, ids are made unique, the figure scales
+    down to the width of the page, and has a text alternative.
     """
     svg = svg[svg.index("<svg") :]
     svg = re.sub("#(000000|262626|b0b0b0|cccccc)", "currentColor", svg)
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}-", svg)
     label = html.escape(label, quote=True)
-    # Matplotlib leaves the colour of text to the default, which is black.
+    # Matplotlib does not write the colour of black text.
     opening = f'<svg role="img" aria-label="{label}" fill="currentColor" '
     return svg.replace("<svg ", opening, 1)
 
 
 def plot_repeats(records, metric, styles, order):
-    """A test metric on every repeat, a panel a data set and a row a method.
+    """Plot a test metric of every repeat, with a panel per data set.
 
-    Methods stand in the given order, the mean of each is a line.
+    Each method is a row, in the given order, with a line at its mean.
     """
     records = records[records["status"] == "ok"]
     methods = [name for name in order if name in set(records["method"])]
@@ -201,10 +201,10 @@ def _scale_of_scores(values, greater_is_better):
 
 
 def plot_fronts(points, xlabel, ylabel, styles, greater_is_better):
-    """Time against a score, a panel for each part of the first level of the index.
+    """Plot time against a score, with a panel per value of the first index level.
 
-    `points` has a row for each part and method, with columns `seconds` and `score`. The
-    line joins the methods that no other beats in both (the Pareto front).
+    `points` has a row per value and method, and the columns `seconds` and `score`. The
+    line connects the Pareto front: methods that no other one beats in both.
     """
     parts = sorted(points.index.unique(0), key=natural)
     figure, axes = panels(parts, 3.5, 2.5)
@@ -225,7 +225,7 @@ def plot_fronts(points, xlabel, ylabel, styles, greater_is_better):
         few = here["seconds"].max() < 30 * here["seconds"].min()
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
         axis.xaxis.set_major_formatter("{x:g}")
-        axis.xaxis.set_minor_formatter("")  # labels between would overlap
+        axis.xaxis.set_minor_formatter("")  # labels in between would overlap
     figure.supxlabel(xlabel, fontsize=9)
     figure.supylabel(ylabel, fontsize=9)
     add_legend(figure, 5)

@@ -1,4 +1,4 @@
-"""What an experiment found, in a few generated sentences."""
+"""The findings of an experiment in a few generated sentences."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ CONSTANT = "dummy"
 
 
 def headline(tables, records):
-    """Sentences: who leads, by how much, what is significant, what failed, the cost."""
+    """Sentences on the best method, its lead and significance, failures and cost."""
     *said, cost = verdict(tables, records, is_short=True)
     return [*said, *evidence(tables, records), cost]
 
@@ -92,7 +92,7 @@ def _without_model(cells, ranks):
 
 
 def _conclusion(task, cells, ranks):
-    """Who leads, and by how much."""
+    """The best method, and its lead."""
     name, datasets = task.capitalize(), cells.index.unique("dataset")
     metric = ranks["metric"].iloc[0]
     if len(ranks) < 2:
@@ -132,7 +132,7 @@ def _label(quantity):
 
 
 def _lead(metric, means, first, second):
-    """How far the first is ahead of the second, over their common data sets."""
+    """Lead of the first over the second method, over their common data sets."""
     several = len(means) > 1
     a, b = means[[first, second]].dropna().to_numpy().T
     if not len(a):
@@ -164,7 +164,7 @@ def _lead(metric, means, first, second):
 
 
 def _significance(ranks, tests):
-    """How many comparisons of the leader are significant, in both directions."""
+    """Number of significant comparisons of the best method, in both directions."""
     if len(ranks) < 2 or not len(tests):
         return ""
     name = ranks["method"].iloc[0]
@@ -186,7 +186,7 @@ def _significance(ranks, tests):
 
 
 def _over_sets(ranks, records):
-    """The leader against the second over all data sets."""
+    """The best method compared with the second over all data sets."""
     first, second = (*ranks["method"], "", "")[:2]
     found = against_all(records, first, ranks["metric"].iloc[0])
     for pair in found[(found["method"] == second) & found["holm"].notna()].itertuples():
@@ -203,7 +203,7 @@ def _over_sets(ranks, records):
 
 
 def _failures(records):
-    """How many runs failed, and of which methods."""
+    """Number of failed runs, and their methods."""
     missing = records[records["status"] != "ok"]
     if missing.empty:
         return f"No failed runs ({count(len(records), 'run')})."
@@ -214,9 +214,9 @@ def _failures(records):
 
 
 def _cost(records):
-    """Time of searches, fits and all the rest, in total.
+    """Total time of searches, fits and everything else.
 
-    A search whose result other methods take over was done once, and counts once.
+    A search whose result is used by several methods counts once.
     """
     columns = ["fit_seconds", "search_seconds", "run_seconds", "search_method"]
     times = records[["dataset", "repeat", "method"]].join(

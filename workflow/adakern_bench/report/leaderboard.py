@@ -1,6 +1,6 @@
-"""Leaderboards: the records of an experiment, and published results beside them.
+"""Leaderboards from the records of an experiment and from published results.
 
-One over several experiments is made of the records that :func:`together` returns.
+For a leaderboard over several experiments, see :func:`together`.
 """
 
 import re
@@ -19,17 +19,17 @@ from adakern.evaluation.quantities import main_metric
 from adakern.evaluation.ranking import bootstrap_elo, normalised_errors
 from adakern_bench.report.figures import method_styles, plot_fronts
 
-#: Behind the names of published methods.
+#: Suffix of the names of published methods.
 PUBLISHED = " (published)"
 
-#: A published method that covers fewer of the data sets is left out.
+#: Minimum share of the data sets that a published method has to cover.
 LEAST_COVER = 0.9
 
 
 def cell_means(records, keys, metric, statistic="mean"):
-    """Means (or medians) of a metric over the repeats, by the columns `keys`.
+    """Means (or medians) of a metric over repeats, grouped by the columns `keys`.
 
-    One failed repeat fails the cell: a mean over the others is another number.
+    NaN if a repeat failed: the mean over the others is not comparable.
     """
     values = records.reindex(columns=[f"test_{metric}"]).iloc[:, 0].astype(float)
     values = values.where(records["status"] == "ok")
@@ -38,10 +38,10 @@ def cell_means(records, keys, metric, statistic="mean"):
 
 
 def by_dataset(records, published=None, metric=None, statistic="mean"):
-    """Scores of one task, a row a data set and a column a method.
+    """Scores of one task, with a row per data set and a column per method.
 
-    Published methods (as from ``load_published``) get the suffix " (published)". NaN
-    where a repeat failed, or nothing is published.
+    Published methods (of ``load_published``) have the suffix " (published)". NaN if a
+    repeat failed, or nothing is published.
     """
     (task,) = records["task"].unique()
     metric = main_metric(task, metric)
@@ -58,9 +58,9 @@ def by_dataset(records, published=None, metric=None, statistic="mean"):
 
 
 def cost_seconds(records):
-    """Search and fit of each run, or all that a failed one took.
+    """Seconds of search and fit of each run, or the total time of a failed run.
 
-    A method that takes over a search needs it too.
+    The time of a search also counts for the methods that use its result.
     """
     columns = ["search_seconds", "fit_seconds", "run_seconds"]
     times = records.reindex(columns=columns).astype(float).fillna(0.0)
@@ -71,17 +71,17 @@ def cost_seconds(records):
 
 
 def leaderboard(records, published=None, metric=None, statistic="mean", datasets=""):
-    """Who stands where, over all data sets of an experiment; one leaderboard a task.
+    """Rank the methods over all data sets of an experiment, separately by task.
 
-    One row a method, by mean rank: `mean_rank` (failed cells have the worst), `elo`
-    with its 95 % interval over data sets, `wins`, the mean of the metric,
-    `normalised_error` (0 the best of a data set, 1 its median or worse), `n_failed`
-    cells, `rank_measured` among the measured methods alone, `seconds` of search and fit
-    over all data sets (means over the repeats), `on_front` where no other method is
-    better in both time and rank and not all cells failed, and `source`: measured or
-    published. `metric` and `statistic` are those of the published numbers where they
-    are not the main metric's means; `datasets` is a regular expression that finds the
-    names of those that count.
+    One row per method, by mean rank: `mean_rank` (failed data sets have the worst
+    rank), `elo` with a 95 % interval over data sets, `wins`, the mean of the metric,
+    `normalised_error` (0 for the best method of a data set, 1 for the median or worse),
+    `n_failed` data sets, `rank_measured` among the measured methods, `seconds` of
+    search and fit over all data sets (means over repeats), `on_front` (no other method
+    is better in both time and rank, and some data set finished), and `source`: measured
+    or published. `metric` and `statistic` have to be those of the published numbers,
+    if they are not means of the main metric; `datasets` is a regular expression for
+    the names of the data sets.
     """
     records = records[records["dataset"].map(re.compile(datasets).search).notna()]
     if records.empty:
@@ -125,7 +125,7 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
 
 
 def plot_time_against_rank(records, metric=None):
-    """Mean rank against the time of search and fit, and the Pareto front of both."""
+    """Plot mean rank against time of search and fit, with the Pareto front."""
     tasks = records.groupby("task")
     boards = pd.concat([leaderboard(part, metric=metric) for _, part in tasks])
     methods = boards.rename(columns={"mean_rank": "score"}).set_index(
@@ -142,11 +142,11 @@ def plot_time_against_rank(records, metric=None):
 
 
 def together(folders, max_rows=np.inf, datasets=""):
-    """Records of the methods that ran on all data sets of all folders, up to a size.
+    """Collect the records of methods that ran on all data sets of several folders.
 
-    Methods of one suite may lie in several folders; the repeats that all ran count.
-    ValueError where they are of several commits or splits, or hold a run twice.
-    `datasets` is a regular expression, as in :func:`leaderboard`.
+    The methods of a suite can be in different folders; only the repeats common to all
+    methods are used. Raises ValueError if runs are of several commits or splits, or are
+    duplicated. `datasets` is a regular expression, as in :func:`leaderboard`.
     """
     records = pd.concat(
         pd.read_parquet(Path(folder) / "records.parquet") for folder in folders

@@ -1,4 +1,4 @@
-"""When, where, from which code and by which command something was made."""
+"""Date, machine, commit and command of a report."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ from adakern_bench.records.machine import commit, machine
 
 
 def origin(config):
-    """Date, machine, commit and command, in words for a report."""
+    """Date, machine, commit and command, as text for a report."""
     here, experiment = machine(), config.get("experiment") or config["name"]
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -19,7 +19,7 @@ def origin(config):
 
 
 def make_command(experiment, overrides):
-    """What to type to run an experiment with some overrides.
+    """Return the command that runs an experiment with overrides.
 
     >>> from adakern_bench.report.origin import make_command
     >>> make_command("dank_uci", ["protocol.repeats=3"])
@@ -30,9 +30,9 @@ def make_command(experiment, overrides):
 
 
 def in_one(overrides):
-    """Overrides as one value of ``--config``, quoted where they hold blanks.
+    """Join overrides to one value of ``--config``, quoting those with spaces.
 
-    No blank stays after a comma, but in what quotation marks hold.
+    Spaces after commas are removed, except inside quotation marks.
 
     >>> from adakern_bench.report.origin import in_one
     >>> print(in_one(["title='Soil, wet'", "dataset=[heart, sonar]"]))
@@ -40,5 +40,5 @@ def in_one(overrides):
     """
     plain = [o if re.search(r"['\"]", o) else re.sub(r", +", ",", o) for o in overrides]
     text = " ".join(shlex.quote(o) if re.search(r"[\s'\"]", o) else o for o in plain)
-    # Snakemake takes a quotation mark at the end for one around the value.
+    # Snakemake would take a final quotation mark as quoting the value.
     return f"{text} " if text.endswith("'") else text

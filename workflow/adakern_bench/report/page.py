@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML file that tells what an experiment found."""
+"""The report of an experiment: a self-contained HTML file."""
 
 from collections import Counter
 from pathlib import Path
@@ -37,7 +37,7 @@ from adakern_bench.report.tables import (
 from adakern_bench.report.use import model_lines
 from adakern_bench.report.wording import caption, count, duration, natural
 
-# What else a reader may ask of the same runs: (part, metric), in this order.
+# Further questions about the same runs: (part, metric), in this order.
 _DETAILS = {
     task: [
         *(("test", m) for m in metrics if QUANTITIES[m].shown),
@@ -46,7 +46,7 @@ _DETAILS = {
     ]
     for task, metrics in METRICS.items()
 }
-#: Tests of pairs that the page still lists; more are in its folder's ttest.csv.
+#: Maximum number of pairwise tests listed on the page; ttest.csv has all.
 _MOST_TESTS = 1000
 
 _RANKS = (
@@ -105,7 +105,7 @@ def report(
 
 
 def rendered(template, **values):
-    """A template of this package with values, which are escaped in HTML."""
+    """Render a template of this package; values are escaped in HTML."""
     environment = Environment(
         loader=PackageLoader("adakern_bench.report"),
         autoescape=lambda name: str(name).endswith(".html.j2"),
@@ -122,7 +122,7 @@ def rendered(template, **values):
 
 
 def protocol_in_words(config, records=None):
-    """What was done to the data and how often, as sentences."""
+    """Describe preparation and protocol in sentences."""
     entries = config.get("dataset", {}).items()
     clipped = {name: entry["clip"] for name, entry in entries if entry.get("clip")}
     tasks = sorted({str(entry.get("task")) for _, entry in entries})
@@ -135,7 +135,7 @@ def protocol_in_words(config, records=None):
 
 
 def _comparison(out, config, records, rare):
-    """What the page says of the runs."""
+    """Content of the page about the runs."""
     tables = read_tables(out)
     by_task = records.assign(seconds=cost_seconds(records)).groupby("task")
     styles = method_styles(records["method"])
@@ -171,7 +171,7 @@ def _task(task, records, styles, tables, rare):
         cells = comparison(tables, task, metric, part)
         if len(cells) and (part, metric) != ("test", main):
             details[part, metric] = _grid(cells, metric, heading(metric) + _PARTS[part])
-    # Where a class is rare, to predict it never is accurate and worth nothing.
+    # If a class is rare, never predicting it is accurate but useless.
     unbalanced = sorted(set(rare) & set(records["dataset"].map(base_name)))
     return {
         "name": task,
@@ -212,7 +212,7 @@ def _task_figures(task, records, ranks, styles):
     metric, finished = ranks["metric"].iloc[0], records[records["status"] == "ok"]
     if not 0 < finished["dataset"].nunique() <= MOST_PANELS:
         return []
-    # Beside a constant prediction all others look alike.
+    # A constant prediction would hide the differences of the others.
     learned, left_out = finished[finished["method"] != "dummy"], ""
     if 0 < len(learned) < len(finished):
         finished, left_out = learned, " Left out: dummy, which predicts a constant."
@@ -266,7 +266,7 @@ def _own_figure(path):
 
 
 def _methods(config, records):
-    """What each method is, and what its searches chose."""
+    """Description of each method, and the parameters chosen by its searches."""
     entries = config.get("method", {})
     return [
         {
@@ -279,7 +279,7 @@ def _methods(config, records):
 
 
 def _chosen(rows):
-    """Data set -> the parameters that its searches chose most often, all together."""
+    """Data set -> the combination of parameters chosen most often."""
     used = rows[rows["status"] == "ok"].set_index("dataset").filter(regex="^best_")
     found = {}
     for dataset, point in zip(used.index, used.to_dict("records"), strict=True):
@@ -293,7 +293,7 @@ def _chosen(rows):
 
 
 def _published(table):
-    """Published numbers by part and metric, scores on the test part first."""
+    """Published numbers by split and metric, test scores first."""
     return [
         {"title": heading(metric) + part, "metric": metric, "rows": rows}
         for split, part in _PARTS.items()
@@ -318,7 +318,7 @@ def _unconverged(records):
 
 
 def _data(config, provenance, records):
-    """What is known of each data set: its entry, its size, where it came from."""
+    """Entry, size and source of each data set."""
     sizes = records.reindex(columns=["n_train", "n_test", "n_features"]).astype(float)
     sizes = sizes.groupby(records["dataset"].map(base_name)).max()
     names = sorted({*provenance, *sizes.index}, key=natural)
@@ -338,7 +338,7 @@ def _data(config, provenance, records):
 
 
 def _origin(provenance):
-    """Source and fingerprint; the files are those of the configuration."""
+    """Source and fingerprint; files are listed in the configuration."""
     keys = ("source", "loader", "seed", "fingerprint")
     origin = {key: provenance[key] for key in keys if provenance.get(key) is not None}
     return yaml.safe_dump(plain(origin), sort_keys=False, width=60) if origin else ""

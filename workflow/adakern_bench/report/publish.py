@@ -1,13 +1,13 @@
-"""Keep what a full run measured in ``docs/results/<experiment>/``.
+"""Publish the results of a full run in ``docs/results/<experiment>/``.
 
     adakern publish dank_uci
 
 Copies the records, tables and figures of a finished run, makes those for a paper, and
-writes where they come from and the command that makes them again; large tables are
-compressed, and pages are rendered from them when the documentation is built. Nothing
-there is written by hand. A run that is not complete, has failed runs, or whose records
-come from several commits or from changes that no commit holds is refused;
-``--with-failures`` publishes failed runs.
+records their provenance and the command that reproduces them. Large tables are
+compressed; pages are rendered from them when the documentation is built. Nothing there
+is written by hand. Runs that are incomplete, have failures, or whose records are from
+several commits or uncommitted changes are refused; ``--with-failures`` permits failed
+runs.
 """
 
 import gzip
@@ -35,12 +35,12 @@ from adakern_bench.report.wording import count
 KEPT = ["records.parquet", "config.yaml"]
 KEPT += ["summary.csv", "ttest.csv", "ranks.csv", "published.csv"]
 
-#: Bytes of a table from which on it is kept compressed.
+#: Minimum size, in bytes, of a table to be compressed.
 LARGE = 2**17
 
 
 def publish(plan, target, with_failures=False):
-    """Copy an experiment's results to `target` and record their origin."""
+    """Copy the results of an experiment to `target` with their provenance."""
     missing = list(_not_done(plan))
     records = None
     if not missing and plan.cells:
@@ -50,7 +50,7 @@ def publish(plan, target, with_failures=False):
     if missing:
         listed = "\n".join(f"  - {line}" for line in missing)
         raise ConfigError(f"{plan.results} cannot be published:\n{listed}")
-    # Beside it, so that who is stopped on the way leaves the old folder whole.
+    # In a sibling folder, so that an interruption leaves the old folder intact.
     new, old = (target.with_name(f".{target.name}-{age}") for age in ("new", "old"))
     for folder in (new, old):
         shutil.rmtree(folder, ignore_errors=True)
@@ -71,7 +71,7 @@ def publish(plan, target, with_failures=False):
 def _keep(made, kept):
     kept.parent.mkdir(parents=True, exist_ok=True)
     if made.suffix == ".csv" and made.stat().st_size > LARGE:
-        # No time stamp: the same table gives the same file.
+        # Without a time stamp, so that the same table gives the same file.
         kept.with_name(f"{kept.name}.gz").write_bytes(
             gzip.compress(made.read_bytes(), mtime=0)
         )
@@ -80,7 +80,7 @@ def _keep(made, kept):
 
 
 def _commits(plan, records):
-    """The commits that ran, with how often each: of the records, else of the calls."""
+    """Count the commits of the records; of the calls, if records do not have one."""
     if records is not None:
         return records.reindex(columns=["commit"])["commit"].fillna("unknown")
     return pd.Series([call.get("commit", "unknown") for call in _calls(plan.results)])
@@ -97,14 +97,14 @@ def _several_commits(plan, records):
 
 
 def _not_done(plan):
-    """What Snakemake would still do for the report."""
+    """List the jobs that Snakemake would still run for the report."""
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--cores", "1"]
     command += [str(plan.results / "report.html"), *_selection(plan)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         yield f"snakemake cannot say what is missing:\n{run.stdout}{run.stderr}"
         return
-    # Snakemake prints them twice.
+    # Snakemake prints the jobs twice.
     counts = dict(re.findall(r"^(\w+) +(\d+)$", run.stdout + run.stderr, re.MULTILINE))
     if jobs := [f"{n} x {rule}" for rule, n in counts.items() if rule != "total"]:
         yield (
@@ -124,7 +124,7 @@ def _failed(records):
 
 
 def _selection(plan):
-    """What Snakemake is told of the plan."""
+    """Configuration of Snakemake for a plan."""
     said = [word for word in plan.config.overrides if word != ALLOW_OUTSIDE]
     chosen = ["--config", f"experiment={plan.config.experiment}"]
     chosen += ["allow_outside=true"] * (ALLOW_OUTSIDE in plan.config.overrides)
@@ -132,10 +132,10 @@ def _selection(plan):
 
 
 def log_run(results, started, cores):
-    """Append how long one call of the workflow took to ``runs.jsonl``."""
+    """Append the duration of a call of the workflow to ``runs.jsonl``."""
     if not results.exists():
         return
-    seconds = max(0.0, time.time() - started)  # a clock may jump back
+    seconds = max(0.0, time.time() - started)  # the clock may be set back
     call = {"start": started, "seconds": seconds, "cores": cores}
     with open(results / "runs.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(call | {"commit": commit()}) + "\n")
@@ -148,7 +148,7 @@ def _calls(results):
 
 
 def provenance(plan, records):
-    """Command, the commit that ran, versions, machine, date and time spent."""
+    """Provenance: command, commit, versions, machine, date and time spent."""
     wall = [call["seconds"] for call in _calls(plan.results)]
     facts = {
         "experiment": plan.config.experiment,

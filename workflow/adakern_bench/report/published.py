@@ -1,17 +1,17 @@
-"""The papers' tables in one shape, to be put beside what was measured."""
+"""Published tables in a common format, for comparison with measured results."""
 
 import pandas as pd
 
 COLUMNS = ["dataset", "method", "setting", "split", "metric", "mean", "std"]
 
-#: Of a table of more methods only those that were measured stand beside the measured
-#: numbers; a leaderboard shows all.
+#: From tables with more methods, only measured ones are compared; a leaderboard shows
+#: all.
 MANY_METHODS = 40
 
-#: Published methods and those here that follow their protocol.
+#: Published methods and the methods here that follow their protocol.
 SAME_METHOD = {"svm_C": "svm-2014", "rforest_R": "forest-2014"}
 
-#: What a table leaves out if it holds of all its numbers.
+#: Optional columns and their defaults.
 _DEFAULTS = {
     "setting": "",
     "split": "test",
@@ -21,11 +21,10 @@ _DEFAULTS = {
 
 
 def load_published(path):
-    """Read one table of published numbers: a row a number, in the columns of `COLUMNS`.
+    """Read a table of published numbers: a row per number, with the columns `COLUMNS`.
 
-    Accuracies are fractions, as in the records. What a paper ran in several settings
-    has the names of the methods here, such as ``dank@tau=0.01`` and
-    ``dank-decomposed``.
+    Accuracies are fractions, as in the records. Several settings of a method are named
+    as here, such as ``dank@tau=0.01`` and ``dank-decomposed``.
     """
     table = pd.read_csv(path)
     if missing := {"dataset", "method", "mean"} - set(table):
@@ -44,11 +43,11 @@ def load_published(path):
 
 
 def beside_measured(summary, published):
-    """Every published number of the measured data sets, with the measured one if any.
+    """Join the published numbers of the measured data sets with the measured ones.
 
-    Columns of `COLUMNS` with the suffixes ``_published`` and ``_measured`` behind
-    mean and std, the measured `n`, and `difference` (measured - published). Methods
-    of the papers that the experiment did not run stay, with blanks for measured.
+    The columns are `COLUMNS`, with suffixes ``_published`` and ``_measured`` of mean
+    and std, the measured `n`, and `difference` (measured - published). Published
+    methods that the experiment did not run are kept, with missing measured values.
     """
     keys = ["dataset", "method", "split", "metric"]
     if published is None:

@@ -1,4 +1,4 @@
-"""The comparison in the terminal: one table a task, and where the rest of it lies."""
+"""The comparison in the terminal: a table per task, and where to find the rest."""
 
 import os
 import shutil
@@ -17,19 +17,19 @@ from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.tables import MARK, comparison, heading, read_tables
 from adakern_bench.report.wording import count, duration
 
-#: Name of the view of an experiment's runs in MLflow: the main score in sight.
+#: Name of the view of runs in MLflow that shows the main score.
 VIEW = "adakern"
 
 _MOST_ROWS = 15
-#: MLflow opens an experiment on its traces, and a table without scores, unless the
-#: address says otherwise.
+#: Without this part of the address, MLflow opens an experiment on its traces, and a
+#: table without scores.
 _RUNS = (
     f"#/experiments/{{}}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
 )
 
 
 def show(plan):
-    """Print the comparison of a plan's results, and the ways to see more of them."""
+    """Print the comparison of the results of a plan, and where to find more."""
     if plan.cells:
         print_table(plan.results)
     print(f"\nReport: {(plan.results / 'report.html').resolve().as_uri()}")
@@ -58,20 +58,18 @@ def show_paper(plan):
 
 
 def runs_page(uri, experiment_id):
-    """Address of an experiment's runs in MLflow's pages, with their scores, the best
-    first.
-    """
+    """Address of the runs of an experiment in MLflow, best score first."""
     server = uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
     return f"{server}/{_RUNS.format(experiment_id)}"
 
 
 def print_table(out, stream=None, width=None):
-    """Print the main comparison of an experiment, what it shows and what failed.
+    """Print the main comparison of an experiment, its conclusions and failures.
 
-    The width is that of the terminal, or 80.
+    The width is that of the terminal, by default 80.
     """
     stream = stream or sys.stdout
-    if hasattr(stream, "reconfigure"):  # "?" for what a terminal cannot show
+    if hasattr(stream, "reconfigure"):  # "?" for characters that the terminal lacks
         stream.reconfigure(errors="replace")
     width = width or shutil.get_terminal_size((80, 24)).columns
     out = Path(out)
@@ -102,7 +100,7 @@ def print_table(out, stream=None, width=None):
 
 
 def _rows(cells, ranks, seconds, width):
-    """Methods as rows; the columns of data sets that do not fit are counted."""
+    """Table with methods as rows; data sets that do not fit are counted."""
     marks = np.select([cells["best"], cells["worse"]], ["*", MARK], " ")
     scores = (cells["shown"] + marks).unstack(sort=False).T
     table = ranks.set_index("method")[["average_rank", "wins"]]
@@ -124,7 +122,7 @@ def _rows(cells, ranks, seconds, width):
         len((text := table.iloc[:, :shown].to_string(header=False)).partition("\n")[0])
         > width
     ):
-        if shown == least:  # by the name of a method, of a sweep of several axes
+        if shown == least:  # by the name of the method, for sweeps of several axes
             break
         shown -= 1
     yield from map(str.rstrip, text.splitlines())

@@ -1,4 +1,4 @@
-"""Figures and tables of a sweep, from the records alone; usable from YAML.
+"""Figures and tables of a sweep, for use in the YAML file of an experiment.
 
 figures:
   tau:
@@ -24,12 +24,12 @@ _SCORES = {metric for metrics in METRICS.values() for metric in metrics}
 
 
 def plot_sweep(records, x, y=None, log=(), metric=None):
-    """Scores and costs against the swept value, means with one standard deviation.
+    """Plot scores and costs against a swept value, with standard deviations.
 
-    One column of panels for each data set, one row for each quantity, one line for each
-    method; where there is one method alone, one panel with a line for each data set.
-    What has no number on the x axis, such as a method that is not swept or the point
-    "svm" of an axis in units of C^2, is a dashed horizontal line.
+    There is a column of panels per data set, a row per quantity and a line per method;
+    with a single method, one panel with a line per data set. Methods without a number
+    on the x axis, such as one that is not swept or the point "svm" of an axis in units
+    of C^2, are dashed horizontal lines.
     """
     points = _points(records, x)
     if points["line"].nunique() == 1:
@@ -38,9 +38,9 @@ def plot_sweep(records, x, y=None, log=(), metric=None):
 
 
 def plot_lines(frame, x, y, line, log=()):
-    """Columns `y` of a special computation against its column `x`, as in a sweep.
+    """Plot columns `y` of a special computation against its column `x`.
 
-    A line for each value of the column `line`, panels for data sets and columns.
+    There is a line per value of the column `line`, a panel per data set and column.
     """
     points = frame.assign(
         panel=frame["dataset"], line=frame[line], x=frame[x], level=""
@@ -76,8 +76,9 @@ def _plot(points, quantities, xlabel, log=()):
 
 
 def _draw_lines(axis, points, lines):
-    """Means of column ``y``, one standard deviation as a band; dashed where they have
-    no x.
+    """Draw the means of column ``y`` with a band of one standard deviation.
+
+    Lines without x are dashed.
     """
     for line, part in points.groupby("line", sort=False):
         for level, values in part[part["x"].isna()].groupby("level")["y"]:
@@ -95,9 +96,9 @@ def _draw_lines(axis, points, lines):
 
 
 def sweep_table(records, y=None, metric=None):
-    """Mean and standard deviation of scores and costs at each point of the sweeps.
+    """Mean and standard deviation of scores and costs at each point of a sweep.
 
-    One row for each data set, method and point: ``n`` runs that finished, and
+    One row per data set, method and point: the number ``n`` of finished runs, and
     ``<quantity>_mean`` and ``<quantity>_std``.
     """
     quantities = _quantities(records, y, metric)
@@ -116,8 +117,8 @@ def sweep_table(records, y=None, metric=None):
 
 
 def _points(records, x):
-    """Finished runs with the panel, line and place on the x axis of each."""
-    # Of several axes, one for each method, an override may have left some out.
+    """Finished runs with panel, line and position on the x axis."""
+    # An override may have left out some of several axes, one per method.
     x = [name for name in _names(x) if f"sweep_{name}" in records] or _names(x)
     for name in x:
         check_swept(records, name)
@@ -134,7 +135,7 @@ def _points(records, x):
 
 
 def _without(name, axes):
-    """The name of a data set or method less the axes that the figure shows."""
+    """Name of a data set or method without the axes shown in the figure."""
     base, _, point = name.partition("@")
     others = [part for part in point.split(",") if part.partition("=")[0] not in axes]
     return f"{base}@{','.join(others)}" if any(others) else base

@@ -1,4 +1,4 @@
-"""One metric of a comparison by data set and method, for terminal, report and pages."""
+"""A metric of a comparison by data set and method, for terminal and report."""
 
 import pandas as pd
 
@@ -7,7 +7,7 @@ from adakern.evaluation.quantities import Quantity
 from adakern.evaluation.ranking import are_tied
 from adakern_bench.report.wording import in_natural_order
 
-#: Of what is significantly worse than the best of its column, and what that means.
+#: Mark of values significantly worse than the best of the column, and its meaning.
 MARK = "●"
 RULE = (
     "Nadeau and Bengio's corrected t-test at 5 %, after Holm's correction over all "
@@ -16,9 +16,9 @@ RULE = (
 
 
 def read_tables(out):
-    """The CSV tables that `compare` wrote, by name; blank texts are "", not NaN.
+    """Read the CSV tables written by `compare`, by name; empty texts are "", not NaN.
 
-    In what was published of a run, a large table is compressed.
+    Large tables of published runs are compressed.
     """
     texts = ("split", "setting", "note", "winner")
     tables = {}
@@ -31,13 +31,13 @@ def read_tables(out):
 
 
 def ranked_by(tables, task):
-    """The metric that `compare` ranked the methods of a task by."""
+    """Metric by which `compare` ranked the methods of a task."""
     ranks = tables["ranks"]
     return ranks.loc[ranks["task"] == task, "metric"].iloc[0]
 
 
 def read_csv(path):
-    """One of these tables; names are texts, also "2048" and "NA"."""
+    """Read one of these tables; names are text, including "2048" and "NA"."""
     names = dict.fromkeys(("dataset", "method", "method_a", "method_b", "winner"), str)
     return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
 
@@ -52,12 +52,12 @@ def heading(metric):
 
 
 def scaled(metric, values):
-    """Values of a record in the unit that is shown."""
+    """Values of a record in the displayed unit."""
     return values * _quantity(metric).scale
 
 
 def display(metric, value):
-    """A mean or standard deviation as people read it; "" where there is none.
+    """Format a mean or standard deviation; "" if it is missing.
 
     >>> from adakern_bench.report.tables import display
     >>> display("accuracy", 0.8765), display("auc", 0.000269), display("rmse", 12.345)
@@ -92,13 +92,13 @@ def display_table(frame):
 
 
 def comparison(tables, task, metric=None, split="test"):
-    """A row for each data set and method, in natural order: how it did, and its marks.
+    """Results of each data set and method, in natural order, with marks.
 
-    Columns `mean`, `std`, `n`, `missing` (runs without a result) and, for texts,
-    `shown` and `spread`; `best` of its data set (several if they tie), and `worse`,
-    significantly, than a best one. Marks are of the metric that was tested, on the test
-    part: a good fit of the training part is no merit, a lone method no winner. A method
-    that failed on a repeat is not the best: its mean is over others.
+    The columns are `mean`, `std`, `n`, `missing` (runs without a result), the texts
+    `shown` and `spread`, `best` (of the data set; several if they tie) and `worse`
+    (significantly worse than a best one). Only the tested metric on test rows has
+    marks, and only if there are several methods. A method with a failed repeat is not
+    marked as the best: its mean is over other repeats.
     """
     metric = metric or ranked_by(tables, task)
     summary, tests = (
@@ -110,7 +110,7 @@ def comparison(tables, task, metric=None, split="test"):
     cells = cells.set_index(["dataset", "method"])[["mean", "std", "n", "missing"]]
     cells = cells.sort_index(key=in_natural_order)
     cells["shown"] = [display(metric, mean) or "failed" for mean in cells["mean"]]
-    # Equal scores have a deviation by rounding alone.
+    # The standard deviation of equal scores is rounding error.
     spread = cells["std"].mask(
         are_tied(cells["mean"] + cells["std"], cells["mean"], cells["mean"].abs()), 0.0
     )

@@ -1,4 +1,4 @@
-"""From a comparison on a table of one's own to a model of its best method."""
+"""From a comparison on your own table to a model of its best method."""
 
 import json
 import shlex
@@ -17,7 +17,7 @@ from adakern_bench.report.tables import read_csv
 
 
 def out_of_time(out):
-    """Whether most runs ran out of time, and what to say of those that did."""
+    """Whether most runs timed out, and a sentence about those."""
     runs = pd.read_parquet(Path(out) / "records.parquet")["status"]
     cut = int((runs == "timeout").sum())
     said = (
@@ -28,9 +28,9 @@ def out_of_time(out):
 
 
 def model_lines(out, config, file=None):
-    """The commands that fit the best method to all rows, and predict new ones; or none.
+    """Commands that fit the best method to all rows and predict new ones, if any.
 
-    Its parameters are those that the searches chose most often.
+    Its parameters are those chosen most often by the searches.
     """
     ranks, entries = Path(out) / "ranks.csv", config.get("dataset", {})
     if len(entries) != 1 or not ranks.exists():
@@ -45,6 +45,8 @@ def model_lines(out, config, file=None):
         json.dumps(r["best_params"]) for r in records if r["status"] == "ok"
     )
     if not chosen:
+        return []
+    if config["method"][method].get("python"):  # of which no model is kept
         return []
     recipe = config["method"][method][TASK_RECIPE[entry["task"]]]
     estimator = make_estimator(

@@ -1,4 +1,4 @@
-"""Figures and tables of an experiment's own, by the functions that it names."""
+"""Figures and tables of an experiment, by the functions that it names."""
 
 from inspect import signature
 
@@ -6,11 +6,10 @@ from adakern_bench.report.published import load_published
 
 
 def make_view(function, frame, params, *, metric=None, published=()):
-    """What a function makes of records, or of a special computation.
+    """Call a function on the records, or on a special computation.
 
-    One with a parameter ``metric`` is given the metric that the experiment ranks by,
-    unless `params` names another; one with a parameter ``published`` the numbers of the
-    experiment's table.
+    A parameter ``metric`` is set to the ranking metric of the experiment, unless
+    `params` has another one; a parameter ``published``, to its published numbers.
     """
     known = {"metric": metric, "published": [*map(load_published, published), None][0]}
     asked = signature(function).parameters

@@ -1,4 +1,4 @@
-"""The best method of one table, looked into: errors, calibration, what it relies on.
+"""The best method of a table: errors, calibration and permutation importances.
 
 It is fitted again on one split. Columns are those of the table's file.
 """
@@ -34,7 +34,7 @@ from adakern_bench.report.winner_figures import draw_all
 MOST_ROWS = 1000
 #: Columns that are permuted, those that alone tell the most; training rows for that.
 MOST_COLUMNS, TRAINING_ROWS = 100, 5000
-#: Share of what there is to know that a column alone tells if it gives the target away.
+#: Share explained by a single column above which it nearly gives the target away.
 GIVEN_AWAY = 0.9
 #: Share of the rows below which a class is rare.
 RARE = 0.1
@@ -116,7 +116,7 @@ def explain_files(
 def explain(method, table, train, test, settings, best_params, repeat, metric=None):
     """Name -> (figure, caption) of the fit of one split, and a table of the columns."""
     seed = settings["seed"] + repeat
-    # Drawn, since the first rows of a sorted table are of one class, or early.
+    # Random rows: the first rows of a sorted table are of one class, or early.
     test = np.sort(np.random.default_rng(seed).permutation(test)[:MOST_ROWS])
     best = fitted(method, table, train, test, settings, best_params, seed, metric)
     columns = _columns(best, table, train, seed)

@@ -84,12 +84,19 @@ def _errors(figure, best, columns):
     )
 
 
-def _thresholds(figure, best, columns):
-    """Precision and recall by the threshold of the probability."""
+def _events(best):
+    """Which rows are of the rare class of two, and their probabilities, or None."""
     truth = best.observed()
     if not (_is_binary(best) and _has_probabilities(best) and truth.any()):
         return None
-    p = best.expected(best.X)
+    return truth, best.expected(best.X)
+
+
+def _thresholds(figure, best, columns):
+    """Precision and recall by the threshold of the probability."""
+    if (events := _events(best)) is None:
+        return None
+    truth, p = events
     precision, recall, at = precision_recall_curve(truth, p)
     precision, recall = precision[:-1], recall[:-1]
     where = np.abs(precision - recall).argmin()
@@ -124,10 +131,10 @@ def _cost_of_thresholds(event, truth, p, balanced):
 
 def _gains(figure, best, columns):
     """How many events are among the most probable rows."""
-    truth = best.observed()
-    if not (_is_binary(best) and _has_probabilities(best) and truth.any()):
+    if (events := _events(best)) is None:
         return None
-    order = np.argsort(-best.expected(best.X), kind="stable")
+    truth, p = events
+    order = np.argsort(-p, kind="stable")
     found = np.append(0, np.cumsum(truth[order])) / truth.sum()
     looked_at = np.linspace(0, 1, len(found))
     axis = figure.subplots()

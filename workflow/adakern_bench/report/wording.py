@@ -1,10 +1,10 @@
-"""Numbers and texts as a report and a terminal show them."""
+"""Format numbers and texts for report and terminal."""
 
 import re
 
 
 def count(n, noun):
-    """A number with its noun.
+    """Format a number with its noun.
 
     >>> from adakern_bench.report.wording import count
     >>> count(1, "run"), count(1200, "data set")
@@ -14,12 +14,12 @@ def count(n, noun):
 
 
 def caption(path):
-    """What stands above a table or figure, from the name of its file."""
+    """Caption of a table or figure, from the name of its file."""
     return path.stem.replace("_", " ").replace("-", " ").capitalize()
 
 
 def natural(name):
-    """Key that sorts the numbers in a name as numbers.
+    """Sort key that compares the numbers in names as numbers.
 
     >>> from adakern_bench.report.wording import natural
     >>> sorted(["dank@eta=10", "dank@eta=0.5", "dank@eta=1e-05", "dank"], key=natural)
@@ -30,14 +30,14 @@ def natural(name):
 
 
 def in_natural_order(names):
-    """Places of names, or values, in their natural order: a key for pandas' sorting."""
+    """Sort key of pandas for names or values in natural order."""
     return names.map(
         {name: k for k, name in enumerate(sorted(set(names), key=natural))}
     )
 
 
 def duration(seconds):
-    """Seconds as people say them.
+    """Format a duration in seconds.
 
     >>> from adakern_bench.report.wording import duration
     >>> duration(3.14159), duration(3), duration(75), duration(7300)

@@ -1,4 +1,4 @@
-"""From the records of an experiment to the runs that MLflow is to hold."""
+"""Runs of MLflow from the records of an experiment."""
 
 import hashlib
 import json
@@ -19,22 +19,22 @@ from adakern_bench.report.compare import shared
 from adakern_bench.report.figures import method_styles, plot_repeats, to_svg
 from adakern_bench.report.leaderboard import by_dataset
 
-_MAX_VALUE = 5000  # characters that MLflow takes of a tag
-#: What is the same in every run that can be compared: parameters, no metrics.
+_MAX_VALUE = 5000  # maximum length of a tag in MLflow
+#: Constant in all comparable runs: parameters, not metrics.
 _CONSTANTS = ("n_train", "n_test", "n_features", "seed", "estimator")
 
 
 class Run(NamedTuple):
-    """One run as it ought to stand in MLflow."""
+    """A run as it should be in MLflow."""
 
     key: str
     name: str
     tags: dict
-    content: object  # what the run says; its hash makes another run out of date
-    records: list = []  # of the fits that it is about
+    content: object  # its hash tells whether a logged run is up to date
+    records: list = []  # of its fits
     params: dict = {}
     metrics: dict = {}
-    artifacts: dict = {}  # name -> text, what makes it, or Path of a file
+    artifacts: dict = {}  # name -> text, function that makes it, or Path of a file
     parent: str | None = None  # its key
 
     @property
@@ -43,7 +43,7 @@ class Run(NamedTuple):
 
 
 def sha256(content):
-    """Hexadecimal digest."""
+    """SHA-256 of a text as hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -56,7 +56,7 @@ def _tags(record, kind, *names):
 
 
 def of_methods(records, config, metric):
-    """A run for each data set and method: what its repeats have in common."""
+    """Runs of each data set and method: what the repeats have in common."""
     methods = config.get("method", {})
     source = {"mlflow.source.name": "adakern", "mlflow.source.type": "PROJECT"}
     source |= {"mlflow.source.git.commit": git("rev-parse", "HEAD") or "unknown"}
@@ -95,7 +95,7 @@ def of_methods(records, config, metric):
                 tags=_tags(batch[0], "method") | tags,
                 content=[batch, about, metrics, scores],
                 records=batch,
-                # MLflow's comparison opens on the first ones, by the alphabet.
+                # MLflow's comparison starts with the first ones, in alphabetical order.
                 params={"Method": method} | dict(params),
                 metrics=metrics,
                 artifacts={"repeats.csv": table.to_csv(), **figure},
@@ -103,9 +103,7 @@ def of_methods(records, config, metric):
 
 
 def places_of(frame, metric):
-    """Method -> its rank on their data set, last if it finished none of the shared
-    repeats.
-    """
+    """Method -> its rank on the data set; last if it finished no common repeat."""
     kept = shared(frame)
     scores = by_dataset(frame if kept.empty else kept, metric=metric).reindex(
         columns=sorted({*frame["method"]})
@@ -115,13 +113,13 @@ def places_of(frame, metric):
 
 
 def _figure(frame, places, metric):
-    """A score of all methods on their data set, every repeat, as SVG."""
+    """SVG figure of a score of all methods on a data set, repeat by repeat."""
     order = sorted(places, key=places.get)
     return to_svg(plot_repeats(frame, metric, method_styles(order), order))
 
 
 def table_view(metric):
-    """Columns and order of the runs' table, as MLflow's pages keep them."""
+    """Columns and order of the table of runs, in MLflow's format."""
     shown = [main_metric(task, metric) for task in MAIN_METRIC]
     scores = [f"test/{m}_{what}" for m in shown for what in ("mean", "std")]
     columns = ["test/rank", *scores, "time/fit_seconds_mean"]
@@ -133,11 +131,11 @@ def table_view(metric):
 
 
 def of_fit(record, config, model):
-    """The run of one repeat."""
+    """Run of one repeat."""
     artifacts = {"record.json": json.dumps(record, indent=1, sort_keys=True)}
     if config is not None:
         artifacts["config.yaml"] = config
-    # MLmodel holds a number of the model's own.
+    # MLmodel contains a unique id of the model.
     made = model["MLmodel"].read_text(encoding="utf-8") if "MLmodel" in model else ""
     cell = f"{record['dataset']}/{record['method']}"
     return Run(
@@ -163,7 +161,7 @@ def _params(record):
 
 
 def _metrics(record):
-    """Scores and costs; MLflow sorts sections by the alphabet: "test" comes first."""
+    """Scores and costs. MLflow sorts sections alphabetically: "test" is first."""
     metrics = {
         f"{split}/{metric}": value
         for split, scores in (record.get("metrics") or {}).items()
@@ -180,5 +178,5 @@ def _metrics(record):
 
 
 def _digits(value):
-    """As many as people read; MLflow shows all that there are."""
+    """Round to the digits that are of interest: MLflow displays all."""
     return float(f"{value:.6g}")

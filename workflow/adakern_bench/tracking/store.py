@@ -1,7 +1,7 @@
-"""MLflow's database: opened by one process at a time, filled with runs.
+"""MLflow's database, to which one process at a time writes runs.
 
-A run is found again by the tag of its fit, and a tag that hashes the whole record tells
-whether it is up to date. MLflow is imported when something is logged, not before.
+A tag identifies the fit of a run; another one, a hash of the whole record, tells
+whether the run is up to date. MLflow is imported only when something is logged.
 """
 
 import contextlib
@@ -25,12 +25,12 @@ from adakern_bench.tracking.runs import sha256
 
 DEFAULT_URI = "sqlite:///mlflow.db"
 
-#: Tags that say which fit a run is of, and what was written of it.
+#: Tags that identify the fit of a run, and the content that was written.
 KEY, DIGEST, PARENT = "adakern.key", "adakern.digest", "mlflow.parentRunId"
 
-_MOST_RUNS = 50_000  # that MLflow gives in one answer
+_MOST_RUNS = 50_000  # maximum number of results of a request to MLflow
 _STAGES = ("search_seconds", "fit_seconds", "predict_seconds")
-#: What an error holds, and what that means.
+#: Part of an error message, and its meaning.
 _REASONS = {
     "database is locked": "cannot be written, another program holds it: end that",
     "disk is full": "cannot be written, its disk is full: free some space",
@@ -44,7 +44,7 @@ _REASONS = {
 
 
 class Logged(NamedTuple):
-    """How many runs were written, were up to date, and were replaced or removed."""
+    """Number of runs written, up to date, and replaced or removed."""
 
     written: int
     unchanged: int
@@ -53,22 +53,21 @@ class Logged(NamedTuple):
 
 @contextlib.contextmanager
 def opened(experiment, tracking_uri):
-    """The client and the experiment's id, while no other process here writes."""
+    """Client and id of the experiment, with the lock for writing."""
     uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    # Else a server that does not answer is asked for minutes.
+    # Otherwise MLflow retries for minutes if a server does not answer.
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
     from mlflow import MlflowClient
 
     with _in_words(uri), lock(uri):
-        # The forty lines that Alembic writes when it makes the tables.
+        # Silence the forty lines of Alembic when it makes the tables.
         for name in ("alembic", "mlflow.store.db.utils"):
             logging.getLogger(name).setLevel(logging.WARNING)
         database = _database(uri)
         if database and not database.exists():
-            # Whole or not at all: MLflow makes the tables in some forty steps, and
-            # refuses for ever a file in which they were broken off. The first question
-            # makes them.
+            # Atomically: MLflow makes the tables in about forty steps, on the first
+            # request, and always refuses a file in which these were interrupted.
             with atomic_path(database) as path:
                 MlflowClient(f"sqlite:///{path}").get_experiment_by_name("Default")
         client = MlflowClient(uri)
@@ -76,7 +75,7 @@ def opened(experiment, tracking_uri):
 
 
 def register(results, name, tracking_uri=None):
-    """Register the kept model of the best method, of its first repeat, under a name."""
+    """Register the model of the best method, of its first repeat, under a name."""
     import mlflow
 
     method = read_csv(Path(results) / "ranks.csv")["method"][0]
@@ -92,14 +91,14 @@ def register(results, name, tracking_uri=None):
 
 
 def experiment_id(experiment, tracking_uri=None):
-    """MLflow's own number of an experiment, made if it does not exist."""
+    """Id of an experiment in MLflow, which is created if it does not exist."""
     with opened(experiment, tracking_uri) as (_, number):
         return number
 
 
 @contextlib.contextmanager
 def _in_words(uri):
-    """Say why nothing can be written, without the SQL or the address of a request."""
+    """Explain why writing failed, without SQL or addresses of requests."""
     try:
         yield
     except Exception as error:  # MLflow's or SQLAlchemy's
@@ -115,9 +114,9 @@ def _in_words(uri):
 
 @contextlib.contextmanager
 def lock(uri):
-    """One writer at a time: several on a cold SQLite file lose every run."""
+    """Lock for writing: simultaneous writers to a new SQLite file lose runs."""
     database = _database(uri)
-    # Of a server's, of this user: a shared file would belong to its first user.
+    # For a server, per user: a shared file would belong to its first user.
     mine = f"adakern-{os.getuid()}-{sha256(uri.encode())[:16]}"
     path = Path(f"{database or Path(tempfile.gettempdir()) / mine}.lock")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,17 +126,17 @@ def lock(uri):
 
 
 def _database(uri):
-    """Path of an SQLite file, or None for anything else."""
+    """Path of an SQLite database, None for any other store."""
     prefix = "sqlite:///"
     return Path(uri.removeprefix(prefix)).absolute() if uri.startswith(prefix) else None
 
 
 def _experiment(client, name, database):
-    """The experiment's id, resolved once: `set_experiment` may fall back to Default.
+    """Id of the experiment; `set_experiment` could silently fall back to Default.
 
-    Artifacts of a local database lie beside it, where notebooks and the server find
-    them. A folder that was moved has runs whose artifacts are where it was: they go,
-    and are written anew from the files.
+    Artifacts of a local database are stored next to it, where notebooks and the server
+    find them. If the folder was moved, runs with artifacts at the old place are removed
+    and written again from the files.
     """
     home = database and (database.parent / "mlartifacts" / quote(name, "")).as_uri()
     found = client.get_experiment_by_name(name)
@@ -154,10 +153,10 @@ def _experiment(client, name, database):
 
 
 def log_runs(runs, experiment, tracking_uri, prune, view):
-    """Write the runs that are missing, remove those that they replace, and nest them.
+    """Write the missing runs, remove those that they replace, and nest them.
 
-    With `prune`, runs that are not among them go too, but for a summary. `view` is how
-    MLflow's pages show their table.
+    With `prune`, all other runs except a summary are removed, too. `view` is the layout
+    of the table of runs in MLflow.
     """
     wanted = {run.key: run.digest for run in runs}
     with opened(experiment, tracking_uri) as (client, number):
@@ -175,7 +174,7 @@ def log_runs(runs, experiment, tracking_uri, prune, view):
                     gone.append(made)
             elif prune and key not in (None, "summary"):
                 gone.append(made)
-        for run in runs:  # parents come before their children
+        for run in runs:  # parents precede their children
             parent = {PARENT: ids[run.parent]} if run.parent else {}
             if made := whole.get(run.key):
                 ids[run.key] = made.info.run_id
@@ -189,7 +188,7 @@ def log_runs(runs, experiment, tracking_uri, prune, view):
 
 
 def _write(client, experiment_id, run, tags):
-    """Make a run; its id."""
+    """Create a run and return its id."""
     from mlflow.entities import Metric, Param
 
     seconds = sum(record.get(stage) or 0 for record in run.records for stage in _STAGES)
@@ -225,12 +224,12 @@ def _write(client, experiment_id, run, tags):
 
 
 def _allowed(name):
-    """A blank for what MLflow's names may not hold, such as in `dank@eta=0.1`."""
+    """Replace characters that MLflow does not allow in names, as in `dank@eta=0.1`."""
     return re.sub(r"[^\w/.\- :]", " ", name)
 
 
 def _log_data(client, run_id, record):
-    """The data set that went in, with its fingerprint and size."""
+    """Log the data set with its fingerprint and size."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     fingerprint = record.get("data_fingerprint") or record.get("data_sha256")

@@ -1,9 +1,9 @@
-"""Records of fits as MLflow runs: a view of the files that can be made again.
+"""Records of fits as MLflow runs: a view of the files that can be rebuilt.
 
-One process at a time writes (a file lock), a run is found again by the tag of its fit,
-and a tag that hashes the whole record tells whether it is up to date; so logging twice,
-from two processes or after a crash adds nothing twice. By hand, from the files and at
-will: ``adakern track results``.
+One process at a time writes (a file lock). A tag identifies the fit of a run, and a
+hash of the whole record tells whether it is up to date. Therefore logging twice, from
+two processes or after a crash, creates no duplicates. ``adakern track results``
+rebuilds all runs from the files at any time.
 """
 
 import os
@@ -17,7 +17,7 @@ from adakern_bench.records.read import find_records, read_records
 from adakern_bench.tracking.runs import Run, of_fit, of_methods, sha256, table_view
 from adakern_bench.tracking.store import log_runs
 
-#: What an experiment's summary run holds, if it is there.
+#: Files of the summary run of an experiment, if they exist.
 SUMMARY = [
     "report.html",
     "*.csv",
@@ -30,10 +30,11 @@ SUMMARY = [
 
 
 def track(results, *, tracking_uri=None):
-    """Make MLflow say what a folder of results says, no more and no less.
+    """Synchronise MLflow with a folder of results.
 
-    That is every record below it, the tables, figures and report as one summary run,
-    and no run of a fit that has no record any more; what is up to date is left alone.
+    Every record below the folder becomes a run; tables, figures and report become one
+    summary run. Runs whose records no longer exist are removed; runs that are up to
+    date are not touched.
     """
     results = Path(results)
     found = (path for pattern in SUMMARY for path in sorted(results.glob(pattern)))
@@ -43,7 +44,7 @@ def track(results, *, tracking_uri=None):
     records = read_records(paths, _described(config).get("metric")) if paths else []
     return log_records(
         records,
-        # Not of the records, which a copy of the folder has too.
+        # Not from the records, which a copy of the folder also has.
         experiment=Path(os.path.abspath(results)).name,
         tracking_uri=tracking_uri,
         config=config,
@@ -63,14 +64,14 @@ def log_records(
     summary=None,
     prune=False,
 ):
-    """Log records of fits; what is up to date is left alone.
+    """Log records of fits that are not up to date.
 
-    A run for each data set and method, with means over the repeats, and below it one
-    for each repeat. `config` (the resolved configuration as YAML) is an artifact of
-    every run, and describes them; `models` maps a record to the files of its fitted
-    model. A run is out of date when its record changed (which holds every parameter of
-    the fit), not when something else in the configuration did. With `prune`, runs of
-    other fits are removed; a `summary` (files by name) is a run beside them.
+    There is a run per data set and method, with means over the repeats, and a child run
+    per repeat. `config` (the resolved configuration as YAML) is an artifact of every
+    run, and provides descriptions; `models` maps a record to the files of its fitted
+    model. A run is out of date if its record changed (which contains every parameter of
+    the fit), not if something else in the configuration did. With `prune`, runs of
+    other fits are removed; `summary` (files by name) is a further run.
     """
     described = _described(config)
     metric = described.get("metric")
@@ -86,5 +87,5 @@ def log_records(
 
 @cache
 def _described(config):
-    """The resolved configuration, of its text."""
+    """Parse the text of the resolved configuration."""
     return yaml.safe_load(config or "{}") or {}

@@ -1,0 +1,113 @@
+"""What planning and running costs beside the fits, by the number of cells.
+
+    python benchmarks/cells.py                          # 100 and 1,000 cells
+    python benchmarks/cells.py --cells 10000 --run 0    # the plan alone
+    python benchmarks/cells.py --quick                  # does it run?
+
+A cell is a generated data set of 100 rows and the method "dummy". A plan is a dry run
+of Snakemake in a process of its own: the processor's seconds and the memory at its
+peak. A run makes the tables, splits and records of the first `--run` cells; the
+processor's seconds that it takes beside the plan and the fits themselves are its
+overhead, a cell, and as a ratio to the fits. With ``--save FILE`` (CSV) what was
+measured replaces what the file has for as many cells.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+import timing
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from project import Project
+
+ENTRY = (
+    "{task: classification, loader: {_target_: adakern.datasets.make_clowns, n: 100, "
+    "random_state: %d}, n: 100}"
+)
+
+
+def main():
+    """Measure, print and keep."""
+    parser = timing.parser(__doc__, "4 cells")
+    parser.add_argument("--cells", type=int, nargs="+", default=[100, 1000])
+    parser.add_argument("--run", type=int, default=100, metavar="CELLS")
+    parser.add_argument("--cores", type=int, default=os.cpu_count())
+    parser.add_argument("--save", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    sizes, most = ([4], 2) if options.quick else (options.cells, options.run)
+    rows = []
+    for n in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(measure(Project(folder), n, min(n, most), options.cores))
+        print("  ".join(f"{name} {value:.4g}" for name, value in rows[-1].items()))
+    if options.save:
+        keep(pd.DataFrame(rows), options.save)
+
+
+def measure(project, n, n_run, cores):
+    """The plan of n cells, and the run of the first of them."""
+    sets = "\n".join(f"  s{k}: {ENTRY % k}" for k in range(n))
+    project.write(
+        "conf/experiment/small.yaml",
+        "# @package _global_\n"
+        "defaults: [{override /dataset: []}, {override /method: [dummy]}]\n"
+        f"name: small\nprotocol: {{repeats: 1}}\ndataset:\n{sets}\n"
+        "tracking: {enabled: false}\n",
+    )
+    project.profile = ["--quiet", "all", "--cores", str(cores)]
+    pid = subprocess.Popen(
+        project.command("--dry-run"),
+        cwd=project.root,
+        env=project.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ).pid
+    _, status, used = os.wait4(pid, 0)
+    if status:
+        raise SystemExit(f"the plan of {n} cells ended with status {status}")
+    scale = 1 if sys.platform == "darwin" else 1024
+    found = {
+        "cells": n,
+        "plan_seconds": used.ru_utime + used.ru_stime,
+        "plan_megabytes": used.ru_maxrss * scale / 1e6,
+    }
+    if not n_run:
+        return found
+    files = [f"results/small/records/s{k}/dummy/0-0.json" for k in range(n_run)]
+    before = processor_seconds()
+    project.run(*files, timeout=3600)
+    spent = processor_seconds() - before
+    records = [json.loads((project.root / file).read_text())[0] for file in files]
+    fits = sum(record["run_seconds"] for record in records)
+    overhead = spent - found["plan_seconds"] - fits
+    return found | {
+        "run_cells": n_run,
+        "overhead_seconds_a_cell": overhead / n_run,
+        "ratio_to_fits": overhead / fits,
+    }
+
+
+def processor_seconds():
+    """Of all processes that have ended so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def keep(rows, path):
+    """Put what was measured into the file, in place of what it had of these sizes."""
+    if path.exists():
+        known = pd.read_csv(path)
+        rows = pd.concat([known[~known["cells"].isin(rows["cells"])], rows])
+    rows.sort_values("cells").to_csv(path, index=False, float_format="%.4g")
+
+
+if __name__ == "__main__":
+    main()

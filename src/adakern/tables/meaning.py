@@ -1,0 +1,164 @@
+"""What the columns of a file mean: the task, identifiers, what is no feature."""
+
+import re
+import unicodedata
+
+import numpy as np
+
+from adakern.tables.unpack import TableError
+
+#: Whole numbers with at most so many values are taken for classes.
+_MOST_CLASSES = 10
+#: Categories of more kinds than this, most of them rare, are names of rows.
+_MOST_CATEGORIES = 50
+#: An identifier with fewer values than this is a category.
+_FEWEST_GROUPS = 10
+_WHO = (
+    "patient|subject|person|participant|respondent|individual"
+    "|household|customer|player|user"
+)
+_IDENTIFIER = re.compile(
+    rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr)|(?i:{_WHO})|.*[a-z](Id|ID|Nr)"
+)
+#: Names of columns that count the rows.
+_COUNTS = re.compile(r"(?i:#|no\.?|n|num|number|obs|observation|rownames?|zeile)")
+_TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
+
+
+def count(n, noun):
+    """A number of things, in words."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def is_whole(values):
+    """Whether all values are whole numbers."""
+    return bool((values == np.rint(values)).all())
+
+
+def checked_task(y, kind, task, notes):
+    """The task of a target, found out where it is not given."""
+    if kind == "date":
+        raise TableError(
+            f"the target {y.name!r} holds dates, which are not predicted; give a "
+            "number, such as the days since a start."
+        )
+    if task == "regression" and kind != "numeric":
+        raise TableError(
+            f"the target {y.name!r} holds categories such as {y.iloc[0]!r}, which is "
+            "no regression; leave out --task."
+        )
+    n_kinds = y.nunique()
+    if n_kinds < 2:
+        raise TableError(f"the target {y.name!r} is the same in every row.")
+    if kind == "categorical" and n_kinds > max(2, len(y) // 2):
+        raise TableError(
+            f"the target {y.name!r} holds {n_kinds} different categories in {len(y)} "
+            f"rows, such as {y.iloc[0]!r}; as classes they have too few rows each, and "
+            "numbers are written without units and with one decimal mark."
+        )
+    if task or kind == "categorical" or n_kinds == 2:
+        return task or "classification"
+    if is_whole(y) and n_kinds <= _MOST_CLASSES and n_kinds <= len(y) / 5:
+        notes.append(
+            f"the {n_kinds} whole numbers of {y.name!r} are taken for classes "
+            "(--task regression where they are amounts)"
+        )
+        return "classification"
+    return "regression"
+
+
+def repeated_identifier(frame, kinds, others, notes):
+    """The identifier whose values repeat, to be kept on one side of every split."""
+    found = {
+        name: frame[name].nunique()
+        for name in frame.columns
+        if name not in others
+        and _IDENTIFIER.fullmatch(name)
+        and not re.search(r"(?i)(index|key|row)$", name)
+        and kinds[name] != "date"
+        and not frame[name].isna().any()
+        and (kinds[name] != "numeric" or is_whole(frame[name]))
+    }
+    found = {name: n for name, n in found.items() if _FEWEST_GROUPS <= n < len(frame)}
+    if not found:
+        return None
+    # A patient has visits: rows of the coarser identifier belong together.
+    name = min(found, key=found.get)
+    notes.append(
+        f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows of one "
+        "stay together (--group none: they need not)"
+    )
+    return name
+
+
+def why_no_feature(values, kind, position):
+    """Why a column is no feature, "" where it is one."""
+    n, values, name = len(values), values.dropna(), values.name
+    n_kinds, nameless = values.nunique(), name.startswith("Unnamed: ")
+    identifies = nameless or _IDENTIFIER.fullmatch(name)
+    counts = identifies or (position == 0 and _COUNTS.fullmatch(name))
+    if n_kinds == 0:
+        return "empty in every row"
+    if n_kinds == 1:
+        return f"'{values.iloc[0]}' in every row"
+    if kind == "numeric" and is_whole(values):
+        if (values.diff().dropna() == 1).all() and len(values) == n:
+            return "it numbers the rows" if counts else ""
+        return "an identifier, another in every row" * bool(n_kinds == n and identifies)
+    if kind == "categorical":
+        if n_kinds > _MOST_CATEGORIES and n_kinds > 0.5 * len(values):
+            return f"an identifier or free text, {n_kinds} different values"
+        return "an identifier, another in every row" * (n_kinds == n > 20)
+    return ""
+
+
+def _alike(categories):
+    """The first categories that are one but for case, blanks and accents."""
+    found: dict[str, list[str]] = {}
+    for category in categories:
+        letters = unicodedata.normalize("NFKD", category.casefold())
+        plain = "".join(c for c in letters if c.isalnum())
+        if plain:
+            found.setdefault(plain, []).append(category)
+    return next((alike for alike in found.values() if len(alike) > 1), [])
+
+
+def about(X, kinds, time):
+    """Sentences about categories, missing values and a column that may be the time."""
+    for name, kind in kinds.items():
+        if kind == "categorical":
+            known = X[name].dropna().unique()
+            shown = ", ".join(known[:4]) + ", ..." * (len(known) > 4)
+            yield f"categories: {name!r} has {len(known)} ({shown})"
+            if alike := _alike(known):
+                yield (
+                    f"spellings: {' and '.join(map(repr, alike))} of {name!r} differ "
+                    "in case, blanks or accents alone, and are categories of their "
+                    "own: write them alike where they are one"
+                )
+    if n_missing := X.isna().sum().sum():
+        yield (
+            f"missing values: {n_missing} in {count(X.isna().any(axis=1).sum(), 'row')}"
+        )
+    times = [
+        name
+        for name, kind in kinds.items()
+        if kind == "date"
+        or (kind == "numeric" and _TIME.fullmatch(name) and is_whole(X[name].dropna()))
+    ]
+    if time or not times:
+        return
+    yield (
+        f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
+        "forecast is used"
+    )
+    if X[times[0]].is_unique:
+        return
+    for name in X.columns.difference(times, sort=False):
+        n_groups = X[name].nunique()
+        if 5 <= n_groups <= len(X) / 3 and not X.duplicated([name, times[0]]).any():
+            yield (
+                f"panel: {name!r} has {n_groups} values, each once at a time; --group "
+                f"{name!r} would test on others than it trains on"
+            )
+            return

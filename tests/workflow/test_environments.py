@@ -1,0 +1,144 @@
+"""Methods in another Python, whose packages contradict those of the workflow."""
+
+import subprocess
+import sys
+from importlib.metadata import version
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_wine
+from sklearn.model_selection import GridSearchCV
+
+from adakern_bench.base.environments import PYTHON
+from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.estimators import make_estimator
+from adakern_bench.config.plan import load_plan
+from adakern_bench.config.recipes import method_named
+from wheels import write_wheels
+
+RECIPE = "{estimator: {_target_: tiny.Centres}}"
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    """A folder of wheels, which stands for the network."""
+    return write_wheels(tmp_path_factory.mktemp("wheels"))
+
+
+@pytest.fixture
+def other_python(tmp_path, wheels, monkeypatch):
+    """An environment with the method, made by hand; its variable names its Python."""
+    folder = tmp_path / "other"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    program = folder / "bin" / "python"
+    install = [
+        program,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-index",
+        "-f",
+        wheels,
+        "tiny",
+    ]
+    subprocess.run(install, check=True)
+    monkeypatch.setenv("ADAKERN_TINY", str(program))
+    return {"python": "$ADAKERN_TINY", "environment": None, "task": "classification"}
+
+
+@pytest.mark.slow
+def test_an_estimator_elsewhere_is_one_of_scikit_learn(other_python):
+    recipe = {"_target_": "tiny.Centres", PYTHON: other_python}
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    names = np.array(["a", "b", "c"])[y]
+    estimator = make_estimator(recipe, {"shrink": 0.5}, seed=3)
+    assert is_classifier(estimator) and estimator.get_params() == {"shrink": 0.5}
+    assert not hasattr(estimator, "predict_proba")
+    model = clone(estimator).fit(X[::2], names[::2])
+    assert (model.predict(X[1::2]) == names[1::2]).mean() > 0.9
+    found = model.predict_proba(X[1::2])
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_, ["a", "b", "c"])
+    assert not hasattr(model, "decision_function")
+    assert model.versions_["tiny"] == "1.5"
+    assert model.versions_["scikit-learn"] == "0.1" != version("scikit-learn")
+    search = GridSearchCV(estimator, {"shrink": [0.0, 1.0]}, cv=2, refit=False)
+    search.fit(X, y)
+    assert search.best_params_ == {"shrink": 0.0}  # at 1 all centres are one
+    with pytest.raises(RuntimeError, match="ValueError: shrink is too large"):
+        clone(estimator).set_params(shrink=6.0).fit(X, y)
+    with pytest.raises(RuntimeError, match="unexpected keyword argument 'shrimp'"):
+        clone(estimator).set_params(shrimp=6.0).fit(X, y)
+
+
+def test_a_missing_python_is_a_word(monkeypatch, tmp_path):
+    for value in ("", str(tmp_path / "nowhere" / "python")):
+        monkeypatch.setenv("ADAKERN_AUTOGLUON", value)
+        with pytest.warns(UserWarning, match="autogluon is left out: .ADAKERN_AUTOG"):
+            plan = load_plan(["dataset=[sk-wine]", "method=[knn,autogluon]"])
+        assert plan.methods == ["knn"]
+
+
+def test_no_model_of_another_python_is_kept():
+    with pytest.raises(ValueError, match="autogluon is fitted with another Python"):
+        method_named("autogluon", "regression")
+
+
+@pytest.mark.parametrize(
+    ("python", "target", "said"),
+    [
+        ("envs/none.txt", "methods.rivals.CatBoostClassifier", "no such file in envs/"),
+        ("/tmp/evil.txt", "tiny.Centres", "is neither a lock file"),
+        ("envs/../evil.txt", "tiny.Centres", "is neither a lock file"),
+        ("envs/.made/../../evil.txt", "tiny.Centres", "is neither a lock file"),
+        ("$PATH", "tiny.Centres", "is neither a lock file"),
+        (
+            "$ADAKERN_TINY",
+            "subprocess.Popen",
+            "is neither of methods/ nor of a package",
+        ),
+    ],
+)
+def test_which_python_a_configuration_may_name(monkeypatch, python, target, said):
+    monkeypatch.setenv("ADAKERN_TINY", sys.executable)
+    recipe = f"{{estimator: {{_target_: {target}}}}}"
+    python = python.replace("$", r"\$")
+    settings = [f"method.knn.python='{python}'", f"method.knn.classifier={recipe}"]
+    with pytest.raises(ConfigError, match=said):
+        load_plan(["dataset=[sk-wine]", "method=[knn]", *settings])
+
+
+def test_from_a_lock_file_to_the_record_and_what_cannot_be_made(project, wheels):
+    links = f"--no-index\n--find-links {wheels}\n"
+    project.write("envs/tiny.txt", f"{links}tiny==1.5\n")
+    project.write("envs/broken.txt", f"{links}tiny==9\n")
+    for name in ("tiny", "broken"):
+        text = f"python: envs/{name}.txt\nclassifier: {RECIPE}\n"
+        project.write(f"conf/method/{name}.yaml", text)
+    project.write(
+        "conf/method/tuned.yaml",
+        "python: envs/tiny.txt\nclassifier: {estimator: {_target_: tiny.Centres}, "
+        "grid: {shrink: [0.0, 1.0]}}\n",
+    )
+    selected = "method=[plain,tiny,tuned,broken]"
+    project.run(overrides=selected)
+    for name, params in (("tiny", {}), ("tuned", {"shrink": 0.0})):
+        for record in project.records(method=name):
+            assert record["status"] == "ok" and record["params"] == params
+            assert record["versions"]["scikit-learn"] == "0.1"
+            assert record["versions"]["tiny"] == "1.5"
+            assert record["peak_memory_bytes"] > 2**20
+    (reason, _) = [record["reason"] for record in project.records(method="broken")]
+    assert (
+        "the environment envs/broken.txt cannot be made: ERROR: No matching" in reason
+    )
+    (plain, _) = project.records(method="plain")
+    assert plain["versions"]["scikit-learn"] == version("scikit-learn")
+    assert "environment" not in project.run(overrides="method=[plain,tiny,tuned]").jobs
+
+    project.write("envs/broken.txt", f"{links}tiny==1.5\n")  # it is mended
+    project.run(overrides=selected)
+    assert [r["status"] for r in project.records(method="broken")] == ["ok", "ok"]

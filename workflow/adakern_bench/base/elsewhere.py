@@ -1,0 +1,169 @@
+"""An estimator that lives in another Python, with packages of its own.
+
+The rows go there as arrays, the predictions come back as arrays; there, a process that
+imports nothing of this project but the class (`elsewhere_worker.py`) fits and predicts.
+"""
+
+import json
+import os
+import subprocess
+import weakref
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from adakern_bench.base.environments import absent_variable, made_file
+from adakern_bench.base.parent import ENDINGS, die_with_parent
+from adakern_bench.base.paths import ROOT
+
+_WORKER = Path(__file__).with_name("elsewhere_worker.py")
+
+
+def _program(python):
+    """The Python of a recipe; ValueError where there is none."""
+    named = python["python"]
+    if named.startswith("$"):
+        if absent_variable(named):
+            raise ValueError(f"{named} names no program that can be run")
+        return os.environ[named[1:]]
+    path = made_file(python["environment"])
+    if not path.is_file():
+        raise ValueError(f"the environment {named} is not made; adakern run makes it")
+    made = json.loads(path.read_text("utf-8"))
+    if "failed" in made:
+        raise ValueError(f"the environment {named} cannot be made: {made['failed']}")
+    return str(ROOT / made["python"])
+
+
+class _Worker:
+    """A process of another Python that holds one fitted estimator."""
+
+    def __init__(self, program):
+        self.folder = TemporaryDirectory(prefix="elsewhere-")
+        self.process: Any = subprocess.Popen(
+            [program, "-I", str(_WORKER), self.folder.name, str(ROOT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=die_with_parent,
+        )
+
+    def ask(self, what, arrays, **words):
+        """(answer, array or None) of a request; RuntimeError with its error there."""
+        np.savez(Path(self.folder.name, "given.npz"), **arrays)
+        try:
+            self.process.stdin.write(json.dumps(words | {"what": what}) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            status = self.process.wait()
+            raise RuntimeError(f"the other Python ended with exit status {status}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        found = Path(self.folder.name, "found.npy")
+        return answer, np.load(found) if answer.get("array") else None
+
+    def close(self):
+        """End the process, so that its memory is counted, and forget its files."""
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+        self.folder.cleanup()
+
+
+#: Program -> its processes whose estimator is gone: the next fit need not start one.
+_IDLE: dict[str, list[_Worker]] = {}
+
+
+def _worker(program):
+    """A process of a Python, and where it belongs when its estimator is gone."""
+    idle = _IDLE.setdefault(program, [])
+    while idle:
+        worker = idle.pop()
+        if worker.process.poll() is None:
+            return worker, idle
+    return _Worker(program), idle
+
+
+def _close_idle():
+    for idle in _IDLE.values():
+        while idle:
+            idle.pop().close()
+
+
+ENDINGS.append(_close_idle)
+
+
+def _there(name):
+    """The method of this name, where the estimator there has it."""
+
+    def method(self, X):
+        return self.worker_.ask(name, {"X": np.asarray(X)})[1]
+
+    method.__name__ = name
+    return available_if(lambda self: name in getattr(self, "methods_", ()))(method)
+
+
+class _Elsewhere(BaseEstimator):
+    """Fits the class that `recipe` names with another Python.
+
+    Its parameters are those of the recipe.
+    """
+
+    def __init__(self, recipe, python, seed=None, threads=1):
+        self.recipe = recipe
+        self.python = python
+        self.seed = seed
+        self.threads = threads
+
+    def get_params(self, deep=True):
+        """Those of the recipe, or, for a clone, of this class."""
+        if not deep:
+            return super().get_params(deep=False)
+        return {name: v for name, v in self.recipe.items() if name != "_target_"}
+
+    def set_params(self, **params):
+        """Set parameters of the class there; it says itself which it has."""
+        self.recipe = self.recipe | params
+        return self
+
+    def fit(self, X, y):
+        """Fit there; RuntimeError with the error there."""
+        self.worker_, idle = _worker(_program(self.python))
+        weakref.finalize(self, idle.append, self.worker_)
+        words = {"recipe": self.recipe, "seed": self.seed, "threads": self.threads}
+        arrays = {"X": np.asarray(X), "y": np.asarray(y)}
+        answer, classes = self.worker_.ask("fit", arrays, **words)
+        self.methods_, self.versions_ = answer["methods"], answer["versions"]
+        if classes is not None:
+            self.classes_ = classes
+        return self
+
+    def predict(self, X):
+        """Predict there."""
+        return self.worker_.ask("predict", {"X": np.asarray(X)})[1]
+
+
+class ElsewhereRegressor(RegressorMixin, _Elsewhere):
+    """See `_Elsewhere`."""
+
+
+class ElsewhereClassifier(ClassifierMixin, _Elsewhere):
+    """See `_Elsewhere`."""
+
+    predict_proba = _there("predict_proba")
+    decision_function = _there("decision_function")
+
+
+def elsewhere(recipe, python, seed, threads):
+    """The estimator of a recipe, fitted by the Python that `python_of` tells."""
+    is_classifier = python["task"] == "classification"
+    kind = ElsewhereClassifier if is_classifier else ElsewhereRegressor
+    return kind(recipe, python, seed, threads)

@@ -1,0 +1,87 @@
+"""Run by another Python: fits one estimator and predicts, as it is asked line by line.
+
+It needs NumPy there and nothing of this project.
+"""
+
+import importlib
+import inspect
+import json
+import os
+import platform
+import sys
+import traceback
+from importlib import metadata
+
+import numpy as np
+
+
+def build(node):
+    """What a mapping with ``_target_`` describes, those within it first."""
+    if isinstance(node, list):
+        return [build(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    built = {key: build(value) for key, value in node.items()}
+    if "_target_" not in built:
+        return built
+    module, _, name = built.pop("_target_").rpartition(".")
+    return getattr(importlib.import_module(module), name)(**built)
+
+
+def fit(asked, given):
+    """(fitted estimator, answer, its classes)."""
+    recipe = asked["recipe"]
+    module, _, name = recipe["_target_"].rpartition(".")
+    known = inspect.signature(getattr(importlib.import_module(module), name)).parameters
+    usual = {"random_state": asked["seed"], "n_jobs": asked["threads"]}
+    free = {key: value for key, value in usual.items() if key in known}
+    estimator = build(free | recipe)
+    estimator.fit(given["X"], given["y"])
+    wanted = ("predict_proba", "decision_function")
+    methods = [name for name in wanted if hasattr(estimator, name)]
+    answer = {"methods": methods, "versions": versions(recipe["_target_"])}
+    return estimator, answer, getattr(estimator, "classes_", None)
+
+
+def versions(target):
+    """Of Python, of what computes, and of the package of the class."""
+    found = {"python": platform.python_version()}
+    top = target.partition(".")[0]
+    for name in ("numpy", "scipy", "scikit-learn", "pandas", "torch", top):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def main(folder, root):
+    """Answer one request after the other until the other end is closed."""
+    sys.path.append(root)  # for classes of methods/
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what packages print is no answer
+    estimator = None
+    for line in sys.stdin:
+        asked = json.loads(line)
+        try:
+            with np.load(os.path.join(folder, "given.npz")) as file:
+                given = dict(file)
+            if asked["what"] == "fit":
+                estimator, answer, found = fit(asked, given)
+            else:
+                answer, found = {}, getattr(estimator, asked["what"])(given["X"])
+            if found is not None:
+                found = np.asarray(found)
+                if found.dtype == object:
+                    found = found.astype(str)
+                np.save(os.path.join(folder, "found.npy"), found)
+                answer["array"] = True
+        except Exception as error:
+            traceback.print_exc()
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,108 @@
+"""Environments of their own for methods whose packages are not the workflow's."""
+
+import hashlib
+import os
+import platform
+import re
+import subprocess
+import sys
+
+from packaging.utils import canonicalize_name
+
+from adakern._utils.files import read_json
+from adakern_bench.base.dotted import OWN_METHODS, RENAMED, is_own, targets
+from adakern_bench.base.paths import ROOT
+
+#: In a recipe, which Python fits it: :func:`python_of`.
+PYTHON = "_python_"
+#: Folder of the project with the lock files.
+ENVS = "envs"
+_LOCK, _VARIABLE = re.compile(rf"{ENVS}/[\w.-]+\.txt"), re.compile(r"\$ADAKERN_\w+")
+
+
+def python_of(python, task):
+    """What a recipe holds of its Python, a lock file or a variable; {} of none.
+
+    The name of an environment changes with what its lock file says.
+    """
+    if python is None:
+        return {}
+    name, path = None, ROOT / python
+    if not python.startswith("$") and path.is_file():
+        told = path.read_bytes() + platform.python_version().encode()
+        name = f"{path.stem}-{hashlib.sha256(told).hexdigest()[:12]}"
+    return {PYTHON: {"python": python, "environment": name, "task": task}}
+
+
+def made_file(name):
+    """What says of an environment which Python it has, or why there is none."""
+    return ROOT / ENVS / ".made" / f"{name}.json"
+
+
+def forget_failed():
+    """Have what could not be made be tried again."""
+    for path in made_file("any").parent.glob("*.json"):
+        if "failed" in read_json(path):
+            path.unlink()
+
+
+def is_variable(python):
+    """Whether a method's Python is named by a variable that may name one."""
+    return bool(_VARIABLE.fullmatch(python or ""))
+
+
+def absent_variable(python):
+    """The variable that is to name a Python and does not; None where all is well."""
+    if not is_variable(python):
+        return None
+    return None if os.access(os.environ.get(python[1:], ""), os.X_OK) else python
+
+
+def python_problems(recipe):
+    """What keeps a recipe from being fitted in its Python, a sentence each."""
+    python, locked = recipe[PYTHON]["python"], set()
+    if not (_LOCK.fullmatch(python) or is_variable(python)):
+        yield (
+            f"python={python!r} is neither a lock file of the project, such as "
+            f"{ENVS}/mine.txt, nor a variable $ADAKERN_..., which names a program"
+        )
+    elif not python.startswith("$"):
+        path = ROOT / python
+        if not path.is_file() or not path.resolve().is_relative_to(ROOT / ENVS):
+            yield f"python={python!r}: there is no such file in {ENVS}/"
+            return
+        named = re.findall(r"(?m)^\s*([A-Za-z0-9][\w.-]*)", path.read_text("utf-8"))
+        locked = set(map(canonicalize_name, named))
+    for target in map(str, targets(recipe)):
+        top = target.partition(".")[0]
+        packaged = canonicalize_name(RENAMED.get(top, top)) in locked
+        if not packaged and not is_own(target.rpartition(".")[0]):
+            yield (
+                f"_target_ {target!r} is neither of {OWN_METHODS}/ nor of a package "
+                f"that {python} names"
+            )
+
+
+def make_environment(python, name, log):
+    """Make the environment of a lock file once; the mapping that `made_file` holds."""
+    folder = made_file(name).with_suffix("")
+    program = folder / "bin" / "python"
+    steps = (
+        [sys.executable, "-m", "venv", "--clear", folder],
+        [program, "-m", "pip", "install", "--no-input", "-r", ROOT / python],
+    )
+    for step in steps:
+        done = subprocess.run(
+            [str(word) for word in step],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+            check=False,
+        )
+        print(done.stdout, file=log)
+        if done.returncode:
+            lines = [line for line in done.stdout.splitlines() if line.strip()]
+            told = [line for line in lines if not line.startswith("[notice]")]
+            return {"failed": (told or ["no word of pip"])[-1].strip()}
+    return {"python": str(program.relative_to(ROOT))}

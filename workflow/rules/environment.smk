@@ -1,0 +1,28 @@
+# Environments of methods whose packages are not the workflow's, each made once.
+import sys
+
+from adakern_bench.base.environments import ENVS, forget_failed, made_file
+
+if workflow.is_main_process and "--dry-run" not in sys.argv:
+    forget_failed()
+
+
+def environment_of(w):
+    """What says which Python a cell is fitted with, where it is another."""
+    name = PLAN.environment(w.dataset, w.method)
+    return [str(made_file(name))] if name else []
+
+
+rule environment:
+    input:
+        lock=lambda w: f"{ENVS}/{w.environment.rpartition('-')[0]}.txt",
+    output:
+        made=str(made_file("{environment}")),
+    log:
+        f"{RESULTS}/logs/environments/{{environment}}.log",
+    priority: 1
+    localrule: True
+    message:
+        "environment: {input.lock}"
+    script:
+        "../scripts/environment.py"

@@ -1,0 +1,12 @@
+"""An environment from its lock file, or what kept it from being made."""
+
+import sys
+
+from adakern._utils.files import write_json
+from adakern_bench.base.environments import make_environment
+from adakern_bench.records.job import job
+
+with job(snakemake):
+    name, lock = snakemake.wildcards.environment, snakemake.input.lock
+    made = make_environment(lock, name, sys.stderr)
+    write_json(snakemake.output.made, made)
