@@ -16,6 +16,7 @@ from adakern.adaptive.leave_one_out import (
     FEWEST_ROWS,
     SEARCH,
     Evidence,
+    LeaveOneOutError,
     Search,
     tune_scales,
 )
@@ -134,10 +135,10 @@ class KernelRidge(Member):
         steps = steps if refines else EVALUATIONS_PER_FEATURE
         fold_search = Search(steps, MOST_ROWS_IN_FOLD)
         fold_search = _quicker(fold_search, n) if setting.fast else fold_search
-        criterion = {"criterion": Evidence} if n < FEW_ROWS else {}
+        criterion = Evidence if n < FEW_ROWS else LeaveOneOutError
         changes = {
-            "search": search._replace(**criterion),
-            "fold_search": fold_search._replace(**criterion),
+            "search": search._replace(criterion=criterion),
+            "fold_search": fold_search._replace(criterion=criterion),
             "refines": refines,
             "start": start,
         }
