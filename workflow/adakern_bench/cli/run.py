@@ -31,6 +31,7 @@ def run(overrides, cores=None, *, dry_run=False):
     """
     from adakern_bench.config.plan import plan_from_snakemake
     from adakern_bench.report.show import show
+    from adakern_bench.tracking.store import forget_lost
 
     config = snakemake_config(overrides)
     plan = plan_from_snakemake(
@@ -41,6 +42,7 @@ def run(overrides, cores=None, *, dry_run=False):
     if dry_run:
         print(shlex.join(["snakemake", *arguments]), flush=True)
         return _snakemake([*arguments, "--dry-run", "--quiet", "rules"])
+    forget_lost(plan.results)
     if status := _snakemake(["--logger", "adakern", *arguments]):
         print(
             "Stopped. Finished jobs are kept: repeat the command to continue. "
