@@ -16,6 +16,9 @@ from adakern._version import __version__
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
 LATEST = 0.2
 
+#: Options that name columns, separated by commas.
+NAMED = ("drop", "keep", "categorical", "merge")
+
 #: Seconds that a fit is given at least.
 LEAST_SECONDS = 1.0
 
@@ -118,6 +121,11 @@ def add_table_arguments(command, needs_target=True):
     option("--keep", default="", help=kept)
     looks = "columns to treat as categorical even if they hold numbers or dates"
     option("--categorical", default="", help=looks)
+    alike = (
+        "columns whose categories are one where they differ in case, blanks or accents "
+        "alone; all: every column"
+    )
+    option("--merge", default="", help=alike)
     shared = (
         "column of group labels, such as patient, for predictions of unseen groups "
         "(default: an identifier that repeats; none: rows are independent)"
@@ -131,10 +139,9 @@ def add_table_arguments(command, needs_target=True):
 
 def named_columns(arguments):
     """The columns that options name, separated by commas."""
-    options = ("drop", "keep", "categorical")
     return {
         option: [name for name in getattr(arguments, option).split(",") if name]
-        for option in options
+        for option in NAMED
     }
 
 
