@@ -18,7 +18,7 @@ from adakern_bench.data.fetch import (
     load_table,
 )
 from adakern_bench.data.parsers import PARSERS, format_of
-from adakern_bench.data.table import opened
+from adakern_bench.data.table import provenance_of
 
 #: What an entry says for the reader, checks, or tells a later stage.
 NOT_IN_TABLE = (
@@ -78,8 +78,7 @@ def check_tables(plan):
         entry, path = plan.entry(dataset), cache / "tables" / f"{dataset}.npz"
         try:
             if path.is_file():
-                with opened(path) as stored:
-                    provenance = json.loads(str(stored["description"]))["provenance"]
+                provenance = provenance_of(path)
                 # Another one will be made again, and checked then.
                 if provenance.get("made_by") == made_by(entry):
                     check_content(entry, provenance["content"])
