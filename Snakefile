@@ -88,9 +88,13 @@ include: "workflow/rules/track.smk"
 
 
 if workflow.is_main_process and "--dry-run" in sys.argv:  # which has no onstart
-    atexit.register(
-        lambda: workflow.dag and print(to_come(workflow.dag.needrun_jobs()))
-    )
+
+    def say_what_is_to_come():
+        """Also where an error has kept Snakemake from a plan: nothing."""
+        if workflow.dag:
+            print(to_come(workflow.dag.needrun_jobs(exclude_finished=False)))
+
+    atexit.register(say_what_is_to_come)
 
 
 onstart:

@@ -23,8 +23,7 @@ from pathlib import Path
 import pandas as pd
 
 import timing
-
-from adakern_bench.config.plan import FEWEST_GROUPS, MOST_CELLS
+from adakern_bench.config.plan import FEWEST_GROUPS, GROUPED_FROM, MOST_CELLS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -83,7 +82,7 @@ def measure(project, n, n_run, cores):
     }
     if not n_run:
         return found
-    group = max(1, min(MOST_CELLS, n // FEWEST_GROUPS))
+    group = min(MOST_CELLS, n // FEWEST_GROUPS) if n >= GROUPED_FROM else 1
     files = [f"results/small/groups/{k}.cells" for k in range(-(-n_run // group))]
     if group == 1:
         files = [f"results/small/records/s{k}/dummy/0-0.json" for k in range(n_run)]

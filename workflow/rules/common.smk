@@ -4,6 +4,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import asdict
+from math import nan
 from pathlib import Path
 
 from adakern_bench.base.dotted import targets
@@ -144,7 +145,8 @@ def to_come(jobs):
             for dataset, method, repeats in fits_of(job):
                 code = fit_of(dataset, method, "solve")["code"]
                 is_new = reason.forced or is_removed
-                told.add(dataset, method, repeats, None if is_new else code)
+                seconds = sum(PLAN.seconds_of(dataset, method, unknown=nan))
+                told.add(dataset, method, repeats, seconds, None if is_new else code)
     return str(told)
 
 

@@ -67,9 +67,8 @@ class _Work:
     def __init__(self, methods, rows, d, slower):
         self.methods, self.rows, self.job, self.left_out = methods, rows, JOB, []
         self.job *= slower
-        self.seconds = {
-            name: slower * sum(self.cost(name).of(rows, d)) for name in methods
-        }
+        costs = {name: self.cost(name).of(rows, d, unknown=0.0) for name in methods}
+        self.seconds = {name: slower * sum(cost) for name, cost in costs.items()}
 
     def cost(self, name):
         """What the method's file says."""

@@ -225,11 +225,11 @@ class Plan:
                 needed.append(self.hand_over_method(dataset, method))
         return list(dict.fromkeys(filter(None, reversed(needed))))
 
-    def seconds_of(self, dataset, method):
+    def seconds_of(self, dataset, method, unknown=1.0):
         """What a search and a fit take, by the method's cost."""
         entry = self.entry(dataset)
         cost = self.config.method[base_name(method)].cost
-        return cost.of(entry.n or 1000, entry.d or 10, unknown=1.0)
+        return cost.of(entry.n or 1000, entry.d or 10, unknown)
 
     @cached_property
     def groups(self):

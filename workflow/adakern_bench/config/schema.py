@@ -42,7 +42,7 @@ class Cost:
     #: Matrices of training rows times training rows that it holds in memory at once.
     matrices: float = 0.0
 
-    def of(self, rows, d, unknown=0.0):
+    def of(self, rows, d, unknown):
         """Seconds of a search and of a fit; `unknown` with 1,000 rows of 10 columns."""
         thousands, wider = rows / 1000, max(1.0, d / 10) ** 0.7
         fit = unknown if self.seconds is None else self.seconds
