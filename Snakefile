@@ -106,7 +106,7 @@ onstart:
     except RunningAlready as error:
         raise WorkflowError(str(error)) from None
     for job in jobs:
-        if workflow.dag.reason(job).forced and job.rule.name in FITTING:
+        if is_forced(job) and job.rule.name in FITTING:
             mark = Path(job.output[-1]).with_suffix(AGAIN)
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()

@@ -134,17 +134,23 @@ def work_of(job):
     return found
 
 
+def is_forced(job):
+    """Whether Snakemake was told to do it whatever is there."""
+    dag = workflow.dag
+    return job.rule in dag.forcerules or not dag.forcefiles.isdisjoint(job.output)
+
+
 def to_come(jobs):
     """What is to be fitted, in words."""
     told = ToCome(PLAN.results.parent)
     for job in jobs:
-        name, reason = job.rule.name, workflow.dag.reason(job)
+        name = job.rule.name
         if name in ("solve", "cells"):
             # Snakemake removes the file that a job is to make again.
-            is_removed = name == "solve" and not reason.missing_output
+            is_removed = name == "solve" and not workflow.dag.reason(job).missing_output
+            is_new = is_forced(job) or is_removed
             for dataset, method, repeats in fits_of(job):
                 code = fit_of(dataset, method, "solve")["code"]
-                is_new = reason.forced or is_removed
                 seconds = sum(PLAN.seconds_of(dataset, method, unknown=nan))
                 told.add(dataset, method, repeats, seconds, None if is_new else code)
     return str(told)
