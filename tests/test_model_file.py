@@ -171,10 +171,24 @@ def test_a_method_is_written_as_in_python(run):
     assert abs(pipeline[-1].regressor_.intercept_) < 1e-12
 
 
+def test_no_time_and_a_class_that_is_new_are_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    outcome = [*rng.permutation(["up", "down"] * 15), "new", "new"]
+    rows = {"day": range(32), "x": rng.normal(size=32), "outcome": outcome}
+    pd.DataFrame(rows).to_csv("my.csv", index=False)
+    options = "--target outcome --time day --keep day --minutes 1e-9 --preset fast"
+    assert cli.main(["fit", "my.csv", *options.split()]) == 0
+    said = capsys.readouterr().err
+    assert "--minutes 1e-09 is over before the fit begins" in said
+    assert "not weighed on the latest rows, where 'new' is new" in said
+    assert load_model("my.skops")[0].classes_.tolist() == ["down", "new", "up"]
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("fit my.csv --target cost --minutes 0", "0 is no time above 0"),
+        ("fit my.csv --target cost --minutes 0", "0 must be above 0"),
         ("fit my.csv --target cst", "Did you mean 'cost'?"),
         ("fit my.csv --target admitted", "holds dates"),
         ("fit my.csv --target cost --method sklearn.svm.SVC", "no estimator for reg"),
@@ -190,7 +204,7 @@ def test_a_method_is_written_as_in_python(run):
         ("fit my.csv --target cost --minuets 1", "Did you mean '--minutes'?"),
         ("fit my.csv --target cost --method sklearn.svm.SVR(C=ten)", "ten is no value"),
         ("predict none.skops new.csv", "no file none.skops"),
-        ("predict my.skops new.csv --interval 90", "90 is no part between 0 and 1"),
+        ("predict my.skops new.csv --interval 90", "90 must be between 0 and 1"),
         ("predict my.csv new.csv", "no model that `adakern fit` wrote"),
         ("predict my.skops new.csv --proba", "Ridge has no predict_proba"),
         ("predict my.skops new.csv --interval 0.9", "Ridge has no predict_interval"),

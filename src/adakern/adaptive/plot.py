@@ -52,7 +52,9 @@ def plot_adaptive(model, *, axes=None):
         model, "feature_names_in_", [f"feature {j}" for j in range(len(importances))]
     )
     shown = np.argsort(importances, kind="stable")[-MAX_FEATURES:]
-    right.barh([str(names[j]) for j in shown], importances[shown])
+    # Matplotlib takes what stands between two dollars for a formula.
+    labels = [str(names[j]).replace("$", r"\$") for j in shown]
+    right.barh(labels, importances[shown])
     right.set_xlabel("importance (share of the rise of the loss when permuted)")
     return left, right
 

@@ -231,7 +231,7 @@ def _track(arguments, overrides):
             sys.exit(f"{link} is a symbolic link that leaves the results: copy it")
         try:
             n = track(folder)
-        except ValueError as error:  # files that are not records
+        except (ValueError, OSError) as error:  # no records, or a store that is none
             sys.exit(printable(str(error)))
         written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
         print(f"{folder.name}: {written}, {n.removed} removed")

@@ -45,6 +45,7 @@ def run(overrides, cores=None, *, dry_run=False, **limits):
     `limits` are when fits end, and how many batches of repeats are run.
     """
     from adakern_bench.report.show import show
+    from adakern_bench.tracking.store import forget_lost
 
     plan = planned(overrides)
     arguments = ["--cores", str(cores or os.cpu_count()), "--config"]
@@ -52,6 +53,7 @@ def run(overrides, cores=None, *, dry_run=False, **limits):
     if dry_run:
         print(shlex.join(["snakemake", *arguments]), flush=True)
         return _snakemake([*arguments, "--dry-run", "--quiet", "rules"])
+    forget_lost(plan.results)
     if status := _snakemake(["--logger", "adakern", *arguments]):
         print(
             "Stopped. Finished jobs are kept: repeat the command to continue. "

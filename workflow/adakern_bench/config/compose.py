@@ -8,6 +8,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from hydra.plugins.config_source import ConfigResult
 from omegaconf import OmegaConf
@@ -97,7 +98,27 @@ def _checked(override):
         raise ConfigError(
             f"the override {override!r} selects a number; it takes names of files"
         )
-    return override if key in GROUPS or key[0] in "+~" else f"++{override}"
+    return _readable(override if key in GROUPS or key[0] in "+~" else f"++{override}")
+
+
+def _readable(override):
+    """An override in Hydra's grammar; a text that it reads otherwise is quoted."""
+    try:
+        if not OverridesParser.create().parse_override(override).is_sweep_override():
+            return override
+    except HydraException:
+        pass
+    key, _, value = override.partition("=")
+    said = override.lstrip("+")
+    if key.lstrip("+~") in GROUPS or value[:1] in tuple("'\"[{") or "\n" in value:
+        raise ConfigError(
+            f"the override {said!r} cannot be read: a list is [a,b], a mapping {{a: "
+            "1}, each bracket and quotation mark has its partner, and words with other "
+            "signs than letters from a to z, digits and ._-/ stand in quotation marks: "
+            "['Größe',b]"
+        )
+    quoted = re.sub(r"(\\+)$", r"\1\1", re.sub(r"(\\*)'", r"\1\1\\'", value))
+    return f"{key}='{quoted}'"
 
 
 def _compose(overrides, conf):

@@ -66,6 +66,10 @@ BOOSTING_OF_MANY = {
 #: And of many rows where it only is screened.
 ROUGH = {"max_iter": 250, "learning_rate": 0.15}
 
+#: Of more classes than these, the trees of a forest may hold so many numbers, one of
+#: each class in each node: about a tenth of a gigabyte in each fold.
+MANY_CLASSES, MOST_NODE_VALUES = 50, 2**24
+
 #: Below so many rows boosting, which splits leaves of eight, has nothing to split.
 FEW_ROWS = 100
 
@@ -82,7 +86,9 @@ class Forest(Member):
 
     Sixty trees in each fold, so that five folds have 300; a third on tables of less
     than 2,000 rows, and of more than 20,000, of which each tree of a random forest then
-    draws so many.
+    draws so many. Trees hold a number for each class in each node: where there are
+    hundreds of classes, as many trees are grown as have room, and none unless the user
+    names the forest where one alone may have no room.
     """
 
     extra: bool = False
@@ -90,7 +96,10 @@ class Forest(Member):
     view = TreeView
 
     def suits(self, shape):
-        return not self.setting.fast or (self.extra and shape.n <= MANY_ROWS)
+        rows = shape.n if self.extra else min(shape.n, ROWS_PER_TREE)
+        has_room = shape.k <= MANY_CLASSES or 2 * rows * shape.k <= MOST_NODE_VALUES
+        is_quick = self.extra and shape.n <= MANY_ROWS
+        return has_room and (is_quick or not self.setting.fast)
 
     def seconds(self, shape):
         slower = 0.5 if self.extra else 1.0
@@ -107,8 +116,9 @@ class Forest(Member):
             options = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
         if n < SMALL_ROWS and not classify:
             options["max_features"] = _share(0.5 if self.extra else 1 / 3, X)
+        n_trees = 20 if few_trees else 60
         self.model_ = FORESTS[self.extra][classify](
-            20 if few_trees else 60,
+            n_trees,
             min_samples_leaf=1 if classify else 2,
             random_state=self.random_state,
             n_jobs=blas_threads() if n >= ROWS_FOR_THREADS else None,
@@ -116,7 +126,14 @@ class Forest(Member):
         )
         self.n_classes_ = Y.shape[1]
         target = Y.argmax(axis=1) if classify else Y[:, 0]
+        if Y.shape[1] > MANY_CLASSES:
+            # The first tree, which is the first of all, tells how large they are.
+            self.model_.set_params(n_estimators=1, warm_start=True)
+            self.model_.fit(X, target, sample_weight=weights)
+            room = MOST_NODE_VALUES // self.model_[0].tree_.value.size
+            self.model_.set_params(n_estimators=min(n_trees, max(2, room)))
         self.model_.fit(X, target, sample_weight=weights)
+        self.model_.warm_start = False
         # Trees that answer in threads are summed up in any order, with any rounding.
         self.model_.n_jobs = None
         return self
