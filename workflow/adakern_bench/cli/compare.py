@@ -15,14 +15,14 @@ from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
-from adakern.cli import add_table_arguments, named_columns
+from adakern.cli import NAMED, add_table_arguments, named_columns
 from adakern.datasets import TableError
 from adakern_bench.base.paths import ROOT
 from adakern_bench.cli.choose import JOB, choose, slowness
 from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.entry import ENDINGS
+from adakern_bench.config.infer import inferred_yaml
 from adakern_bench.config.plan import absent_needs
-from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.report.wording import count, duration
 
 _MADE_FROM = "# From: "
@@ -101,7 +101,7 @@ def _of_openml(number, arguments, given):
     """(overrides, size, task) of ``openml:31`` or ``openml:task-59``."""
     from adakern_bench.config.plan import load_plan
 
-    for option in ("task", "name", "group", "time", "drop", "keep", "categorical"):
+    for option in ("task", "name", "group", "time", *NAMED):
         if getattr(arguments, option):
             sys.exit(
                 f"--{option} is of a file; of OpenML's data set {number} it is a "

@@ -66,7 +66,7 @@ def load_config(overrides=(), conf=CONF):
                 config.method[name] = _typed(schema.Method, OmegaConf.load(path))
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
-    if config.suite is not None and not config.suite.openml:
+    if config.suite is not None and not (config.suite.openml or config.suite.tables):
         entries = _suite_entries(config.suite, Path(conf) / "suite")
         config.dataset |= entries
         selected["dataset"] += list(entries)

@@ -10,7 +10,7 @@ from adakern._utils.warn import warn_user
 from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.base.environments import PYTHON, is_variable, python_of
 from adakern_bench.base.paths import CONF, results_of
-from adakern_bench.config import openml
+from adakern_bench.config import declared, openml
 from adakern_bench.config.compose import ConfigError, load_config, nearest
 from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.config.sweeps import (
@@ -33,6 +33,9 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     if openml.is_needed(config):
         check_places(config, typed)  # before its answers are kept
         openml.fill_in(config, selected)
+    if declared.is_needed(config):
+        check_places(config, typed)
+        declared.fill_in(config, selected)
     for name, absent in absent_needs(config.method).items():
         del config.method[name]
         config.sweep.pop(name, None)
@@ -277,6 +280,15 @@ class Plan:
             self.config.protocol.published_split != "never"
             and self.entry(dataset).n_published_splits is not None
         )
+
+    def split_kind(self, dataset):
+        """How the rows of a data set are divided, where its split is drawn."""
+        kind, entry = self.config.protocol.kind, self.entry(dataset)
+        if kind != "declared":
+            return kind
+        if entry.time is not None:
+            return "time"
+        return "holdout" if entry.groups is None else "group-holdout"
 
     def batches(self, dataset):
         """Names of the batches of repeats, such as "0-9", that one job solves."""

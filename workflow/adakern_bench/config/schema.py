@@ -84,9 +84,10 @@ class Method:
 class Protocol:
     """How a data set is cut into training and test parts, and scaled."""
 
-    #: "holdout", "kfold", "group-holdout" (whole groups in the test part) or "time"
-    #: (each repeat trains on all rows before its test block).
-    kind: str = one_of("holdout", "kfold", "group-holdout", "time")
+    #: "holdout", "kfold", "group-holdout" (whole groups in the test part), "time"
+    #: (each repeat trains on all rows before its test block) or "declared" (the last
+    #: two where the entry of a data set names a time or groups, else "holdout").
+    kind: str = one_of("holdout", "kfold", "group-holdout", "time", "declared")
     repeats: int = number(10, least=1)
     #: Share of the rows (of the groups, for "group-holdout") in the test part.
     test_size: float = number(0.5, least=1e-6, most=1 - 1e-6)

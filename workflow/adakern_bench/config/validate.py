@@ -24,7 +24,7 @@ from adakern_bench.config.entry import check_entry, setting_problems
 from adakern_bench.config.sweeps import base_name
 
 #: Modules of the report whose functions are figures and tables.
-VIEWS = ("contrast", "leaderboard", "sweep")
+VIEWS = ("confirmation", "contrast", "leaderboard", "sweep")
 
 #: A setting of the protocol, and what it needs of an entry.
 NEEDS = (

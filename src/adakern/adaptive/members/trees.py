@@ -2,7 +2,6 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from sklearn import ensemble
@@ -139,15 +138,21 @@ class Forest(Member):
         return self
 
     def predict(self, X):
-        X = np.where(self.empty_, 0.0, X)
+        # What scikit-learn's trees take; its own checks, of every tree, would be most
+        # of the time of a few rows.
+        X = np.where(self.empty_, 0.0, X).astype(np.float32)
         blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
-        values = self.model_.predict
-        if self.setting.classify:
-            trees = self.model_
-            options = {"n_classes": self.n_classes_, "n_votes": len(trees)}
-            values = partial(log_proba, trees, **options)
-        parts = np.concatenate(map_in_threads(values, [X[rows] for rows in blocks]))
-        return parts.reshape(len(X), -1)
+        means = map_in_threads(self._mean_of_trees, [X[rows] for rows in blocks])
+        values = np.concatenate(means)
+        if not self.setting.classify:
+            return values
+        trees = self.model_
+        return log_proba(values, trees.classes_, self.n_classes_, len(trees))
+
+    def _mean_of_trees(self, X):
+        """Values or probabilities (n, k), added up in the order of scikit-learn."""
+        trees = self.model_.estimators_
+        return sum(tree.tree_.predict(X) for tree in trees) / len(trees)
 
 
 class Boosting(Member):
@@ -209,7 +214,8 @@ class Boosting(Member):
         X, few_rows = np.where(self.empty_, 0.0, X), len(X) < ROWS_FOR_THREADS
         with one_thread("openmp") if few_rows else nullcontext():
             if self.setting.classify:
-                return log_proba(self.model_, X, self.n_classes_)
+                proba = self.model_.predict_proba(X)
+                return log_proba(proba, self.model_.classes_, self.n_classes_)
             return self.model_.predict(X)[:, None]
 
 

@@ -1,0 +1,125 @@
+"""A folder of tables as a suite: what its file SETS.csv declares of each of them.
+
+SETS.csv has a line a table and the columns ``file`` (CSV or Parquet, beside it),
+``target``, ``kind`` (random, grouped or time) and ``column`` (the groups', or the
+time's); with a column ``task`` also what the target is, which is found out elsewhere.
+All of it is checked before anything runs, and all that is wrong is told at once.
+"""
+
+import csv
+import os
+from pathlib import Path
+
+from adakern._utils.hints import did_you_mean
+from adakern.datasets import TableError
+from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.entry import DatasetEntry
+from adakern_bench.config.infer import inferred
+from adakern_bench.config.suite import is_selected
+
+DECLARATION = "SETS.csv"
+#: Kind of split -> the role of the column that it goes by.
+ROLES = {"random": None, "grouped": "group", "time": "time"}
+COLUMNS = ("file", "target", "kind", "column")
+#: Smaller tables say too little; see docs/results/preregistration.md.
+FEWEST_ROWS = 50
+
+
+def is_needed(config):
+    """Whether a configuration names a folder of tables."""
+    return config.suite is not None and bool(config.suite.tables)
+
+
+def fill_in(config, selected):
+    """Put the tables of the folder among the data sets, or raise a ConfigError."""
+    suite = config.suite
+    folder = _folder(config)
+    folds = max(config.search.folds, config.protocol.repeats)
+    problems = []
+    for row in _declared(folder):
+        try:
+            name = f"{suite.name}-{_stem(row['file'])}"
+            if name in config.dataset:
+                raise TableError("it is declared twice, or another file has its name")
+            entry = _entry(row, folder, f"{suite.tables}/{row['file']}", folds)
+        except TableError as error:
+            problems.append(f"{row['file']}: {error}")
+            continue
+        if is_selected(suite, _stem(row["file"]), entry.n):
+            config.dataset[name] = entry
+            selected["dataset"].append(name)
+    if problems:
+        listed = "\n".join(f"  - {problem}" for problem in problems)
+        raise ConfigError(
+            f"{folder / DECLARATION} declares what cannot be run:\n{listed}\nCorrect "
+            "these lines, or take them out"
+        )
+
+
+def _folder(config):
+    """The folder, where the files of data sets are looked for."""
+    tables = config.suite.tables
+    if Path(tables).is_absolute() or ".." in Path(tables).parts:
+        raise ConfigError(
+            f"suite.tables={tables!r} is to name a folder below "
+            f"{config.data.cache}/raw, or below data.mirror"
+        )
+    mirror = config.data.mirror or os.environ.get("ADAKERN_DATA_MIRROR")
+    places = [Path(config.data.cache) / "raw", *map(Path, filter(None, [mirror]))]
+    folders = [place / tables for place in places]
+    for folder in folders:
+        if (folder / DECLARATION).is_file():
+            return folder
+    raise ConfigError(
+        f"suite.tables={tables}: there is no {' or '.join(map(str, folders))} with a "
+        f"{DECLARATION}. Put the tables there, and a {DECLARATION} with the columns "
+        f"{', '.join(COLUMNS)}, a line a table"
+    )
+
+
+def _declared(folder):
+    """The lines of SETS.csv."""
+    path = folder / DECLARATION
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        reader = csv.DictReader(file, restval="")
+        lines = list(reader)
+    absent = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+    if absent or not lines:
+        raise ConfigError(
+            f"{path} has no {' and no '.join(map(repr, absent)) or 'line'}: it is to "
+            f"have the columns {', '.join(COLUMNS)}, separated by commas, and a line "
+            "a table"
+        )
+    return lines
+
+
+def _stem(file):
+    return Path(file).name.partition(".")[0]
+
+
+def _entry(row, folder, place, folds):
+    """The entry of one line, or a TableError that says what is wrong with it."""
+    file, kind, column = row["file"], row["kind"], row["column"]
+    if Path(file).name != file or not (folder / file).is_file():
+        raise TableError(f"there is no such file beside {DECLARATION}")
+    if kind not in ROLES:
+        hint = did_you_mean(kind, [*ROLES])
+        raise TableError(f"kind {kind!r} is none of {', '.join(ROLES)}.{hint}")
+    role = ROLES[kind]
+    if bool(role) != bool(column):
+        need = f"names the {role} in column" if role else "goes by no column"
+        raise TableError(f"kind {kind} {need}, and column is {column!r}")
+    options = {"group": False, "task": row.get("task") or None}
+    if role:
+        options[role] = column
+    stated, found = inferred(folder / file, place, row["target"], **options)
+    if gaps := [note for note in found.notes if note.endswith("without a target")]:
+        raise TableError(f"the target {row['target']!r} has gaps ({gaps[0]})")
+    if len(found.X) < FEWEST_ROWS:
+        raise TableError(f"{len(found.X)} rows are fewer than {FEWEST_ROWS}")
+    values = found.times if found.groups is None else found.groups
+    if values is not None and (n := values.nunique()) <= folds:
+        raise TableError(
+            f"{column!r} has {n} different values, and {folds} folds need {folds + 1}"
+        )
+    return DatasetEntry(**stated)
