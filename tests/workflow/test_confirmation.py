@@ -163,12 +163,13 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path, planned):
         (None, "there is no .*confirmation with a SETS.csv. Put the tables there"),
         (HEAD, "has no line"),
         ("file;target\n", "no 'file' and no 'target' and no 'kind'"),
+        (f"{HEAD}größe.csv,y,random,\n", "there is no such file"),
     ],
 )
 def test_a_folder_without_a_declaration(tmp_path, planned, text, message):
     six(tmp_path)
     path = tmp_path / FOLDER / "SETS.csv"
-    path.unlink() if text is None else path.write_text(text)
+    path.unlink() if text is None else path.write_text(text, encoding="cp1252")
     with pytest.raises(ConfigError, match=message):
         planned()
 

@@ -80,7 +80,7 @@ def _folder(config):
 def _declared(folder):
     """The lines of SETS.csv."""
     path = folder / DECLARATION
-    with open(path, newline="", encoding="utf-8-sig") as file:
+    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = csv.DictReader(file, restval="")
         lines = list(reader)
     absent = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
