@@ -1,7 +1,7 @@
 """Hydra: from the YAML files in ``conf/`` and overrides to one typed ``Config``."""
 
 import re
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -202,7 +202,7 @@ def _typed_config(composed):
     """
     others = [key for key in composed if key != "dataset"]
     try:
-        entries = OmegaConf.to_container(composed.dataset, resolve=True)
+        entries: Any = OmegaConf.to_container(composed.dataset, resolve=True)
         made = {name: _made(entry.DatasetEntry, e) for name, e in entries.items()}
         config = _typed(schema.Config, OmegaConf.masked_copy(composed, others))
     except (AttributeError, LookupError, TypeError, OmegaConfBaseException):
@@ -213,7 +213,7 @@ def _typed_config(composed):
 def _made(hint, value):
     """What OmegaConf makes of a value; TypeError where it may convert it."""
     parts, kind = get_args(hint), get_origin(hint) or hint
-    if is_dataclass(hint):
+    if hasattr(hint, "__dataclass_fields__"):
         hints = _hints(hint)
         return hint(**{key: _made(hints[key], v) for key, v in value.items()})
     if kind in (list, dict) and type(value) is not kind:
