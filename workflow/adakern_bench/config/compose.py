@@ -80,7 +80,7 @@ def _checked(override):
             f"the override {override!r} is not of the form key=value, such as "
             "protocol.repeats=3"
         )
-    if key in ("dataset", "method") and value == "null":
+    if key in GROUPS and value == "null":
         raise ConfigError(
             f"{override} names none; {key}=[] selects none, {key}=[name] one"
         )

@@ -170,7 +170,9 @@ class Plan:
         """What the experiment fixes: for the data set, then for one size of it."""
         found = {}
         for name in (base_name(dataset), dataset):
-            of_method = (self.config.settings.get(name) or {}).get(method) or {}
+            of_dataset = self.config.settings.get(name) or {}
+            is_mapping = isinstance(of_dataset, dict)
+            of_method = of_dataset.get(method) or {} if is_mapping else of_dataset
             if not isinstance(of_method, dict):
                 raise ConfigError(
                     f"settings.{name} maps a method to its parameters: eta: 0.1"
