@@ -42,6 +42,15 @@ class Cost:
     #: Matrices of training rows times training rows that it holds in memory at once.
     matrices: float = 0.0
 
+    def of(self, rows, d, unknown):
+        """Seconds of a search and of a fit; `unknown` with 1,000 rows of 10 columns."""
+        thousands, wider = rows / 1000, max(1.0, d / 10) ** 0.7
+        fit = unknown if self.seconds is None else self.seconds
+        return (
+            wider * self.search * min(1.0, thousands),
+            wider * fit * thousands**self.power,
+        )
+
 
 @dataclass
 class Method:
@@ -135,6 +144,9 @@ class Jobs:
 
     #: Data sets up to this many rows solve all repeats in one job, others one a job.
     batch_rows: int = number(2000, least=0)
+    #: So many cells of small data sets are worked off in one process; null: a twentieth
+    #: of all from 100 on, 100 at most, and fewer where they take more than a minute.
+    cells: int | None = number(None, least=1)
     threads: int = number(1, least=1, most=10_000)
     #: Of one solve or search, in seconds; beyond it the record says "timeout".
     time_limit: int = number(3600, least=1)
