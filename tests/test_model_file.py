@@ -174,7 +174,7 @@ def test_a_method_is_written_as_in_python(run):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("fit my.csv --target cost --minutes 0", "0 is no time above 0"),
+        ("fit my.csv --target cost --minutes 0", "0 must be above 0"),
         ("fit my.csv --target cst", "Did you mean 'cost'?"),
         ("fit my.csv --target admitted", "holds dates"),
         ("fit my.csv --target cost --method sklearn.svm.SVC", "no estimator for reg"),
@@ -190,7 +190,7 @@ def test_a_method_is_written_as_in_python(run):
         ("fit my.csv --target cost --minuets 1", "Did you mean '--minutes'?"),
         ("fit my.csv --target cost --method sklearn.svm.SVR(C=ten)", "ten is no value"),
         ("predict none.skops new.csv", "no file none.skops"),
-        ("predict my.skops new.csv --interval 90", "90 is no part between 0 and 1"),
+        ("predict my.skops new.csv --interval 90", "90 must be between 0 and 1"),
         ("predict my.csv new.csv", "no model that `adakern fit` wrote"),
         ("predict my.skops new.csv --proba", "Ridge has no predict_proba"),
         ("predict my.skops new.csv --interval 0.9", "Ridge has no predict_interval"),

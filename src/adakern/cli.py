@@ -71,15 +71,15 @@ def add_commands(commands):
     add_table_arguments(fit)
     option = fit.add_argument
     option("--output", type=Path, help="the model; by default my.skops for my.csv")
-    preset = "fast: fewer members, in about half of the time"
+    preset = "fast: fewer members, in about half the time"
     option("--preset", choices=("best", "fast"), default="best", help=preset)
     other = (
-        "another estimator, such as 'sklearn.svm.SVC(C=10)', or a name of conf/method"
+        "another estimator, such as 'sklearn.svm.SVC(C=10)', or a method of conf/method"
     )
     option("--method", metavar="CLASS", help=other)
     threshold = (
-        "of two classes: predict the second from the probability on that is best by "
-        "balanced accuracy (balanced), f1 or accuracy; probabilities stay as they are"
+        "choose the probability above which the second of two classes is predicted, by "
+        "balanced accuracy (balanced), F1 or accuracy; probabilities are unchanged"
     )
     option("--threshold", choices=("balanced", "f1", "accuracy"), help=threshold)
     fit.set_defaults(handle=_fit)
@@ -87,10 +87,10 @@ def add_commands(commands):
     option = predict.add_argument
     option("model", type=Path, help="a file that `adakern fit` wrote")
     option("file", type=Path, help="a table with the same columns")
-    part = below(1, "part between 0 and 1, such as 0.9")
-    option("--interval", type=part, help="add intervals of this coverage, such as 0.9")
+    part = below(1, "between 0 and 1, such as 0.9")
+    option("--interval", type=part, help="add prediction intervals of this coverage")
     option("--proba", action="store_true", help="add the probability of each class")
-    types = "types of other packages to load, separated by commas"
+    types = "types of other packages that may be loaded, separated by commas"
     option("--trust", default="", help=types)
     predict.set_defaults(handle=_predict)
     return commands.choices
@@ -102,29 +102,28 @@ def add_table_arguments(command, needs_target=True):
     option(
         "file",
         type=Path,
-        help="a table: .csv, .tsv, .txt, .parquet, .xlsx, packed or not",
+        help="table: .csv, .tsv, .txt, .parquet or .xlsx, compressed or not",
     )
-    option("--target", required=needs_target, help="the column to predict")
-    task = "what to predict, where the column alone does not tell"
+    option("--target", required=needs_target, help="column to predict")
+    task = "task (default: inferred from the target)"
     option("--task", choices=("classification", "regression"), help=task)
-    option("--drop", default="", help="columns to leave out, separated by commas")
+    option("--drop", default="", help="columns to drop, separated by commas")
     kept = (
-        "columns to learn from although they look like identifiers or free text; all: "
-        "every column that --drop does not name"
+        "columns to keep even if they look like identifiers or free text, separated by "
+        "commas; all: every column that --drop does not name"
     )
     option("--keep", default="", help=kept)
-    looks = "columns of categories although they look like numbers or dates"
+    looks = "columns to treat as categorical even if they hold numbers or dates"
     option("--categorical", default="", help=looks)
     shared = (
-        "column of what rows share, such as patient (default: a repeated identifier); "
-        "none: "
+        "column of group labels, such as patient, for predictions of unseen groups "
+        "(default: an identifier that repeats; none: rows are independent)"
     )
-    shared += "rows are independent"
     option("--group", metavar="COLUMN", help=shared)
-    later = "column of dates or numbers: tested on later rows than it learns from"
+    later = "column of dates or numbers, for predictions of rows later than these"
     option("--time", metavar="COLUMN", help=later)
-    time = below(float("inf"), "time above 0")
-    option("--minutes", type=time, help="about how long it may take")
+    time = below(float("inf"), "above 0")
+    option("--minutes", type=time, help="approximate time limit")
 
 
 def named_columns(arguments):
@@ -136,14 +135,12 @@ def named_columns(arguments):
     }
 
 
-def below(high, said):
-    """What reads a number between 0 and ``high`` for argparse; another one is not as
-    ``said``.
-    """
+def below(high, allowed):
+    """A type for argparse: numbers above 0 and below `high`; `allowed` says so."""
 
     def number(text):
         if not 0 < float(text) < high:
-            raise argparse.ArgumentTypeError(f"{text} is no {said}")
+            raise argparse.ArgumentTypeError(f"{text} must be {allowed}")
         return float(text)
 
     return number

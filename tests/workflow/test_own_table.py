@@ -272,7 +272,7 @@ def test_what_cannot_be_adopted_is_said(place, capsys):
         adopt("nowhere.csv", "y", root)
     with pytest.raises(SystemExit):
         main(["compare", str(path), "--target", "outcome", "--minutes", "0"])
-    assert "argument --minutes: 0 is no time above 0" in capsys.readouterr().err
+    assert "argument --minutes: 0 must be above 0" in capsys.readouterr().err
     with pytest.raises(
         ConfigError, match=r"my.csv: .*'outcom' among 3. Did you mean 'outcome'"
     ):

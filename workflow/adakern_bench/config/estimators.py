@@ -75,6 +75,22 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=Fals
     return estimator
 
 
+def free_parameters(settings, found):
+    """Of the parameters `found` by a search, those that a job's settings leave free."""
+    return {k: v for k, v in found.items() if k not in settings["fixed"]}
+
+
+def planned_estimator(settings, found, seed):
+    """The estimator of a job's settings, with the parameters `found` by a search."""
+    return make_estimator(
+        settings["estimator"],
+        free_parameters(settings, found),
+        seed=seed,
+        threads=settings["threads"],
+        is_planned=True,
+    )
+
+
 def is_relative(value):
     """Whether a parameter or an axis is given in units of another parameter."""
     return isinstance(value, dict) and "relative_to" in value

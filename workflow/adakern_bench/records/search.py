@@ -10,7 +10,11 @@ from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain, read_json
 from adakern.model_selection import KernelSearchCV
-from adakern_bench.config.estimators import expand_grid, make_estimator
+from adakern_bench.config.estimators import (
+    expand_grid,
+    free_parameters,
+    planned_estimator,
+)
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import inner_folds, load_split, strata
@@ -52,14 +56,7 @@ def by_repeat(paths):
 
 def search_grid(prepared, task, params, handed_over, seed, cv=None):
     """Best parameters of one repeat, and the table of the cross-validation."""
-    fixed = {k: v for k, v in handed_over.items() if k not in params["fixed"]}
-    estimator = make_estimator(
-        params["estimator"],
-        fixed,
-        seed=seed,
-        threads=params["threads"],
-        is_planned=True,
-    )
+    estimator = planned_estimator(params, handed_over, seed)
     grid = expand_grid(params["grid"], estimator.get_params(), params["step"])
     prepared = _some_rows(prepared, task, params["max_rows"], seed)
     X, y = prepared.X_train, prepared.y_fit
@@ -83,7 +80,7 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
         point | {"mean_score": float(mean), "std_score": float(std)}
         for point, mean, std in points
     ]
-    return fixed | search.best_params_, rows
+    return free_parameters(params, handed_over) | search.best_params_, rows
 
 
 def _some_rows(prepared, task, most, seed):

@@ -20,7 +20,7 @@ from adakern.evaluation.metrics import (
     interval_scores,
     probability_scores,
 )
-from adakern_bench.config.estimators import make_estimator
+from adakern_bench.config.estimators import planned_estimator
 from adakern_bench.data import Table
 from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.records.prepare import prepare
@@ -77,15 +77,8 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     """
     table = Table.load(table_path)
     train, test = load_split(split_path, repeat)
-    free = {k: v for k, v in best_params.items() if k not in params["fixed"]}
     seed = params["seed"] + repeat
-    estimator = make_estimator(
-        params["estimator"],
-        free,
-        seed=seed,
-        threads=params["threads"],
-        is_planned=True,
-    )
+    estimator = planned_estimator(params, best_params, seed)
     data = prepare(table, train, test, **params["preparation"])
     with (
         threadpool_limits(params["threads"]),

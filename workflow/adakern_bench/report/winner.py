@@ -21,7 +21,7 @@ from adakern.evaluation import (
     score,
 )
 from adakern.evaluation.quantities import main_metric
-from adakern_bench.config.estimators import make_estimator
+from adakern_bench.config.estimators import planned_estimator
 from adakern_bench.data import Table
 from adakern_bench.records.models import table_model
 from adakern_bench.records.prepare import Prepared, prepare
@@ -125,14 +125,7 @@ def explain(method, table, train, test, settings, best_params, repeat, metric=No
 
 def fitted(method, table, train, test, settings, best_params, seed, metric):
     """The best method, fitted to the training rows."""
-    free = {k: v for k, v in best_params.items() if k not in settings["fixed"]}
-    model = make_estimator(
-        settings["estimator"],
-        free,
-        seed=seed,
-        threads=settings["threads"],
-        is_planned=True,
-    )
+    model = planned_estimator(settings, best_params, seed)
     data = prepare(table, train, test, **settings["preparation"])
     pipeline = table_model(fit(model, data), data, table)
     best = Best(
