@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from adakern_bench.report.compare import compare_pairs
 from adakern_bench.records.machine import UNCOMMITTED, commit
+from adakern_bench.report.compare import compare_pairs
 from adakern_bench.report.publish import _several_commits, provenance
 from adakern_bench.report.tables import read_tables
 
