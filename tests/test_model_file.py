@@ -188,6 +188,20 @@ def test_boosting_gets_categories_and_gaps_as_in_the_comparison(run, rows):
     assert np.isfinite(pipeline.predict(rows)).all()
 
 
+def test_no_time_and_a_class_that_is_new_are_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    outcome = [*rng.permutation(["up", "down"] * 15), "new", "new"]
+    rows = {"day": range(32), "x": rng.normal(size=32), "outcome": outcome}
+    pd.DataFrame(rows).to_csv("my.csv", index=False)
+    options = "--target outcome --time day --keep day --minutes 1e-9 --preset fast"
+    assert cli.main(["fit", "my.csv", *options.split()]) == 0
+    said = capsys.readouterr().err
+    assert "--minutes 1e-09 is over before the fit begins" in said
+    assert "not weighed on the latest rows, where 'new' is new" in said
+    assert load_model("my.skops")[0].classes_.tolist() == ["down", "new", "up"]
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

@@ -16,6 +16,12 @@ from adakern._version import __version__
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
 LATEST = 0.2
 
+#: Options that name columns, separated by commas.
+NAMED = ("drop", "keep", "categorical", "merge")
+
+#: Seconds that a fit is given at least.
+LEAST_SECONDS = 1.0
+
 
 def main(argv=None):
     """Run a command of the library, or hand over to the workflow where it is there."""
@@ -90,6 +96,11 @@ def add_commands(commands):
     part = below(1, "between 0 and 1, such as 0.9")
     option("--interval", type=part, help="add prediction intervals of this coverage")
     option("--proba", action="store_true", help="add the probability of each class")
+    explain = (
+        "add what each column adds to the prediction (of a class, its probability), "
+        "from the mean on, and the training rows that kernels lean on, with weights"
+    )
+    option("--explain", action="store_true", help=explain)
     types = "types of other packages that may be loaded, separated by commas"
     option("--trust", default="", help=types)
     predict.set_defaults(handle=_predict)
@@ -115,6 +126,11 @@ def add_table_arguments(command, needs_target=True):
     option("--keep", default="", help=kept)
     looks = "columns to treat as categorical even if they hold numbers or dates"
     option("--categorical", default="", help=looks)
+    alike = (
+        "columns whose categories are one where they differ in case, blanks or accents "
+        "alone; all: every column"
+    )
+    option("--merge", default="", help=alike)
     shared = (
         "column of group labels, such as patient, for predictions of unseen groups "
         "(default: an identifier that repeats; none: rows are independent)"
@@ -128,10 +144,9 @@ def add_table_arguments(command, needs_target=True):
 
 def named_columns(arguments):
     """The columns that options name, separated by commas."""
-    options = ("drop", "keep", "categorical")
     return {
         option: [name for name in getattr(arguments, option).split(",") if name]
-        for option in options
+        for option in NAMED
     }
 
 
@@ -178,6 +193,12 @@ def _fit(arguments):
     pipeline = table_pipeline(estimator, table)
     if arguments.minutes and is_flagship:
         left = 60 * arguments.minutes - (time.perf_counter() - started)
+        if left < LEAST_SECONDS:
+            _note(
+                f"--minutes {arguments.minutes:g} is over before the fit begins, which "
+                "is given a second"
+            )
+            left = LEAST_SECONDS
         # With --time a first model is fitted to be judged.
         pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
@@ -202,8 +223,12 @@ def _fit_rows(pipeline, table, rows):
     """
     X, y = table.X.iloc[rows], table.y.iloc[rows]
     given = {}
-    if hasattr(pipeline[-1], "members") and table.times is not None:
-        n_early = len(rows) - max(1, round(LATEST * len(rows)))
+    n_early = len(rows) - max(1, round(LATEST * len(rows)))
+    early, late = set(y.iloc[:n_early]), set(y.iloc[n_early:])
+    if table.task == "classification" and table.times is not None and late - early:
+        new = min(late - early)
+        _note(f"members are not weighed on the latest rows, where {new!r} is new")
+    elif hasattr(pipeline[-1], "members") and table.times is not None:
         columns = pipeline[:-1].fit(X)  # learns nothing
         given = {
             "X_val": columns.transform(X.iloc[n_early:]),
@@ -397,8 +422,12 @@ def _predict(arguments):
     from adakern.model_file import load_model, new_categories
 
     model, card = load_model(arguments.model, trust=arguments.trust.split(","))
-    asked = {"interval": arguments.interval is not None, "proba": arguments.proba}
-    for method in (f"predict_{name}" for name in asked if asked[name]):
+    asked = {
+        "predict_interval": arguments.interval is not None,
+        "predict_proba": arguments.proba,
+        "explain": arguments.explain,
+    }
+    for method in (name for name in asked if asked[name]):
         if not hasattr(model, method):
             raise ValueError(f"{card['estimator']} has no {method}")
     rows = read_rows(arguments.file, card["kinds"], card["forms"])
@@ -411,6 +440,8 @@ def _predict(arguments):
         out[[f"{name}_low", f"{name}_high"]] = bounds
     if arguments.proba:
         out[[f"{name}={label}" for label in model.classes_]] = model.predict_proba(rows)
+    if arguments.explain:
+        out = pd.concat([out, _explained(model, rows, name, out[name])], axis=1)
     safe = out.rename(columns=without_formula).map(without_formula)
     if not safe.equals(out) or list(safe.columns) != list(out.columns):
         _note("an apostrophe stands before what a spreadsheet would take for a formula")
@@ -423,3 +454,20 @@ def _predict(arguments):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
+
+
+def _explained(model, rows, name, predicted):
+    """What columns add to each prediction, as columns beside it, and the rows leaned
+    on: their numbers among those with a target, from 0, with weights.
+    """
+    import pandas as pd
+
+    found = model.explain(rows)
+    values, mean, _ = found.of_class(None if found.classes is None else predicted)
+    out = pd.DataFrame(values, columns=[f"{name}_by_{key}" for key in found.names])
+    out.insert(0, f"{name}_mean", mean)
+    out[f"{name}_rows"] = [
+        " ".join(f"{label}:{weight:.3f}" for label, weight in zip(*pair, strict=True))
+        for pair in zip(found.rows, found.row_weights, strict=True)
+    ]
+    return out

@@ -78,12 +78,19 @@ def as_columns(frame, kinds, forms):
 
 
 class TableModel(Pipeline):
-    """scikit-learn's pipeline, with intervals where its last step has them."""
+    """scikit-learn's pipeline, with intervals and explanations where its last step has
+    them.
+    """
 
     @available_if(lambda self: hasattr(self[-1], "predict_interval"))
     def predict_interval(self, X, coverage=0.9):
         """Lower and upper bounds (n, 2) of new targets."""
         return self[-1].predict_interval(self[:-1].transform(X), coverage)
+
+    @available_if(lambda self: hasattr(self[-1], "explain"))
+    def explain(self, X, **options):
+        """What each column adds to each prediction, and which training rows count."""
+        return self[-1].explain(self[:-1].transform(X), **options)
 
 
 def estimator_of(text):

@@ -19,7 +19,14 @@ from adakern.adaptive.choose import (
 )
 from adakern.adaptive.fit_all import improves
 from adakern.adaptive.intervals import conformal_quantile
-from adakern.adaptive.members.trees import ROWS_PER_TREE, Forest
+from adakern.adaptive.members.base import Setting, Shape
+from adakern.adaptive.members.trees import (
+    FORESTS,
+    MOST_NODE_VALUES,
+    ROWS_PER_TREE,
+    SMALL_ROWS,
+    Forest,
+)
 from adakern.adaptive.prepare import FULL_CELL, assign_folds, make_table
 
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
@@ -217,6 +224,31 @@ def test_the_conformal_quantile_is_its_definition(n, level, seed):
     rank = int(np.ceil(round(level * (n + 1), 9)))
     assert found == (np.inf if rank > n else np.sort(values)[rank - 1])
     assert found == conformal_quantile(values, np.full(n, 1e-9), level)
+
+
+@pytest.mark.parametrize("extra", [False, True])
+@pytest.mark.parametrize("n, k", [(1000, 60), (1600, 400), (2000, 800)])
+def test_trees_of_many_classes_have_bounded_room_and_are_the_first_of_all(n, k, extra):
+    rng = np.random.default_rng(0)
+    codes = np.arange(n) % k
+    X, Y = rng.normal(size=(n, 5)) + codes[:, None] / 9, np.eye(k)[codes]
+    setting = Setting(classify=True)
+    forest = Forest(extra=extra, random_state=0, setting=setting)
+    trees = forest.fit(X, Y, np.ones(n)).model_.estimators_
+    held = sum(tree.tree_.value.size for tree in trees)
+    assert held <= max(MOST_NODE_VALUES, 2 * trees[0].tree_.value.size)
+    wanted = 20 if n < SMALL_ROWS else 60
+    assert len(trees) == wanted or held + 2 * held / len(trees) > MOST_NODE_VALUES
+    same = FORESTS[extra][1](2, random_state=0).fit(X, codes, sample_weight=np.ones(n))
+    for tree, other in zip(trees, same, strict=False):
+        np.testing.assert_array_equal(tree.tree_.feature, other.tree_.feature)
+
+
+def test_a_forest_without_room_for_a_tree_is_not_fitted_unasked():
+    few, many = Shape(5000, k=50), Shape(5000, k=5000)
+    forest = Forest(extra=True, setting=Setting(classify=True))
+    assert forest.suits(few)
+    assert not forest.suits(many)
 
 
 def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():

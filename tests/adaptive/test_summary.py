@@ -86,6 +86,23 @@ def test_scores_that_cannot_be_compared_are_marked():
     assert len(repr(MemberTable([used])).splitlines()) == 2
 
 
+def test_names_with_dollars_are_no_formulas():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    names = ["US$ and A$", "$x_1$", "$\\frac{1}$"]
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=names)
+    model = AdaptiveKernelRegressor(**FEW).fit(frame, X[:, 0])
+    _, right = model.plot()
+    right.figure.canvas.draw()  # fails on a formula that is none
+    boxes = [label.get_window_extent() for label in right.get_yticklabels()]
+    assert min(box.width for box in boxes) > 0
+    assert {
+        label.get_text().replace("\\$", "$") for label in right.get_yticklabels()
+    } == {*names}
+    pyplot.close(right.figure)
+
+
 def test_a_model_draws_itself():
     pytest.importorskip("matplotlib").use("Agg")
     X = np.random.default_rng(0).normal(size=(60, 3))

@@ -36,6 +36,8 @@ ANSWERS = {
     "page": (200, b"<!DOCTYPE html><html><body>Log in, please</body></html>"),
     "bomb": (200, gzip.compress(bytes(10 << 20))),
     "packed": (200, gzip.compress(CONTENT)),
+    "huge": (200, CONTENT),  # of the gigabytes that it promises
+    "endless": (200, bytes(4 << 20)),  # without saying how much
 }
 
 
@@ -50,7 +52,9 @@ class Handler(BaseHTTPRequestHandler):
         status, content = ANSWERS[kind]
         self.send_response(status)
         promised = CONTENT if kind in ("cut", "slow") else content
-        self.send_header("Content-Length", str(len(promised)))
+        length = 3 << 30 if kind == "huge" else len(promised)
+        if kind != "endless":
+            self.send_header("Content-Length", str(length))
         if kind in ("bomb", "packed"):
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()
@@ -153,6 +157,8 @@ def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypat
         ("tampered", 1, 1, "fingerprint is .*the entry says"),
         ("page", 1, 1, "its content did not pass"),
         ("bomb", 1, 1, r"unpacks to more than \d+ MB"),
+        ("huge", 1, 1, "more than 2147 MB, and so much is not fetched"),
+        ("endless", 1, 1, "more than 1 MB, and so much is not fetched"),
     ],
 )
 def test_what_is_wrong_with_an_answer(
@@ -160,6 +166,8 @@ def test_what_is_wrong_with_an_answer(
 ):
     """It is said, nothing is kept, and a second url serves."""
     monkeypatch.setattr(unpack, "_FREE_BYTES", 1 << 16)
+    if answer == "endless":
+        monkeypatch.setattr(download, "MOST_BYTES", 1 << 20)
     monkeypatch.setattr(download, "RETRIES", retries)
     monkeypatch.setattr(download, "TIMEOUT", 0.3 if answer == "slow" else 5)
     entry.files[0].urls = [f"{server.url}/{answer}/toy.csv"]

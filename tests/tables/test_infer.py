@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from adakern.datasets import read_table
+from adakern_bench.config.infer import inferred_yaml
 from adakern_bench.data import DatasetEntry, DatasetError, Table, load_table
-from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.records.prepare import prepare
 from mirror import read_entry
 

@@ -11,8 +11,8 @@ from adakern.cli import main
 from adakern.datasets import read_rows, read_table
 from adakern.model_file import as_columns, load_model, table_pipeline
 from adakern.tables.columns import TableReader, declared_categorical
+from adakern_bench.config.infer import inferred_yaml
 from adakern_bench.data import load_table
-from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.records.prepare import prepare
 from mirror import read_entry
 
@@ -66,6 +66,10 @@ KINDS = {
     "days": days,
     "times": lambda rng: days(rng) + pd.to_timedelta(rng.integers(0, 86400, N), "s"),
     "no day": lambda rng: pd.Series(days(rng)).mask(rng.random(N) < 0.1),
+    "date as a number": lambda rng: days(rng).strftime("%Y%m%d").astype(int),
+    "visitDate with gaps": lambda rng: gaps(
+        rng, days(rng).strftime("%Y%m%d").astype(float)
+    ).astype(float),
     "day.month.year": lambda rng: days(rng).strftime("%d.%m.%Y"),
 }
 
@@ -228,3 +232,15 @@ def test_what_compare_was_told_to_keep_is_in_its_entry(tmp_path):
     canonical = load_table("mine", entry, cache_dir=tmp_path)
     assert canonical.feature_names == ["id", "code"]
     assert canonical.categories == {"code": ["1", "2"]}
+
+
+def test_merged_spellings_are_those_of_the_canonical_table(tmp_path):
+    path = tmp_path / "t.csv"
+    sexes = ["m", "M", "f", "F"] * 10
+    pd.DataFrame({"x": sexes, "y": np.arange(40) / 7}).to_csv(path, index=False)
+    for merge in (["x"], ["all"]):
+        text, found = inferred_yaml("mine", path, "t.csv", "y", merge=merge)
+        (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+        entry = read_entry(tmp_path / "mine.yaml")
+        table = load_table("mine", entry, cache_dir=tmp_path)
+        assert table.categories == {"x": sorted(found.X["x"].unique())}

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from adakern.datasets import TableError, read_rows, read_table
+from adakern.model_file import as_columns
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -385,14 +386,77 @@ def test_durations_are_seconds_and_classes_may_be_fractions(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "cells", "kind"),
+    [
+        ("visit_date", ["20240131", "20231224", "19991231"], "date"),
+        ("Datum", ["20240131.0", "", "20240229.0", "NA"], "date"),
+        ("day", ["20240131", "20240201"], "date"),
+        ("case", ["20240131", "20231224", "19991231"], "numeric"),
+        ("birthdate", ["20240131", "20231324", "19991231"], "numeric"),
+        ("date", ["20230229", "20230228", "20230301"], "numeric"),
+        ("candidates", ["12345678", "20231224"], "numeric"),
+        ("holiday", ["20240131", "20231224"], "numeric"),
+    ],
+)
+def test_whole_numbers_are_days_where_all_are_and_the_name_says_so(
+    tmp_path, name, cells, kind
+):
+    text = column(cells, n=40).replace("a,x,y", f"a,{name},y")
+    found = read(tmp_path, text)
+    assert found.kinds[name] == kind
+    assert ("read as %Y%m%d" in " ".join(found.notes)) == (kind == "date")
+    if kind == "date":
+        first = np.datetime64("2024-01-31")
+        assert found.X[name].iloc[0] == first
+        typed = pd.DataFrame({name: [20240131, 20240131]})
+        for rows in (typed, typed.astype(str), typed.astype(float)):
+            again = as_columns(rows, {name: kind}, {name: found.forms[name]})
+            assert (again[name] == first).all()
+    assert read(tmp_path, text, categorical=[name]).kinds[name] == "categorical"
+
+
+@pytest.mark.parametrize(
     "alike", [("m", "M"), ("Ortho pædics", "ortho  pædics"), ("Genève", "Geneve")]
 )
 def test_spellings_of_one_category_are_said(tmp_path, alike):
     found = read(tmp_path, column([*alike, "other", "another"]))
     (note,) = [note for note in found.notes if note.startswith("spellings")]
     assert all(repr(spelling) in note for spelling in alike)
-    found = read(tmp_path, column(["m", "f", "+", "-"]))
+    found = read(tmp_path, column(["m", "f", "A+", "A-", "+", "-"]))
     assert not [note for note in found.notes if note.startswith("spellings")]
+
+
+@pytest.mark.parametrize(
+    ("spellings", "merged"),
+    [
+        (["m", "M ", "f", "F"], ["f", "m"]),
+        (
+            ["Genève", "GENEVE", "Zürich", "zurich", "Bern"],
+            ["bern", "geneve", "zurich"],
+        ),
+        (["A+", "a+", "A-", "AB -", "ab  -"], ["a+", "a-", "ab -"]),
+    ],
+)
+@pytest.mark.parametrize("named", ["x", "all"])
+def test_spellings_are_merged_where_that_is_asked_for(
+    tmp_path, spellings, merged, named
+):
+    found = read(tmp_path, column(spellings), merge=[named])
+    assert sorted(found.X["x"].unique()) == merged
+    assert not [note for note in found.notes if note.startswith("spellings")]
+    new = tmp_path / "new.csv"
+    new.write_text(column([word.swapcase() for word in spellings]))
+    rows = read_rows(new, found.kinds, found.forms)
+    assert sorted(rows["x"].unique()) == merged
+    again = as_columns(rows, found.kinds, found.forms)
+    assert again["x"].tolist() == rows["x"].tolist()
+
+
+def test_classes_are_merged_too_and_a_column_that_is_none_is_named(tmp_path):
+    text = "x,y\n" + "1,Yes\n2,yes\n3,no\n4,No\n" * 5
+    assert set(read(tmp_path, text, merge=["y"]).y) == {"yes", "no"}
+    with pytest.raises(TableError, match="no column 'z'"):
+        read(tmp_path, text, merge=["z"])
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])

@@ -88,6 +88,10 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
             ["+settings.clowns.plain=3"],
             ["settings.clowns maps a method to its parameters"],
         ),
+        (["+settings.clowns=3"], ["settings.clowns maps a method to its parameters"]),
+        (["protocol=null"], ["protocol=null names none", "protocol=[]"]),
+        (["protocol.repeats=1e20"], ["protocol.repeats", "Integer"]),
+        (["protocol.repeats=100001"], ["protocol.repeats=100001", "1 to 100000"]),
         (
             ["+settings.sandwich=3"],
             ["settings.sandwich maps a method to its parameters"],
@@ -104,6 +108,11 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
         (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),
         (["=3"], ["'=3'", "key=value"]),
         (["results=null"], ["results"]),
+        (["title=[ä,b]"], ["'title=[ä,b]'", "cannot be read", "['Größe',b]"]),
+        (['title="Größe'], ["cannot be read", "its partner"]),
+        (["dataset=a,b"], ["'dataset=a,b'", "a list is [a,b]"]),
+        (["protocol.repeats=¾"], ["protocol.repeats", "'¾'", "Integer"]),
+        (["jobs.threads=range(1,3)"], ["jobs.threads", "'range(1,3)'", "Integer"]),
         (
             [f"figures.mine.function={SWEEP}.plot_swep"],
             ["figures.mine", "'plot_sweep'"],
@@ -117,7 +126,7 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
         # Wrong types.
         (["protocol.repeats=many"], ["protocol.repeats", "'many'", "Integer"]),
         # Out of range, NaN.
-        (["protocol.repeats=0"], ["protocol.repeats=0", "at least 1"]),
+        (["protocol.repeats=0"], ["protocol.repeats=0", "1 to 100000"]),
         (["protocol.test_size=nan"], ["protocol.test_size=nan", "out of range"]),
         (["protocol.scale=units"], ["protocol.scale='units'", "'unit'"]),
         ([f"{SETTING}.estimator.C=-1"], ["plain", "'C'", "-1"]),
@@ -155,6 +164,14 @@ def test_what_is_wrong_is_named(conf, overrides, parts):
     for part in parts:
         assert part in message
     assert "omegaconf" not in message.lower()
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Größe", "it's", "a, b", "a(b; <c>", "100 %", "x=y", "ü\\", "Tür\\'s", "价格 $5"],
+)
+def test_a_title_is_what_was_typed(conf, title):
+    assert load_config([f"title={title}"], conf)[0].title == title
 
 
 def test_every_problem_is_listed_at_once(conf):

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from adakern_bench.cli import compare as comparing
-from adakern_bench.data.infer import inferred_yaml
+from adakern_bench.config.infer import inferred_yaml
 from adakern_bench.report import publish as publishing
 from adakern_bench.tracking.track import log_records
 from mlflow_server import free_port, serve

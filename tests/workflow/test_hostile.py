@@ -111,6 +111,7 @@ SETTINGS = {
     "results-command": ({"results": "x$(touch bomb)"}, "to name a folder"),
     "results-wildcard": ({"results": "x{w}"}, "to name a folder"),
     "cache-wildcard": ({"data": {"cache": "x{w}"}}, "to name a folder"),
+    "cache-database": ("data.cache=mlflow.db", LEAVES),
     "cache-site": ({"data": {"cache": ".venv/lib/site-packages"}}, LEAVES),
     "allow-in-file": ({"allow_outside": True, "results": "/tmp/x"}, "not a setting"),
     "name-above": ("name=../../../x", NO_FILE),
@@ -270,11 +271,26 @@ def results_link_below(conf):
     link = conf.parent / "results" / "small" / "records"
     link.parent.mkdir(parents=True)
     link.symlink_to(conf)
-    with pytest.raises(ConfigError, match="link that leaves the results"):
+    with pytest.raises(ConfigError, match="link that leaves results/small"):
         load_plan(["experiment=small"], conf)
     assert load_plan(["experiment=small", "--allow-outside"], conf).cells
     with pytest.raises(SystemExit, match="link that leaves the results"):
         main(["track", str(link.parent)])
+
+
+def data_links(conf):
+    """Links below the data, which are read into a table or the report."""
+    for folder in ("data/raw/mine", "data/tables", "data/published"):
+        link = conf.parent / folder / "evil.csv"
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(conf.parent / "x.yaml")
+        with pytest.raises(
+            ConfigError, match=r"evil\.csv is a symbolic link"
+        ) as refused:
+            load_plan(["experiment=small"], conf)
+        assert "hunter2" not in str(refused.value)
+        assert load_plan(["experiment=small", "--allow-outside"], conf).cells
+        link.unlink()
 
 
 def conf_link(conf):
@@ -462,7 +478,7 @@ def openml_host(conf):
 OTHERS = {
     attack.__name__.replace("_", "-"): attack
     for attack in (
-        *(results_link, results_link_below, conf_link),
+        *(results_link, results_link_below, data_links, conf_link),
         *(allow_typed, address_typed, secret_url),
         *(
             describe_secret,

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +21,7 @@ from adakern import cli
 from adakern._utils.dotted import resolve
 from adakern.model_file import estimator_of, load_model, written
 from adakern_bench.base.paths import CONF
-from adakern_bench.cli.choose import choose
+from adakern_bench.cli.choose import choose, slowness
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.cli.main import main
 from adakern_bench.config.compose import ConfigError, load_config
@@ -353,6 +354,27 @@ def test_a_comparison_is_estimated_and_fits_its_time(n, minutes, methods, said):
     assert {method for _, method in plan.cells} == names - {"catboost"} | (
         names & {"catboost"} if find_spec("catboost") else set()
     )
+
+
+def test_a_group_that_is_the_same_in_every_row_is_told(tmp_path):
+    path = tmp_path / "my.csv"
+    study().assign(clinic="one").to_csv(path, index=False)
+    (tmp_path / "conf" / "dataset").mkdir(parents=True)
+    with pytest.raises(ConfigError, match=r"'clinic' is 'one' in every.*--group none"):
+        adopt(path, "outcome", tmp_path, group="clinic")
+
+
+def test_ten_minutes_are_enough_for_five_repeats_of_all_methods():
+    limits = {"minutes": 10, "cores": 2, "memory": 16e9}
+    for n in (300, 1000, 2000):
+        _, told = choose("my-x", compared(), n, 9, "classification", **limits)
+        assert not any("left out" in sentence for sentence in told)
+        assert "for 5 repeats of 11 methods" in told[0]
+
+
+def test_time_that_other_programs_take_makes_no_machine_slow(monkeypatch):
+    monkeypatch.setattr(np.linalg, "svd", lambda matrix: time.sleep(0.1))
+    assert slowness() == 1.0
 
 
 def test_a_method_of_ones_own_is_compared_without_a_cost():

@@ -1,13 +1,15 @@
-"""What docs/results/README.md quotes, computed again from the tables beside it."""
+"""What the pages of results quote, computed again from the tables beside them."""
 
+import re
 from functools import cache
-from itertools import permutations, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from measured import figures_of, filled_in, scores
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
@@ -19,7 +21,6 @@ from adakern_bench.report.contrast import against_all, over_sets
 from adakern_bench.report.leaderboard import (
     by_dataset,
     cost_seconds,
-    leaderboard,
     together,
 )
 from adakern_bench.report.published import load_published
@@ -32,23 +33,22 @@ README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
 @cache
+def pages():
+    """The overview of results and the page of claims, figures filled in."""
+    claims = (ROOT / "docs/claims.md").read_text(encoding="utf-8")
+    overview = (RESULTS / "README.md").read_text(encoding="utf-8")
+    return f"{overview}\n\n{filled_in(claims)}"
+
+
+@cache
 def paragraph(start):
-    """The paragraph of the overview whose bold opening holds some words, with its
+    """The paragraph of these pages whose bold opening holds some words, with its
     table.
     """
-    text = (RESULTS / "README.md").read_text(encoding="utf-8").replace("\n\n|", "\n|")
+    text = pages().replace("\n\n|", "\n|")
     parts = (" ".join(part.split()) for part in text.split("\n\n"))
     (found,) = (part for part in parts if part.startswith("**") and start in part[:80])
     return found
-
-
-def scores(folder, metric):
-    """Test means, a row a data set and a column a method; NaN where a run failed."""
-    rows = read_tables(RESULTS / folder)["summary"].query(
-        "metric == @metric and split == 'test'"
-    )
-    rows.loc[rows["n_failed"] + rows["n_timeout"] > 0, "mean"] = np.nan
-    return rows.pivot(index="dataset", columns="method", values="mean")
 
 
 @cache
@@ -339,11 +339,6 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
     ).all() and f"(p = {trees['holm'].max():.3f}; both" in text
     won = read_tables(RESULTS / "uci_regression")["ttest"].query("winner == 'adaptive'")
     assert len(won) == 25 and (won["method_b"] == "simple-blend").sum() == 4
-    first = records.query("method == 'adaptive' and repeat < 2").groupby("dataset")[
-        "test_rmse"
-    ]
-    error = first.mean().filter(like="protein").item()
-    assert f"same two splits {error:.2f}" in paragraph("The four larger regression")
     for name, seconds in records.groupby("method")["fit_seconds"].mean().items():
         assert f"{seconds:.0f}" in text, name
 
@@ -385,15 +380,11 @@ def test_leaderboards_of_several_folders(start, suites, datasets, n):
             in text
         )
     assert (max(p.values()) < 0.05) == ("significantly better than all others" in text)
-    board = leaderboard(records)
-    assert (len(board), *set(board["n_datasets"])) == n[::-1] and f"{n[0]} " in text
-    for row in board.itertuples():
-        rank = (
-            f"| {row.method} | {row.mean_rank:.2f} | {row.normalised_error:.2f} | "
-            f"{row.wins:.0f}"
-        )
-        elo = f"{row.elo:.0f} ({row.elo_low:.0f} to {row.elo_high:.0f})"
-        assert f"{rank} | {elo} | {row.seconds / row.n_datasets:.1f} |" in text
+    table = by_dataset(records)
+    assert table.shape == n and f"{n[0]} " in text
+    ranks = mean_ranks(table, greater_is_better=suites == "uci121")
+    for name, rank in zip(table, ranks, strict=True):
+        assert f"| {name} | {rank:.2f} |" in text
 
 
 def test_version_7_beside_the_others_of_uci121():
@@ -451,7 +442,7 @@ def test_version_7_beside_the_others_of_uci121():
 
 def test_what_did_not_reproduce_beside_what_did():
     """Rows of these tables once went without a word."""
-    text = " ".join((RESULTS / "README.md").read_text(encoding="utf-8").split())
+    text = " ".join(pages().split())
     table = pd.read_csv(RESULTS / "dank_synthetic/tables/dank_synthetic.csv")
     printed = table.query("dataset == 'step-1d-printed'").set_index("method")
     dank, svr = printed.loc[["dank", "svr"], "relative_mse"]
@@ -507,7 +498,7 @@ def test_the_best_single_width_on_the_sine():
         assert few(gamma) == pytest.approx(r2, abs=1e-3)
     widths = np.logspace(0, 4, 161)
     best, best_of_all = (max(map(score, widths)) for score in (few, all_rows))
-    text = " ".join((RESULTS / "README.md").read_text(encoding="utf-8").split())
+    text = " ".join(pages().split())
     guide = " ".join(GUIDE.read_text(encoding="utf-8").split())
     assert f"by the test rows, has {best:.2f}, and {best_of_all:.2f}" in text
     assert f"as many points {best:.2f} ({best_of_all:.2f} with" in guide
@@ -534,8 +525,7 @@ def test_errors_and_minutes_on_larger_sets():
     assert f"{hours:.0f} hours and {minutes:.0f} minutes" in text
 
 
-BOARDS = ["uci_regression", "uci_regression_small", "uci_regression_tuned"]
-BOARDS += ["uci_regression_larger", "uci121_tuned", "uci121_protocols"]
+BOARDS = ["uci_regression", "uci_regression_tuned", "uci121_tuned", "uci121_protocols"]
 
 
 @pytest.mark.parametrize("folder", BOARDS)
@@ -559,22 +549,6 @@ def test_no_learned_kernel_differs_from_the_svm_after_holm():
 
 
 def test_significant_pairs_after_holm():
-    """A p-value of 0.005 once stood for a difference from the blend."""
-    tests = read_tables(RESULTS / "uci_regression_small")["ttest"].query(
-        "method_a == 'adaptive'"
-    )
-    assert set(tests["winner"]) == {"", "adaptive"}
-    level = tests["method_b"].isin(["simple-blend", "krr-laplacian"])
-    text = paragraph("Five small")
-    assert (
-        tests.loc[level, "winner"] == ""
-    ).all() and "On no set does it differ" in text
-    concrete = tests["dataset"] == "uci_regression-concrete"
-    assert (tests.loc[concrete & ~level, "winner"] == "adaptive").sum() == 8
-    wine = tests[
-        tests["dataset"].str.contains("wine") & (tests["method_b"] == "simple-blend")
-    ]
-    assert f"{wine['corrected_holm_pvalue'].item():.2f} after Holm" in text
     won = read_tables(RESULTS / "knpl_uci_small")["ttest"].query("winner != ''")
     assert set(won["dataset"]) == {"climate"}
     assert set(won["winner"] + " " + won["method_a"]) == {
@@ -646,33 +620,8 @@ QUOTED = yaml.safe_load(
 
 @pytest.mark.parametrize("quoted", QUOTED, ids=lambda quoted: quoted["folder"])
 def test_sentences_with_the_figures_of_a_summary(quoted):
-    metric, folder = quoted["metric"], RESULTS / quoted["folder"]
-    greater, factor = metric in ("accuracy", "r2"), 100 if metric == "accuracy" else 1
-    table = factor * scores(folder, metric)
-    table.index = table.index.str.replace("^uci(121|_regression)-", "", regex=True)
-    ranks = pd.Series(mean_ranks(table, greater_is_better=greater), table.columns)
-    rows = {"mean": table.mean(), "rank": ranks} | dict(table.iterrows())
-    figures = {
-        f"{name} {m}": value for name, row in rows.items() for m, value in row.items()
-    }
-    figures["friedman"] = read_tables(folder)["ranks"]["friedman_pvalue"].max()
-    ahead = table if greater else -table
-    for a, b in permutations(table, 2):
-        figures[f"wins {a} {b}"] = (ahead[a] - ahead[b] > 1e-9).sum()
-    if (folder / "published.csv").exists():
-        theirs = pd.read_csv(folder / "published.csv").query("metric == @metric")
-        for row in theirs.query("split != 'train'").itertuples():
-            figures[f"published {row.dataset} {row.method}"] = (
-                factor * row.mean_published
-            )
-    if (folder / "tables/leaderboard.csv").exists():
-        board = pd.read_csv(folder / "tables/leaderboard.csv", index_col="method")[
-            "mean_rank"
-        ]
-        figures |= {f"among {method}": rank for method, rank in board.items()}
-    text = " ".join(
-        ((RESULTS / "README.md").read_text("utf-8") + GUIDE.read_text("utf-8")).split()
-    )
+    figures = figures_of(quoted["folder"], quoted["metric"])
+    text = " ".join((pages() + GUIDE.read_text("utf-8")).split())
     for sentence in quoted["sentences"]:
         assert sentence.format_map(figures) in text
 
@@ -700,3 +649,11 @@ def test_the_figures_of_readme_and_guide(file):
         assert f"better on {blend.better}, worse on {blend.worse}" in text
         seconds = uci121(*rows).groupby("method")["fit_seconds"].mean()
         assert f"{seconds['adaptive']:.2g} s" in text
+
+
+def test_a_figure_that_is_not_there_is_named():
+    with pytest.raises(KeyError, match=r"heart dnk.* has no such figure"):
+        filled_in("{dank_uci/accuracy heart dnk:.1f}")
+    assert filled_in("{dank_uci/accuracy heart\nsvm-cv:.1f} %") == "82.7 %"
+    claims = filled_in((ROOT / "docs/claims.md").read_text(encoding="utf-8"))
+    assert not re.search(r"^\{|\{\w+/", claims, re.MULTILINE)

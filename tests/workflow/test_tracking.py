@@ -1,6 +1,10 @@
 """MLflow holds what the files say: once, whole, in the right experiment."""
 
+import contextlib
 import json
+import os
+import re
+import sqlite3
 import subprocess
 import sys
 import time
@@ -13,6 +17,7 @@ from mlflow import MlflowClient
 from mlflow.entities import ViewType
 
 from adakern_bench.cli.main import main
+from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.tracking import store
 from adakern_bench.tracking.track import log_records, track
 from mlflow_server import free_port, start_logging
@@ -272,6 +277,91 @@ def test_a_server_that_does_not_answer_is_named_at_once():
     address = f"http://127.0.0.1:{free_port()}"
     with pytest.raises(OSError, match=rf"{address}.*safe in their files"):
         log_records(RECORDS, experiment="demo", tracking_uri=address)
+
+
+def _another_version(path):
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("update alembic_version set version_num = 'ffffffffffff'")
+
+
+def _cut_off(path):
+    path.write_bytes(path.read_bytes()[:100_000])
+
+
+def _folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (_another_version, "another version of MLflow.*mlflow db upgrade"),
+        (_cut_off, "is damaged: move it away"),
+        (
+            lambda path: path.write_bytes(b"not a table\n" * 500),
+            "no database of MLflow",
+        ),
+        (_folder, "cannot be opened: it is to be a file"),
+    ],
+)
+def test_a_database_that_is_none_ends_in_a_sentence(
+    tmp_path, schema, monkeypatch, capsys, spoil, words
+):
+    database = tmp_path / "mlflow.db"
+    database.write_bytes(schema)
+    spoil(database)
+    write_records(tmp_path / "results" / "demo", RECORDS)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}")
+    with pytest.raises(SystemExit, match=f"{database} .*{words}.*safe in their files"):
+        main(["track", str(tmp_path / "results" / "demo")])
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_locked_database_ends_in_a_sentence(tmp_path, schema):
+    database = tmp_path / "mlflow.db"
+    database.write_bytes(schema)
+    write_records(tmp_path / "demo", RECORDS)
+    command = [sys.executable, "-m", "adakern_bench.cli.main", "track", tmp_path]
+    env = os.environ | {"MLFLOW_TRACKING_URI": f"sqlite:///{database}"}
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as held:
+        held.execute("begin exclusive")
+        run = subprocess.run(command, capture_output=True, text=True, env=env)
+    assert run.returncode == 1
+    assert "another program holds it" in run.stderr
+    assert "Traceback" not in run.stderr and run.stderr.count("\n") < 3
+
+
+def test_numbers_that_no_table_takes(uri, tmp_path):
+    results = tmp_path / "demo"
+    write_records(results, RECORDS)
+    spoilt = {"seed": "9" * 20, "n_train": "-" + "9" * 30, "started_at": "9" * 200}
+    for name, number in {**spoilt, "rank": "9" * 5000}.items():
+        for path in results.glob("records/heart/*/*.json"):
+            records = json.loads(path.read_text())
+            records[0][name] = f"<{number}>"
+            text = re.sub(r'"<(-?9+)>"', r"\1", json.dumps(records))
+            path.write_text(text)
+            to_frame(read_records([path])).to_parquet(tmp_path / "records.parquet")
+    assert track(results, tracking_uri=uri).written == 6
+
+
+def test_results_whose_experiment_was_deleted_are_not_up_to_date(uri, log, tmp_path):
+    log(RECORDS)
+    client, mark = MlflowClient(uri), tmp_path / "track.json"
+    number = client.get_experiment_by_name("demo").experiment_id
+    said = json.dumps({"tracking_uri": uri, "experiment_id": number})
+    for stays, change in (
+        (True, lambda: None),
+        (False, lambda: client.delete_experiment(number)),
+        (True, lambda: client.restore_experiment(number)),
+        (False, Path(uri.removeprefix("sqlite:///")).unlink),
+    ):
+        mark.write_text(said)
+        change()
+        store.forget_lost(tmp_path)
+        assert mark.exists() == stays
 
 
 def test_importing_does_not_import_mlflow():

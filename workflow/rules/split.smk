@@ -5,7 +5,7 @@ def splitting(dataset):
     """How the rows of a data set are divided."""
     protocol = PLAN.config.protocol
     return {
-        "kind": protocol.kind,
+        "kind": PLAN.split_kind(dataset),
         "repeats": protocol.repeats,
         "test_size": protocol.test_size,
         "n_splits": protocol.n_splits,

@@ -61,11 +61,17 @@ def plain(value):
 def read_json(path):
     """Read a JSON file; an error names the file."""
     try:
-        return json.loads(Path(path).read_text())
-    except json.JSONDecodeError as error:
+        return json.loads(Path(path).read_text(), parse_int=_number)
+    except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{path} is not valid JSON ({error}); delete it and run again"
         ) from None
+
+
+def _number(text):
+    """A whole number, as a float from 2^63 on, which no column of a table takes."""
+    number = float(text)
+    return int(text) if abs(number) < 2**63 else number
 
 
 def check_whole(*paths):

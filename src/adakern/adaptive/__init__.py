@@ -4,6 +4,7 @@ from adakern.adaptive.base import DEFAULTS_VERSION as DEFAULTS_VERSION
 from adakern.adaptive.classifier import (
     AdaptiveKernelClassifier as AdaptiveKernelClassifier,
 )
+from adakern.adaptive.explain import Explanation as Explanation
 from adakern.adaptive.members import REGISTRY
 from adakern.adaptive.plot import plot_adaptive as plot_adaptive
 from adakern.adaptive.regressor import (

@@ -9,20 +9,27 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from adakern._utils.arrays import device_context
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.arrays import device_context, is_dask
+from adakern._utils.threads import one_blas_thread, one_thread
 from adakern.adaptive.blend import fit_blend, predict_left_out
 from adakern.adaptive.choose import choose
+from adakern.adaptive.explain import (
+    Explanation,
+    contributions,
+    leans_on,
+    learned_rows,
+)
 from adakern.adaptive.fit_all import Limits, fit_all
+from adakern.adaptive.many_rows import in_memory
 from adakern.adaptive.model import make_model, members_table
-from adakern.adaptive.prepare import prepare, read_rows
+from adakern.adaptive.prepare import prepare, read_rows, validated
 from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
 
 #: Rises whenever the defaults lead to other models.
-DEFAULTS_VERSION = {"regressor": "8", "classifier": "7"}
+DEFAULTS_VERSION = {"regressor": "8", "classifier": "8"}
 
 
 class AdaptiveKernel(Summarised, BaseEstimator, ABC):
@@ -135,6 +142,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
             fitted, dropped = fit_all(problem, members, limits, rng)
         blend = fit_blend(problem, fitted)
         model = make_model(problem, fitted, blend, rng)
+        model.rows = learned_rows(problem, labels_of_rows(X))
         predicted, of_folds = predict_left_out(problem, fitted, blend)
         found, used = blend.decode(predicted), problem.position >= 0
         self.oof_prediction_ = np.full((len(used), *found.shape[1:]), np.nan)
@@ -158,6 +166,57 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         with device_context(X):
             return read, self.ensemble_.predict(read)
 
+    def explain(self, X, *, n_background=100, n_rows=5):
+        """What each column adds to each prediction, and which training rows count.
+
+        Shapley values: the mean, over orders in which the columns take the values of
+        the row in place of those of a training row, of what each changes. With six
+        columns or less all orders count; with more, each of the training rows has a
+        random order and its reverse, always the same. A row takes ``2 * n_background``
+        predictions a column. A classifier's probabilities are explained.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, d)
+        n_background : int, default=100
+            Training rows, of up to 500 that are kept, whose mean prediction the
+            contributions start from.
+        n_rows : int, default=5
+            Training rows that are named for each row, 0 for none. Each kernel member
+            takes the solution of a linear system of all training rows for them.
+
+        Returns
+        -------
+        Explanation
+            ``values`` (n, d), or (n, d, n_classes), and ``base`` sum to ``predicted``;
+            ``rows`` and ``row_weights`` are the training rows. ``plot()`` draws all,
+            ``plot(0)`` the first.
+        """
+        check_is_fitted(self)
+        X = in_memory(X)
+        if _num_samples(X) == 0:
+            raise ValueError("X has no rows: there is nothing to explain")
+        for name, value, least in (
+            ("n_background", n_background, 1),
+            ("n_rows", n_rows, 0),
+        ):
+            if not isinstance(value, Integral) or value < least:
+                raise ValueError(
+                    f"{name}={value!r}: use a whole number from {least} on"
+                )
+        data = validated(self, X)
+        read, reader, model = self.reader_.transform(data), self.reader_, self.ensemble_
+        with one_thread("blas"):  # steps are many and small
+            values, base = contributions(model, read, reader.source_, n_background)
+        predicted, classes = model.predict(read), getattr(self, "classes_", None)
+        if classes is None:
+            unit = model.blend.unit
+            values, base = unit * values[:, :, 0], float(unit * base[0])
+            predicted = model.blend.decode(predicted)
+        names = [column.name for column in reader.columns_]
+        leant = leans_on(model, read, n_rows)
+        return Explanation(values, base, predicted, data, names, classes, *leant)
+
     @property
     def columns_(self):
         """What each column of the training table was taken for; prints as a table."""
@@ -174,6 +233,14 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         return self.ensemble_.importances(self.reader_.source_)
+
+
+def labels_of_rows(X):
+    """What rows are called: labels of pandas' index, or numbers from 0."""
+    if not hasattr(X, "iloc") or is_dask(X):
+        return np.arange(_num_samples(X))
+    labels = np.asarray(X.index)
+    return labels if labels.dtype.kind in "iu" else labels.astype(str)
 
 
 def check_levels(name, value):

@@ -211,6 +211,8 @@ class Ensemble:
     blend: object
     equal_rows: EqualRows
     probe: Table
+    #: Which training rows kernel members stand on; files of before have none.
+    rows: Any = None
 
     def predict(self, X):
         """What the blend predicts for read rows."""

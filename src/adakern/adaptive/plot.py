@@ -52,7 +52,9 @@ def plot_adaptive(model, *, axes=None):
         model, "feature_names_in_", [f"feature {j}" for j in range(len(importances))]
     )
     shown = np.argsort(importances, kind="stable")[-MAX_FEATURES:]
-    right.barh([str(names[j]) for j in shown], importances[shown])
+    # Matplotlib takes what stands between two dollars for a formula.
+    labels = [str(names[j]).replace("$", r"\$") for j in shown]
+    right.barh(labels, importances[shown])
     right.set_xlabel("importance (share of the rise of the loss when permuted)")
     return left, right
 
@@ -73,3 +75,42 @@ def plot_errors(model, X, y, axis):
     axis.plot(*np.transpose(means), "o")
     axis.axline((0.5, 0.5), slope=1, color="0.5", ls="--")
     axis.set(xlabel="probability of the predicted class", ylabel="share that is right")
+
+
+def plot_explanation(found, row, label, axis):
+    """What columns add to one prediction, or, without a row, to each of them."""
+    values, base, predicted = found.of_class(label)
+    if axis is None:
+        from matplotlib import pyplot
+
+        _, axis = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    what = "prediction" if found.classes is None else "probability of the class"
+    size = np.abs(values).mean(axis=0) if row is None else np.abs(values[row])
+    shown = np.argsort(size, kind="stable")[-MAX_FEATURES:]
+    names = [str(found.names[j]) for j in shown]
+    axis.axvline(0, color="0.5", lw=0.8)
+    if row is None:
+        for place, j in enumerate(shown):
+            # Rows of about equal values beside each other, instead of on each other.
+            order = np.argsort(np.argsort(values[:, j], kind="stable"))
+            shift = 0.3 * (order % 5 - 2) / 2
+            axis.plot(values[:, j], place + shift, ".", color="#0072b2", alpha=0.6)
+        axis.set_title(f"{len(values)} rows")
+    else:
+        given = found.data[row]
+        names = [
+            f"{name} = {_shown(given[j])}" for name, j in zip(names, shown, strict=True)
+        ]
+        colours = np.where(values[row, shown] < 0, "#d55e00", "#0072b2")
+        bars = axis.barh(range(len(shown)), values[row, shown], color=colours)
+        axis.bar_label(bars, [f"{v:+.3g}" for v in values[row, shown]], padding=3)
+        axis.margins(x=0.15)
+        axis.set_title(f"mean {base[row]:.4g}, here {predicted[row]:.4g}")
+    axis.set_yticks(range(len(shown)), names)
+    axis.set_xlabel(f"what the column adds to the {what}")
+    return axis
+
+
+def _shown(cell):
+    """A cell as a label."""
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)[:30]

@@ -104,6 +104,9 @@ class Problem:
     position : ndarray of int
         The place of each row that was given among those that are in a fold, -1 for
         weight zero and rows outside of a sample; of X_val's rows where these are given.
+    origin : ndarray of int
+        The number of the first given row (those of X_val follow on X's) that each row
+        of the table stands for.
     ungrouped : bool
         Whether what is predicted without a fold tells of rows like those in it.
     refit : callable
@@ -118,6 +121,7 @@ class Problem:
     setting: Setting
     shape: Shape
     position: np.ndarray
+    origin: np.ndarray
     ungrouped: bool
     refit: Callable
 
@@ -172,6 +176,7 @@ def prepare(
         Setting(blend.classify, is_fast, estimator.max_support, is_categorical),
         shape,
         _places_left_out(position, table, held_out, all_rows),
+        _origin(position, table, all_rows),
         groups is None and held_out is None,
         _refit(estimator, all_rows, reader, blend, deadline),
     )
@@ -183,6 +188,14 @@ def _refit(estimator, all_rows, reader, blend, deadline):
         return list
     read = partial(read_rows, estimator, reader)
     return partial(all_rows.refit, read, blend.encode, deadline)
+
+
+def _origin(position, table, all_rows):
+    """:attr:`Problem.origin` from the places of the rows in the table."""
+    given = np.flatnonzero(position >= 0)[::-1]
+    origin = np.empty(len(table.X), dtype=int)
+    origin[position[given]] = given  # of several the first is set last
+    return origin if all_rows is None else all_rows.sample[origin]
 
 
 def _places_left_out(position, table, held_out, all_rows):

@@ -7,7 +7,7 @@ import numpy as np
 from adakern._utils.warn import warn_user
 from adakern.tables import kinds
 from adakern.tables.account import Account
-from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours
+from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours, says_date
 from adakern.tables.kinds import Cells, Column
 
 
@@ -140,7 +140,7 @@ class TableReader:
         """Find out what each column of X (n, d), an array of any type, holds."""
         self.columns_ = []
         for j, declared in enumerate(self.categorical):
-            if declared or X.dtype.kind not in "biuf":
+            if declared or X.dtype.kind not in "biuf" or self._are_days(X[:, j], j):
                 column = self._learned(X[:, j], j)
             else:
                 column = ReadColumn("numeric", n_missing=int(np.isnan(X[:, j]).sum()))
@@ -179,6 +179,11 @@ class TableReader:
 
     def _name(self, j):
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
+
+    def _are_days(self, values, j):
+        """Whether numbers are days, in a column whose name says so."""
+        name = self._name(j)
+        return says_date(name) and kinds.are_days(Cells.of(values, name))
 
     def _learned(self, values, j):
         cells = Cells.of(values, self._name(j))

@@ -10,6 +10,10 @@ from functools import cache
 import numpy as np
 
 ISO = "ISO8601"
+#: Of days as whole numbers, such as 20240131, in columns whose names say so.
+WHOLE = "%Y%m%d"
+_SAYS_DATE = re.compile(r"(?i)date|datum|fecha|(?<![a-z])(day|tag|dat|dt|dob)(?![a-z])")
+_WHOLE_YEARS = 1900, 2100
 _MONTHS = (
     "jan feb mar apr may jun jul aug sep oct nov dec",
     "jän feb mär apr mai jun jul aug sep okt nov dez",
@@ -127,6 +131,24 @@ def _offset(zone):
     """How far a zone such as "+02:00" is ahead of UTC."""
     size = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
     return -size if zone[0] == "-" else size
+
+
+def says_date(name):
+    """Whether a column's name says that it holds dates."""
+    return bool(_SAYS_DATE.search(name))
+
+
+def parse_whole(value):
+    """The day of a whole number such as 20240131, or of its digits, or None."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if not 1e7 < number < 1e8 or not number.is_integer():
+        return None
+    found = parse_date(f"{number:.0f}", WHOLE)
+    first, last = _WHOLE_YEARS
+    return found if found and first <= found.year <= last else None
 
 
 def find_form(counts, most_bad):

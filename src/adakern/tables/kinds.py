@@ -2,6 +2,7 @@
 files and for values of data frames alike.
 """
 
+import unicodedata
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -20,6 +21,8 @@ NO_VALUE |= {"missing", "unknown", "#div/0!", "#value!", "#ref!", "nat"}
 FEW_NUMBERS = 10
 #: The form of a column of the words true and false.
 TRUE_OR_FALSE = "true or false"
+#: The form of categories that are one where :func:`plain_spelling` is.
+ALIKE = "alike"
 #: One cell in so many may be no number in a column of numbers, or no date.
 ONE_IN = 20
 
@@ -134,6 +137,8 @@ def describe(cells, *, usual=".", is_target=False):
     others = cells.others()
     if any(dates.is_date(value) for value in others):
         return _described_dates(cells, texts) or Column("categorical")
+    if not is_target and are_days(cells):
+        return Column("date", dates.WHOLE, [f"dates: {cells.name}, read as %Y%m%d"])
     found = _described_numbers(cells, texts, usual, is_target)
     if found is None and is_target:
         found = _described_amounts(cells, usual)
@@ -150,6 +155,16 @@ def describe(cells, *, usual=".", is_target=False):
                 "missing"
             ]
     return Column("categorical", notes=notes)
+
+
+def are_days(cells):
+    """Whether the cells are whole numbers such as 20240131, where the column's name
+    says that it holds dates.
+    """
+    if not dates.says_date(cells.name):
+        return False
+    values = [*cells.counts(NO_VALUE), *cells.others()]
+    return bool(values) and all(dates.parse_whole(value) for value in values)
 
 
 def _most_strays(n):
@@ -331,6 +346,8 @@ def read_dates(cells, form):
     """
     values, strays = [], []
     for value in cells.distinct:
+        if form == dates.WHOLE:
+            value = dates.parse_whole(value) or value
         if isinstance(value, str):
             value, text = dates.parse_date(value, form), value
             if value is None and text.casefold() not in NO_VALUE:
@@ -341,13 +358,12 @@ def read_dates(cells, form):
     return cells.spread(values, "M8[us]"), strays
 
 
-def read_categories(cells, is_target=False):
+def read_categories(cells, is_target=False, form=""):
     """Spellings (n,), None where a cell is missing."""
     marks = {""} if is_target else MISSING
+    written = plain_spelling if form == ALIKE else spelling
     values = [
-        None
-        if isinstance(value, str) and value.casefold() in marks
-        else spelling(value)
+        None if isinstance(value, str) and value.casefold() in marks else written(value)
         for value in cells.distinct
     ]
     return cells.spread(values, object)
@@ -363,6 +379,18 @@ def spelling(value):
     return str(value)
 
 
+def plain_spelling(value):
+    """A category in small letters, without accents and with single blanks.
+
+    >>> from adakern.tables.kinds import plain_spelling
+    >>> plain_spelling("Saint-Étienne  (Nord)")
+    'saint-etienne (nord)'
+    """
+    letters = unicodedata.normalize("NFKD", spelling(value).casefold())
+    plain = "".join(c for c in letters if not unicodedata.combining(c))
+    return " ".join(plain.split())
+
+
 def read(cells, kind, form="", is_target=False):
     """The values (n,) of a column whose kind and form are known, and the distinct cells
     that are not of this kind.
@@ -371,4 +399,4 @@ def read(cells, kind, form="", is_target=False):
         return read_numbers(cells, form or ".")
     if kind == "date":
         return read_dates(cells, form or dates.ISO)
-    return read_categories(cells, is_target), []
+    return read_categories(cells, is_target, form), []

@@ -1,10 +1,10 @@
 """What the columns of a file mean: the task, identifiers, what is no feature."""
 
 import re
-import unicodedata
 
 import numpy as np
 
+from adakern.tables.kinds import plain_spelling
 from adakern.tables.unpack import TableError
 
 #: Whole numbers with at most so many values are taken for classes.
@@ -116,10 +116,7 @@ def _alike(categories):
     """The first categories that are one but for case, blanks and accents."""
     found: dict[str, list[str]] = {}
     for category in categories:
-        letters = unicodedata.normalize("NFKD", category.casefold())
-        plain = "".join(c for c in letters if c.isalnum())
-        if plain:
-            found.setdefault(plain, []).append(category)
+        found.setdefault(plain_spelling(category), []).append(category)
     return next((alike for alike in found.values() if len(alike) > 1), [])
 
 
@@ -134,7 +131,7 @@ def about(X, kinds, time):
                 yield (
                     f"spellings: {' and '.join(map(repr, alike))} of {name!r} differ "
                     "in case, blanks or accents alone, and are categories of their "
-                    "own: write them alike where they are one"
+                    f"own (--merge {name!r} makes them one)"
                 )
     if n_missing := X.isna().sum().sum():
         yield (

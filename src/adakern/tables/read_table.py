@@ -93,6 +93,7 @@ def read_table(
     drop=(),
     keep=(),
     categorical=(),
+    merge=(),
     group=None,
     time=None,
 ):
@@ -123,6 +124,9 @@ def read_table(
         numbers of rows; ``["all"]`` keeps every column that ``drop`` does not name.
     categorical : sequence of str, default=()
         Columns of categories, although their cells look like numbers or dates.
+    merge : sequence of str, default=()
+        Columns whose categories are one where they differ in case, accents or the
+        number of blanks alone; ``["all"]`` for every column of categories.
     group : str or False, default=None
         Column of rows that belong together; it is no feature. None takes an identifier
         whose values repeat, False takes none.
@@ -151,7 +155,8 @@ def read_table(
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
     with _named(Path(path)) as (data, name):
-        typed = typed_columns(data, name, target, categorical=categorical)
+        read = {"categorical": categorical, "merge": merge}
+        typed = typed_columns(data, name, target, **read)
         asked = _Asked(target, task, drop, [*keep, *categorical], group, time)
         return _found(typed, asked)
 
@@ -253,7 +258,7 @@ class _Asked:
             find_column(frame, self.target),
             self.task,
             [find_column(frame, key) for key in self.drop],
-            self._kept(frame),
+            _columns_of(frame, self.keep),
             name_of(self.group),
             name_of(self.time),
         )
@@ -262,11 +267,6 @@ class _Asked:
                 f"the target {asked.target!r} cannot be group or time too."
             )
         return asked
-
-    def _kept(self, frame):
-        if ALL in self.keep and ALL not in frame:
-            return set(frame)
-        return {find_column(frame, key) for key in self.keep}
 
 
 def _found(typed, asked):
@@ -365,33 +365,45 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
     return found
 
 
-def typed_columns(data, name, target, layout=None, categorical=()):
+def typed_columns(data, name, target, layout=None, categorical=(), merge=()):
     """The frame, kinds and forms by column, the layout and sentences of a file; some
-    columns are categorical, whatever their cells look like.
+    columns are categorical, whatever their cells look like, and some categories are
+    merged.
     """
     import pandas as pd
 
     raw, layout, notes = cells_of_file(data, name, target, layout)
     target = _found_target(raw, target, layout)
     declared = {find_column(raw, key) for key in categorical}
+    merged = _columns_of(raw, merge)
     cells = {key: _cells(raw[key], key) for key in raw.columns}
     layout.decimal = _usual_mark(cells, layout)
     notes += ["decimal comma"] * (layout.decimal == ",")
     values, kinds, forms = {}, {}, {}
     for key in raw.columns:
         column = raw[key].astype("category") if key in declared else raw[key]
-        found, values[key] = _typed(column, cells[key], layout.decimal, key == target)
+        usual, is_target = layout.decimal, key == target
+        alike = key in merged
+        found, values[key] = _typed(column, cells[key], usual, is_target, alike)
         kinds[key], forms[key] = found.kind, found.form
         notes += found.notes
     return pd.DataFrame(values), kinds, forms, layout, notes
 
 
-def _typed(values, cells, usual, is_target):
+def _columns_of(frame, keys):
+    """The columns of these names, or all of them."""
+    if ALL in keys and ALL not in frame:
+        return set(frame)
+    return {find_column(frame, key) for key in keys}
+
+
+def _typed(values, cells, usual, is_target, is_merged):
     """What a column of a file holds, and its values."""
     import pandas as pd
 
     kind = values.dtype.kind
-    if kind in "iuf" or (kind == "b" and not is_target):
+    is_number = kind in "iuf" and (is_target or not columns.are_days(cells))
+    if is_number or (kind == "b" and not is_target):
         has_no_gap = kind in "iu" and not values.isna().any()
         return columns.Column("numeric"), values if has_no_gap else values.astype(float)
     try:
@@ -400,6 +412,8 @@ def _typed(values, cells, usual, is_target):
             cells.distinct = [str(value) for value in cells.distinct]
         elif not isinstance(values.dtype, pd.CategoricalDtype):
             found = columns.describe(cells, usual=usual, is_target=is_target)
+        if found.kind == "categorical" and is_merged:
+            found.form = columns.ALIKE
         read, _ = columns.read(cells, found.kind, found.form, is_target)
     except ValueError as error:
         raise TableError(f"the {error}.") from error

@@ -152,8 +152,10 @@ def is_own(module):
     )
 
 
-def is_inside(path):
-    """Whether a folder lies in the project, links followed, and not among its code."""
+def is_inside(path, *, database=False):
+    """Whether a folder lies in the project, links followed, and not among its code;
+    names of databases are for these.
+    """
     try:
         parts = Path(path).expanduser().resolve().relative_to(Path.cwd()).parts
     except (ValueError, RuntimeError):
@@ -161,7 +163,9 @@ def is_inside(path):
     hidden = any(p.startswith(".") or p in CODE_FOLDERS[-2:] for p in parts)
     if not parts or hidden or parts[0] in CODE_FOLDERS:
         return False
-    return not Path(parts[0]).is_file() or parts[0].endswith(".db")
+    if any(part.endswith(".db") for part in parts):
+        return database
+    return not Path(parts[0]).is_file()
 
 
 def links_out(folder):

@@ -17,6 +17,10 @@ from adakern_bench.base.plain_text import one_line
 #: Seconds of one network read, and repetitions of a download that fails.
 TIMEOUT, RETRIES = 30.0, 3
 
+#: Bytes of a download, which is held in memory; a larger file is put in its place by
+#: hand.
+MOST_BYTES = 2 * 2**30
+
 
 class Refused(Exception):
     """Why a url does not serve, or a kept file."""
@@ -27,16 +31,19 @@ class Absent(Refused):
 
 
 class _Content(io.BytesIO):
-    """What a server sends; Refused if, packed to be sent, it unpacks to more than a
-    table does.
+    """What a server sends; Refused where it has no end or, packed to be sent, unpacks
+    to more than a table does.
     """
 
     answer: Any = None
 
     def watch(self, answer, **_):
         self.answer = answer
+        length = answer.headers.get("content-length", "")
+        _check_bytes(int(length) if length.isdecimal() else 0)
 
     def write(self, chunk):
+        _check_bytes(self.tell() + len(chunk))
         most = most_unpacked(self.answer.raw.tell())
         if self.tell() + len(chunk) > most:
             raise Refused(
@@ -44,6 +51,14 @@ class _Content(io.BytesIO):
                 "of its size does"
             )
         return super().write(chunk)
+
+
+def _check_bytes(n_bytes):
+    if n_bytes > MOST_BYTES:
+        raise Refused(
+            f"the answer has more than {MOST_BYTES / 1e6:.0f} MB, and so much is not "
+            "fetched unasked"
+        )
 
 
 def download(url, hosts, progress=True):

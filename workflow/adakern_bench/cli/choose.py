@@ -5,6 +5,7 @@ import time
 import numpy as np
 import psutil
 
+from adakern._utils.threads import one_thread
 from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.report.wording import count, duration
 
@@ -14,20 +15,25 @@ REFERENCE_SECONDS = 0.1
 FLAGSHIP = "adaptive"
 #: Seconds: the limit of a run (conf/experiment/compare.yaml), the start of a job there.
 LONGEST, JOB = 600, 2.0
-#: Repeats of a comparison, those that it should have in the time given, jobs after
+#: Repeats of a comparison, with fewer of which nothing can be tested, and jobs after
 #: them.
-REPEATS, FEWEST, REST_JOBS, TEST_SIZE = 5, 2, 6, 0.33
+REPEATS, REST_JOBS, TEST_SIZE = 5, 6, 0.33
 #: Up to so many rows all repeats of a method are one job.
 BATCH_ROWS = 2000
 
 
 def slowness():
-    """How much slower this machine is now than the one of the methods' costs."""
+    """How much slower this processor is than that of the methods' costs.
+
+    By the time of the processor and on one thread: where other programs run, threads
+    that wait for each other take twenty to seventy times as long, and fits do not.
+    """
     matrix = np.random.default_rng(0).normal(size=(300, 300))
-    start = time.perf_counter()
-    for _ in range(5):
-        np.linalg.svd(matrix)
-    return max(1.0, (time.perf_counter() - start) / REFERENCE_SECONDS)
+    with one_thread():
+        start = time.thread_time()
+        for _ in range(5):
+            np.linalg.svd(matrix)
+        return max(1.0, (time.thread_time() - start) / REFERENCE_SECONDS)
 
 
 def choose(
@@ -39,7 +45,7 @@ def choose(
     work.keep_what_fits((memory or psutil.virtual_memory().available) / cores)
     rest, overrides = REST_JOBS * work.job, []
     if minutes:
-        # One repeat of every method, then what there is time for: two at least.
+        # One repeat of every method, then what there is time for: five if possible.
         budget = max(60 * minutes - rest, 20 * minutes) * cores
         work.keep_the_cheapest(budget)
         limit = work.limit_of_flagship(budget, cores)
@@ -67,17 +73,12 @@ class _Work:
     def __init__(self, methods, rows, d, slower):
         self.methods, self.rows, self.job, self.left_out = methods, rows, JOB, []
         self.job *= slower
-        wider = slower * max(1.0, d / 10) ** 0.7
-        self.seconds = {name: wider * self._of_ten_columns(name) for name in methods}
+        costs = {name: self.cost(name).of(rows, d, unknown=0.0) for name in methods}
+        self.seconds = {name: slower * sum(cost) for name, cost in costs.items()}
 
     def cost(self, name):
         """What the method's file says."""
         return self.methods[name].cost
-
-    def _of_ten_columns(self, name):
-        cost, thousands = self.cost(name), self.rows / 1000
-        fit = (cost.seconds or 0.0) * thousands**cost.power
-        return cost.search * min(1, thousands) + fit
 
     def seconds_of(self, repeats, starts):
         """Of so many repeats, in jobs that are started so often."""
@@ -105,10 +106,10 @@ class _Work:
                 del self.seconds[name]
 
     def keep_the_cheapest(self, budget):
-        """Leave out the slowest, but no baseline, until few repeats fit a budget."""
-        while self.seconds_of(FEWEST, FEWEST) > budget and self._optional():
+        """Leave out the slowest, but no baseline, until all repeats fit a budget."""
+        while self.seconds_of(REPEATS, REPEATS) > budget and self._optional():
             slowest = max(self._optional(), key=self.seconds.__getitem__)
-            in_all = FEWEST * (self.seconds[slowest] + self.job)
+            in_all = REPEATS * (self.seconds[slowest] + self.job)
             self._leave_out(slowest, f"about {duration(in_all)} in all")
 
     def limit_of_flagship(self, budget, cores):
@@ -118,7 +119,7 @@ class _Work:
             return []
         self.seconds[FLAGSHIP] = 0.0
         # Where it wins it is fitted once more, alone.
-        left = (budget - self.seconds_of(FEWEST, FEWEST)) / (FEWEST + cores)
+        left = (budget - self.seconds_of(REPEATS, REPEATS)) / (REPEATS + cores)
         share = max(left, min(wanted, 10.0))
         self.seconds[FLAGSHIP] = min(wanted, share)
         # An estimate may be half of the truth.

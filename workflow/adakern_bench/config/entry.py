@@ -129,6 +129,9 @@ class DatasetEntry:
     drop: list[Any] = field(default_factory=list)
     #: Columns of a "table" that hold categories, whatever their cells look like.
     categorical: list[Any] = field(default_factory=list)
+    #: Those whose categories are one where they differ in case, blanks or accents
+    #: alone; [all] for every column of categories.
+    merge: list[Any] = field(default_factory=list)
     #: Numbers for the words of a column: ``{0: {M: 1, F: 2, I: 3}}``.
     codes: dict[Any, Any] = field(default_factory=dict)
     #: Blank cells that are a weighted sum of other columns of their row:

@@ -22,6 +22,9 @@ class Suite:
     #: others hold what its entry states (the columns of ``drop`` with blanks between
     #: them; nothing where a cell is empty).
     sets: str = ""
+    #: Folder of tables below the folder of raw data, or below the mirror, whose
+    #: SETS.csv declares them; instead of `sets` and `entry`.
+    tables: str | None = None
     #: What all sets have in common; ``{set}`` stands for the name of a set.
     entry: DatasetEntry = field(default_factory=DatasetEntry)
     #: Only these sets; all where empty.
@@ -52,10 +55,17 @@ def expand_suite(suite, folder):
     return {
         f"{suite.name}-{name}": _entry(suite.entry, name, stated)
         for name, stated in suite_sets(suite, folder).items()
-        if (not suite.only or name in suite.only)
-        and (suite.max_rows is None or stated["n"] <= suite.max_rows)
-        and (suite.min_rows is None or stated["n"] >= suite.min_rows)
+        if is_selected(suite, name, stated.get("n"))
     }
+
+
+def is_selected(suite, name, n):
+    """Whether a set of `n` rows is among those that a suite asks for."""
+    return (
+        (not suite.only or name in suite.only)
+        and (suite.max_rows is None or n <= suite.max_rows)
+        and (suite.min_rows is None or n >= suite.min_rows)
+    )
 
 
 def _entry(template, name, stated):

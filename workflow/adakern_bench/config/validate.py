@@ -24,7 +24,7 @@ from adakern_bench.config.entry import check_entry, setting_problems
 from adakern_bench.config.sweeps import base_name
 
 #: Modules of the report whose functions are figures and tables.
-VIEWS = ("contrast", "leaderboard", "sweep")
+VIEWS = ("confirmation", "contrast", "leaderboard", "sweep")
 
 #: A setting of the protocol, and what it needs of an entry.
 NEEDS = (
@@ -83,17 +83,20 @@ def _places(config, typed):
         database = re.fullmatch(r"sqlite:///([^?#]+\.db)", uri)
         used.append(("tracking.uri", database[1] if database else f"/{uri}"))
     for setting, place in used:
-        if not is_inside(place):
+        if not is_inside(place, database=setting == "tracking.uri"):
             yield (
-                f"{setting}={place} leaves the project, or lies among its code or in a "
-                f"hidden folder. Name a place inside {Path.cwd()}, or type "
-                "--allow-outside (with snakemake: --config allow_outside=true)"
+                f"{setting}={place} leaves the project, or lies among its code, in a "
+                "hidden folder or in place of a file or a database (.db). Name a place "
+                f"inside {Path.cwd()}, or type --allow-outside (with snakemake: "
+                "--config allow_outside=true)"
             )
-    for link in links_out(results_of(config)):
-        yield (
-            f"{link} is a symbolic link that leaves the results: what is written there "
-            "is written elsewhere. Remove it, or type --allow-outside"
-        )
+    for folder in (results_of(config), cache, PUBLISHED):
+        for link in links_out(folder):
+            yield (
+                f"{link} is a symbolic link that leaves {folder}: what is read or "
+                "written there is that elsewhere. Put a copy in its place, or type "
+                "--allow-outside"
+            )
 
 
 def _names(plan):

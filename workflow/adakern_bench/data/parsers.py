@@ -53,9 +53,8 @@ def parse_table(data, entry, name):
     layout = Layout(entry.separator, entry.decimal, entry.encoding, entry.header)
     if is_arff(data):
         data, layout = arff_as_csv(data, name), Layout(",", ".", "utf-8", header=True)
-    found = typed_columns(
-        data, name, entry.target, layout, categorical=entry.categorical
-    )
+    read = {"categorical": entry.categorical, "merge": entry.merge}
+    found = typed_columns(data, name, entry.target, layout, **read)
     frame, kinds, forms, *_ = found
     frame.attrs = {"kinds": kinds, "forms": forms}
     return frame

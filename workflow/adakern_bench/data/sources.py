@@ -8,6 +8,7 @@ from pathlib import Path
 
 from adakern_bench.base.dotted import targets
 from adakern_bench.base.download import is_fetched
+from adakern_bench.config import declared
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetError, check_content
@@ -17,8 +18,9 @@ from adakern_bench.data.fetch import (
     check_hashes,
     load_table,
 )
+from adakern_bench.data.near_copies import refuse_copies
 from adakern_bench.data.parsers import PARSERS, format_of
-from adakern_bench.data.table import opened
+from adakern_bench.data.table import provenance_of
 
 #: What an entry says for the reader, checks, or tells a later stage.
 NOT_IN_TABLE = (
@@ -74,12 +76,12 @@ def check_tables(plan):
     cache = Path(plan.config.data.cache)
     mirror = plan.config.data.mirror or os.environ.get(MIRROR_VARIABLE)
     folders = (cache / "raw", mirror)
+    are_new, tables = declared.is_needed(plan.config), []
     for dataset in plan.table_names:
         entry, path = plan.entry(dataset), cache / "tables" / f"{dataset}.npz"
         try:
-            if path.is_file():
-                with opened(path) as stored:
-                    provenance = json.loads(str(stored["description"]))["provenance"]
+            if path.is_file() and not are_new:
+                provenance = provenance_of(path)
                 # Another one will be made again, and checked then.
                 if provenance.get("made_by") == made_by(entry):
                     check_content(entry, provenance["content"])
@@ -87,11 +89,13 @@ def check_tables(plan):
             here = [got for file in entry.sources if (got := _obtained(file, folders))]
             check_hashes(here)
             if entry.sources and len(here) == len(entry.sources):
-                load_table(dataset, entry, cache_dir=folders[0], mirror=mirror)
+                table = load_table(dataset, entry, cache_dir=folders[0], mirror=mirror)
+                tables += [table] * are_new
         except DatasetError as error:
             remedy = "Correct the entry, or remove that file to make the table again"
             about = f"{path}: {error}. {remedy}" if path.is_file() else error
             raise ConfigError(f"dataset.{dataset}: {about}") from None
+    refuse_copies(tables)
 
 
 def _obtained(file, folders):

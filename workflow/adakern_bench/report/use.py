@@ -62,6 +62,7 @@ def model_lines(out, config, file=None):
         "--drop": ",".join(map(str, entry["drop"])) or None,
         "--keep": ALL,
         "--categorical": ",".join(map(str, entry["categorical"])) or None,
+        "--merge": ",".join(map(str, entry["merge"])) or None,
         "--method": None if takes_raw_columns(estimator) else written(estimator),
         "--output": f"{name.removeprefix('my-')}.skops",
     }

@@ -11,13 +11,14 @@ import logging
 import math
 import os
 import re
+import sqlite3
 import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from adakern._utils.files import atomic_path
+from adakern._utils.files import atomic_path, read_json
 from adakern_bench.report.show import VIEW
 from adakern_bench.report.tables import read_csv
 from adakern_bench.report.wording import count
@@ -40,7 +41,19 @@ _REASONS = {
     "readonly database": "may not be written: change its permissions",
     "Permission denied": "may not be written: change the permissions of its folder",
     "Max retries exceeded": "does not answer: start it, or change MLFLOW_TRACKING_URI",
+    "file is not a database": "is no database of MLflow: move that file away",
+    "malformed": "is damaged: move it away",
+    **dict.fromkeys(
+        ("unable to open database file", "File exists", "Not a directory"),
+        "cannot be opened: it is to be a file, in a folder that you may write to",
+    ),
+    "out-of-date database schema": (
+        "is of another version of MLflow: install the newer of the two and run `mlflow "
+        "db upgrade` with its address, or move it away"
+    ),
 }
+#: Packages whose errors are those of a store.
+_STORES = ("mlflow", "sqlalchemy", "sqlite3", "requests", "alembic")
 
 
 class Logged(NamedTuple):
@@ -65,7 +78,9 @@ def opened(experiment, tracking_uri):
         for name in ("alembic", "mlflow.store.db.utils"):
             logging.getLogger(name).setLevel(logging.WARNING)
         database = _database(uri)
-        if database and not database.exists():
+        if database and database.exists():
+            _check_database(database)
+        elif database:
             # Atomically: MLflow makes the tables in about forty steps, on the first
             # request, and always refuses a file in which these were interrupted.
             with atomic_path(database) as path:
@@ -96,20 +111,45 @@ def experiment_id(experiment, tracking_uri=None):
         return number
 
 
+def forget_lost(results):
+    """Remove the mark that results are logged where their experiment was deleted."""
+    mark = Path(results) / "track.json"
+    if not mark.is_file():
+        return
+    logged, found = read_json(mark), None
+    if (database := _database(logged["tracking_uri"])) is None:
+        return
+    asked = "select lifecycle_stage from experiments where experiment_id = ?"
+    with contextlib.suppress(sqlite3.Error):
+        store = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
+        with contextlib.closing(store):
+            found = store.execute(asked, [logged["experiment_id"]]).fetchone()
+    if found != ("active",):
+        mark.unlink()
+
+
 @contextlib.contextmanager
 def _in_words(uri):
     """Explain why writing failed, without SQL or addresses of requests."""
     try:
         yield
-    except Exception as error:  # MLflow's or SQLAlchemy's
-        for sign, reason in _REASONS.items():
-            if sign in str(error):
-                raise OSError(
-                    f"The tracker {uri} {reason}, and run the same command again. The "
-                    "results are safe in their files: `adakern track results` fills it "
-                    "later"
-                ) from error
-        raise
+    except Exception as error:
+        said = str(error)
+        reasons = [reason for sign, reason in _REASONS.items() if sign in said]
+        if type(error).__module__.partition(".")[0] in _STORES:
+            reasons.append(f"cannot be used ({said.splitlines()[0][:200]}): mend that")
+        if not reasons:
+            raise
+        raise OSError(
+            f"The tracker {uri} {reasons[0]}, and run the same command again. The "
+            "results are safe in their files: `adakern track results` fills it later"
+        ) from error
+
+
+def _check_database(path):
+    """SQLite's own error, for which MLflow would try again for minutes."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("pragma schema_version")
 
 
 @contextlib.contextmanager
@@ -192,8 +232,9 @@ def _write(client, experiment_id, run, tags):
     from mlflow.entities import Metric, Param
 
     seconds = sum(record.get(stage) or 0 for record in run.records for stage in _STAGES)
-    started = [r["started_at"] for r in run.records if r.get("started_at")]
-    start = min(started, default=time.time() - seconds)
+    started = [record.get("started_at") or 0 for record in run.records]
+    times = [at for at in started if 0 < at < time.time()]
+    start = min(times, default=time.time() - seconds)
     end = int(1000 * (start + seconds))
     made = client.create_run(
         experiment_id,

@@ -21,6 +21,10 @@ MANY_ROWS = 4000
 #: the rows left out is then little.
 ROWS_PER_SCALE = 100
 
+#: Below so many rows scales per feature have the greatest evidence, not the least
+#: leave-one-out error, and some members are of no use.
+FEW_ROWS = 300
+
 #: Up to so many times ``max_support`` all rows are centres of the kernel members: it
 #: takes no longer.
 FULL_FACTOR = 3
@@ -133,13 +137,13 @@ class ConstantMember(Member):
         return np.tile(self.mean_, (len(X), 1))
 
 
-def log_proba(model, X, n_classes, n_votes=None):
-    """Logarithms of a classifier's probabilities, of classes it never saw the least.
+def log_proba(proba, classes, n_classes, n_votes=None):
+    """Logarithms of probabilities of some classes, of those never seen the least.
 
     Those of ``n_votes`` votes are drawn a little to one half.
     """
-    proba = np.zeros((len(X), n_classes))
-    proba[:, model.classes_] = model.predict_proba(X)
+    every = np.zeros((len(proba), n_classes))
+    every[:, classes] = proba
     if n_votes:
-        proba = (proba * n_votes + 0.5) / (n_votes + 1)
-    return np.log(np.maximum(proba, 1e-6))
+        every = (every * n_votes + 0.5) / (n_votes + 1)
+    return np.log(np.maximum(every, 1e-6))

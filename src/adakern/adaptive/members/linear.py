@@ -41,7 +41,8 @@ class Linear(Member):
 
     def predict(self, X):
         if self.setting.classify:
-            return log_proba(self.model_, X, self.n_classes_)
+            proba = self.model_.predict_proba(X)
+            return log_proba(proba, self.model_.classes_, self.n_classes_)
         return (X - self.centre_) @ self.coef_ + self.intercept_
 
 

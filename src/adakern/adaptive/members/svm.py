@@ -1,6 +1,7 @@
 """The member with a margin: support vector machines on kernels of ridge regression."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.sparse import csc_array
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
+from adakern._utils.blocks import by_row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import map_in_threads, one_blas_thread
 from adakern.adaptive.blend import Calibration, log_loss
@@ -196,6 +198,14 @@ def _scores(model, given, n_classes, *, by_odds=False):
     """
     if model is None:
         return np.zeros((len(given), n_classes))
+    # Hundreds of classes have tens of thousands of pairs.
+    bytes_per_row = 4 * len(model.classes_) ** 2
+    of_block = partial(_scores_of_block, model, n_classes, by_odds)
+    return by_row_blocks(of_block, given, bytes_per_row)
+
+
+def _scores_of_block(model, n_classes, by_odds, given):
+    """Those of rows for which decision values of all pairs have room."""
     present, decision = model.classes_, model.decision_function(given)
     if decision.ndim == 1:
         decision = -decision[:, None]  # of two classes the second is the positive one

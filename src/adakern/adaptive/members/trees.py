@@ -2,7 +2,6 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from sklearn import ensemble
@@ -14,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
-from adakern.adaptive.members.base import MANY_ROWS, Member, log_proba
+from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
 from adakern.adaptive.views import TreeView
 
 #: HistGradientBoosting treats a column as categorical up to so many categories.
@@ -66,8 +65,9 @@ BOOSTING_OF_MANY = {
 #: And of many rows where it only is screened.
 ROUGH = {"max_iter": 250, "learning_rate": 0.15}
 
-#: Below so many rows boosting, which splits leaves of eight, has nothing to split.
-FEW_ROWS = 100
+#: Of more classes than these, the trees of a forest may hold so many numbers, one of
+#: each class in each node: about a tenth of a gigabyte in each fold.
+MANY_CLASSES, MOST_NODE_VALUES = 50, 2**24
 
 #: Forests of random trees and of extremely randomised ones, for numbers and classes.
 FORESTS = (
@@ -82,7 +82,9 @@ class Forest(Member):
 
     Sixty trees in each fold, so that five folds have 300; a third on tables of less
     than 2,000 rows, and of more than 20,000, of which each tree of a random forest then
-    draws so many.
+    draws so many. Trees hold a number for each class in each node: where there are
+    hundreds of classes, as many trees are grown as have room, and none unless the user
+    names the forest where one alone may have no room.
     """
 
     extra: bool = False
@@ -90,7 +92,12 @@ class Forest(Member):
     view = TreeView
 
     def suits(self, shape):
-        return not self.setting.fast or (self.extra and shape.n <= MANY_ROWS)
+        rows = shape.n if self.extra else min(shape.n, ROWS_PER_TREE)
+        if shape.k > MANY_CLASSES and 2 * rows * shape.k > MOST_NODE_VALUES:
+            return False
+        if self.setting.fast:
+            return self.extra and shape.n <= MANY_ROWS
+        return self.extra or self.setting.classify or shape.n >= FEW_ROWS
 
     def seconds(self, shape):
         slower = 0.5 if self.extra else 1.0
@@ -107,8 +114,9 @@ class Forest(Member):
             options = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
         if n < SMALL_ROWS and not classify:
             options["max_features"] = _share(0.5 if self.extra else 1 / 3, X)
+        n_trees = 20 if few_trees else 60
         self.model_ = FORESTS[self.extra][classify](
-            20 if few_trees else 60,
+            n_trees,
             min_samples_leaf=1 if classify else 2,
             random_state=self.random_state,
             n_jobs=blas_threads() if n >= ROWS_FOR_THREADS else None,
@@ -116,21 +124,34 @@ class Forest(Member):
         )
         self.n_classes_ = Y.shape[1]
         target = Y.argmax(axis=1) if classify else Y[:, 0]
+        if Y.shape[1] > MANY_CLASSES:
+            # The first tree, which is the first of all, tells how large they are.
+            self.model_.set_params(n_estimators=1, warm_start=True)
+            self.model_.fit(X, target, sample_weight=weights)
+            room = MOST_NODE_VALUES // self.model_[0].tree_.value.size
+            self.model_.set_params(n_estimators=min(n_trees, max(2, room)))
         self.model_.fit(X, target, sample_weight=weights)
+        self.model_.warm_start = False
         # Trees that answer in threads are summed up in any order, with any rounding.
         self.model_.n_jobs = None
         return self
 
     def predict(self, X):
-        X = np.where(self.empty_, 0.0, X)
+        # What scikit-learn's trees take; its own checks, of every tree, would be most
+        # of the time of a few rows.
+        X = np.where(self.empty_, 0.0, X).astype(np.float32)
         blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
-        values = self.model_.predict
-        if self.setting.classify:
-            trees = self.model_
-            options = {"n_classes": self.n_classes_, "n_votes": len(trees)}
-            values = partial(log_proba, trees, **options)
-        parts = np.concatenate(map_in_threads(values, [X[rows] for rows in blocks]))
-        return parts.reshape(len(X), -1)
+        means = map_in_threads(self._mean_of_trees, [X[rows] for rows in blocks])
+        values = np.concatenate(means)
+        if not self.setting.classify:
+            return values
+        trees = self.model_
+        return log_proba(values, trees.classes_, self.n_classes_, len(trees))
+
+    def _mean_of_trees(self, X):
+        """Values or probabilities (n, k), added up in the order of scikit-learn."""
+        trees = self.model_.estimators_
+        return sum(tree.tree_.predict(X) for tree in trees) / len(trees)
 
 
 class Boosting(Member):
@@ -192,7 +213,8 @@ class Boosting(Member):
         X, few_rows = np.where(self.empty_, 0.0, X), len(X) < ROWS_FOR_THREADS
         with one_thread("openmp") if few_rows else nullcontext():
             if self.setting.classify:
-                return log_proba(self.model_, X, self.n_classes_)
+                proba = self.model_.predict_proba(X)
+                return log_proba(proba, self.model_.classes_, self.n_classes_)
             return self.model_.predict(X)[:, None]
 
 

@@ -5,22 +5,31 @@ edited.
 import re
 from pathlib import Path
 
-from adakern.datasets import read_table
-from adakern.tables.read_table import find_column
+from adakern.datasets import TableError, read_table
+from adakern.tables.read_table import ALL, find_column
 from adakern_bench.base.plain_text import one_line
 
 
-def inferred_yaml(name, file, path, target, **options):
-    """(text of ``conf/dataset/<name>.yaml``, the table) of a file."""
-    import yaml
-
+def inferred(file, path, target, **options):
+    """(what the entry of a file states, the table); `path` is where data have it."""
     found = read_table(file, target, **options)
+    if found.groups is not None and found.groups.nunique() < 2:
+        raise TableError(
+            f"the group {found.groups.name!r} is {found.groups.iloc[0]!r} in every "
+            "row, and methods are tested on groups that they have not seen: name "
+            "another column, or --group none"
+        )
     columns = list(found.columns)
 
     def key(column):
         """The column by its name or, where YAML reads another, by its position."""
         plain = re.fullmatch(r"[^\W\d][^$\\,]*|\d+", column) and column.isprintable()
         return column if plain else columns.index(column)
+
+    def named(column):
+        """A column that an option names, or all of them."""
+        is_all = column == ALL and ALL not in columns
+        return ALL if is_all else key(find_column(found, column))
 
     entry = {
         "title": one_line(Path(file).name),
@@ -33,14 +42,20 @@ def inferred_yaml(name, file, path, target, **options):
         "header": found.layout.header,
         "target": key(found.y.name),
         "drop": [key(column) for column in found.dropped],
-        "categorical": [
-            key(find_column(found, column)) for column in options.get("categorical", ())
-        ],
+        "categorical": list(map(named, options.get("categorical", ()))),
+        "merge": list(map(named, options.get("merge", ()))),
         "groups": None if found.groups is None else key(found.groups.name),
         "time": None if found.times is None else key(found.times.name),
         "n": len(found.X),
     }
-    entry = {key: value for key, value in entry.items() if value not in ([], None)}
+    return {key: v for key, v in entry.items() if v not in ([], None)}, found
+
+
+def inferred_yaml(name, file, path, target, **options):
+    """(text of ``conf/dataset/<name>.yaml``, the table) of a file."""
+    import yaml
+
+    entry, found = inferred(file, path, target, **options)
     text = yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=88)
     comment = "".join(f"# - {one_line(note)}\n" for note in found.notes)
     first = "# Made by `adakern compare`, which goes by it from now on; edit it.\n"

@@ -1,0 +1,236 @@
+"""Why a prediction is what it is: what each column adds, and the rows leaned on."""
+
+from dataclasses import dataclass
+from math import factorial
+
+import numpy as np
+from scipy.sparse import coo_array
+
+from adakern._utils.arrays import as_numpy
+from adakern._utils.blocks import row_blocks
+from adakern.adaptive.members.kernel_ridge import (
+    KernelRidge,
+    NystromKernelRidge,
+    merge_equal_rows,
+)
+from adakern.adaptive.views import KernelView
+from adakern.linalg import ridge_solution
+
+#: Up to so many columns all coalitions are enumerated.
+MOST_ENUMERATED = 6
+
+#: Rows that are predicted together, fewer than those from which on boosting has threads
+#: that wait for each other; and memory that their columns may take.
+ROWS_AT_ONCE, BYTES_AT_ONCE = 1900, 16 * 2**20
+
+
+@dataclass
+class Explanation:
+    """What each column adds to each prediction, and the training rows leaned on.
+
+    ``base + values.sum(axis=1)`` is ``predicted``, to rounding.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, d) or (n, d, n_classes)
+        What each column adds to the prediction, or to the probability of each class.
+    base : float or ndarray of shape (n_classes,)
+        Mean prediction of the background.
+    predicted : ndarray of shape (n,) or (n, n_classes)
+    data : ndarray of shape (n, d)
+        The rows as they were given.
+    names : list of str
+        Of the columns.
+    classes : ndarray of shape (n_classes,) or None
+    rows : ndarray of shape (n, n_rows)
+        Training rows on which the kernel members lean most, those that count most
+        first: labels of the index of a data frame, else numbers from 0. Equal rows are
+        told by the first of them. Without columns where no kernel ridge regression on
+        rows has a weight.
+    row_weights : ndarray of shape (n, n_rows)
+        How far the kernel members' prediction moves where the target of that row (of a
+        class, its indicator) moves by one.
+    """
+
+    values: np.ndarray
+    base: object
+    predicted: np.ndarray
+    data: np.ndarray
+    names: list
+    classes: np.ndarray | None
+    rows: np.ndarray
+    row_weights: np.ndarray
+
+    def of_class(self, label=None):
+        """Values (n, d), base (n,) and predictions (n,), of classifiers for one class.
+
+        Parameters
+        ----------
+        label : object or array-like of shape (n,), default=None
+            A class, or one for each row; the most probable ones when None.
+        """
+        n = np.arange(len(self.values))
+        if self.classes is None:
+            return self.values, np.full(len(n), self.base), self.predicted
+        places = self.predicted.argmax(axis=1)
+        if label is not None:
+            is_it = np.reshape(label, (-1, 1)) == self.classes
+            if not is_it.any(axis=1).all():
+                raise ValueError(f"label={label!r} is none of {self.classes.tolist()}")
+            places = np.broadcast_to(is_it.argmax(axis=1), len(n))
+        return self.values[n, :, places], self.base[places], self.predicted[n, places]
+
+    def plot(self, row=None, *, label=None, axis=None):
+        """Draw what the columns add to one prediction, or to all.
+
+        Needs matplotlib.
+
+        Parameters
+        ----------
+        row : int, default=None
+            Number of the explained row; None draws a point for each row and column.
+        label : object, default=None
+            Class whose probability is explained; the most probable one when None.
+        axis : matplotlib Axes, default=None
+            Where to draw; a new figure when None.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from adakern.adaptive.plot import plot_explanation
+
+        return plot_explanation(self, row, label, axis)
+
+
+@dataclass
+class LearnedRows:
+    """What tells the rows that exact kernel members stand on: labels and weights."""
+
+    labels: np.ndarray
+    weights: np.ndarray
+
+
+def learned_rows(problem, labels):
+    """The :class:`LearnedRows` of a fit, whose rows have these labels; None where
+    there are none.
+    """
+    if problem.views is None:
+        return None
+    table, origin = problem.table, problem.origin
+    if table.n_folds == 1:
+        learned = table.fold != 0
+        table, origin = table.take(learned), origin[learned]
+    Z = problem.views[KernelView].transform(table.X)
+    *_, weights, place = merge_equal_rows(Z, table.Y, table.weights)
+    first = np.full(len(weights), len(labels))
+    np.minimum.at(first, place, origin)
+    return LearnedRows(labels[first], weights / weights.mean())
+
+
+def leans_on(ensemble, X, n_rows):
+    """Labels and weights (n, n_rows) of the training rows that count most for X."""
+    known = ensemble.rows
+    members = [m for m in ensemble.members if _stands_on(m.model, known)]
+    if not members:
+        return np.empty((len(X), 0), dtype=int), np.empty((len(X), 0))
+    pairs = zip(ensemble.members, ensemble.blend.weights, strict=True)
+    shares = [weight for member, weight in pairs if member in members]
+    total = sum(
+        share * _row_weights(member.model, member.view.transform(X), known.weights)
+        for member, share in zip(members, shares, strict=True)
+    )
+    total /= sum(shares)
+    most = np.argsort(-np.abs(total), axis=1, kind="stable")[:, :n_rows]
+    return known.labels[most], np.take_along_axis(total, most, axis=1)
+
+
+def _stands_on(model, known):
+    """Whether it is a kernel ridge regression on the known rows."""
+    is_exact = isinstance(model, KernelRidge) and not isinstance(
+        model, NystromKernelRidge
+    )
+    return known is not None and is_exact and len(model.support_) == len(known.weights)
+
+
+def _row_weights(model, Z, weights):
+    """How far predictions for Z move with each target of the member, shape (n, m)."""
+    root = np.sqrt(weights)[:, None]
+    K = root * as_numpy(model._gram(model.support_)) * root[:, 0]
+    right = root * as_numpy(model._gram(model.support_, Z * model.scales_))
+    return (root * ridge_solution(K, right, model.alpha_)[0]).T
+
+
+def contributions(ensemble, X, source, n_background):
+    """What each column adds for the rows X (n, d, k), and the mean prediction (k,).
+
+    Shapley values of the game in which a coalition's columns have the values of the
+    row, and all others those of a training row; the mean over ``n_background`` of
+    these. ``source`` is the column from which each of X's comes. Of few columns all
+    coalitions are enumerated, else each training row has a permutation and its reverse,
+    the same for all rows of X: a row's answer depends on no other.
+
+    Štrumbelj and Kononenko. Explaining prediction models and individual predictions
+    with feature contributions. Knowledge and Information Systems 41 (2014).
+    """
+    rng, probe = np.random.default_rng(0), ensemble.probe.X
+    background = probe[rng.permutation(len(probe))[:n_background]]
+    d, b = source[-1] + 1, len(background)
+    if d <= MOST_ENUMERATED:
+        coalitions, counts = _every_coalition(d, b)
+    else:
+        orders = np.array([rng.permutation(d) for _ in range(b)])
+        coalitions, counts = _along(np.concatenate([orders, orders[:, ::-1]]))
+    base = ensemble.predict(background).mean(axis=0)
+    found = []
+    for row in X:
+        values = np.empty((counts.shape[1], len(base)))
+        size = min(ROWS_AT_ONCE, BYTES_AT_ONCE // (8 * len(row)))
+        for part in row_blocks(len(values), 1, size):
+            joined, places = coalitions(np.arange(len(values))[part])
+            rows = np.where(joined[:, source], row, background[places % b])
+            rows, again = _distinct(rows)
+            values[part] = ensemble.predict(rows)[again]
+        found.append(counts @ values)
+    return np.array(found), base
+
+
+def _every_coalition(d, b):
+    """All coalitions of d columns beside each of b training rows.
+
+    A function of numbers of entries that returns the coalitions (m, d) and training
+    rows (m,) of these; and what each entry counts for each column, shape (d, 2^d b).
+    """
+    every = (np.arange(2**d)[:, None] >> np.arange(d)) & 1 == 1
+    size = every.sum(axis=1)[:, None]
+    # Orders of all columns in which a column comes just after so many others.
+    orders = [factorial(s) * factorial(max(d - s - 1, 0)) for s in range(d + 1)]
+    orders = np.array(orders) / (b * factorial(d))
+    counts = np.where(every, orders[np.maximum(size - 1, 0)], -orders[size])
+
+    def coalitions(entries):
+        return every[entries % 2**d], entries // 2**d
+
+    return coalitions, np.tile(counts.T, b)
+
+
+def _along(orders):
+    """The same of the coalitions along orders (p, d), each beside its training row."""
+    p, d = orders.shape
+    rank = np.argsort(orders, axis=1)
+    before = (np.arange(p)[:, None] * (d + 1) + np.arange(d)).ravel()
+    places = np.tile(orders.ravel(), 2), np.concatenate([before + 1, before])
+    counts = np.repeat([1 / p, -1 / p], p * d)
+
+    def coalitions(entries):
+        order, n_joined = np.divmod(entries, d + 1)
+        return rank[order] < n_joined[:, None], order
+
+    return coalitions, coo_array((counts, places), shape=(d, p * (d + 1))).tocsr()
+
+
+def _distinct(rows):
+    """Each different row once, and the place of each row among these."""
+    keys = np.ascontiguousarray(rows).view(f"V{8 * rows.shape[1]}")[:, 0]
+    _, first, again = np.unique(keys, return_index=True, return_inverse=True)
+    return rows[first], again

@@ -1,0 +1,80 @@
+"""What `adakern predict` says beside predictions: why, and which rows differ."""
+
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor, cli
+from adakern.datasets import read_table
+from adakern.model_file import load_model, make_card, save_model, table_pipeline
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Flats with their rents, and a model for the rent and one for who lets them."""
+    folder, rng = tmp_path_factory.mktemp("flats"), np.random.default_rng(0)
+    n = 60
+    flats = pd.DataFrame(
+        {
+            "area": rng.uniform(20, 120, n).round(1),
+            "kind": rng.choice(["old", "new"], n),
+            "built": pd.date_range("2001-03-05", periods=n, freq="17D").strftime(
+                "%Y-%m-%d"
+            ),
+        }
+    )
+    flats["rent"] = (
+        800 + 300 * np.sin(flats["area"] / 9) + 200 * (flats["kind"] == "new")
+    ).round(2)
+    flats["owner"] = np.where(flats["rent"] > 800, "firm", "person")
+    flats.to_csv(folder / "flats.csv", index=False)
+    kinds = {"rent": AdaptiveKernelRegressor, "owner": AdaptiveKernelClassifier}
+    for target, kind in kinds.items():
+        drop = [name for name in kinds if name != target]
+        table = read_table(folder / "flats.csv", target, drop=drop)
+        model = table_pipeline(kind(members=["rbf"], random_state=0), table)
+        model.fit(table.X, table.y)
+        card = make_card(table, estimator=kind.__name__)
+        save_model(model, folder / f"{target}.skops", card)
+    return folder
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    """Run a command in the folder; returns its exit code and what it prints."""
+    monkeypatch.chdir(folder)
+
+    def run(line):
+        capsys.readouterr()
+        return cli.main(line.split()), capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize("target", ["rent", "owner"])
+def test_explanations_stand_beside_predictions(run, folder, target):
+    flats = pd.read_csv(folder / "flats.csv")
+    flats.iloc[4:7].to_csv(folder / "new.csv", index=False)
+    code, said = run(f"predict {target}.skops new.csv --explain")
+    assert code == 0
+    out = pd.read_csv(StringIO(said.out))
+    model, _ = load_model(folder / f"{target}.skops")
+    predicted = out[target]
+    if target == "owner":
+        proba = model.predict_proba(flats.iloc[4:7])
+        predicted = proba[range(3), np.searchsorted(model.classes_, predicted)]
+    added = [f"{target}_by_{name}" for name in ("area", "kind", "built")]
+    total = out[f"{target}_mean"] + out[added].sum(axis=1)
+    np.testing.assert_allclose(total, predicted)
+    for place, text in zip(range(4, 7), out[f"{target}_rows"], strict=True):
+        rows = [int(pair.split(":")[0]) for pair in text.split()]
+        assert len(rows) == 5
+        assert place in rows  # a training row leans on itself
+
+
+def test_an_explanation_needs_a_model_that_explains(run, folder):
+    run("fit flats.csv --target rent --drop owner --method sklearn.linear_model.Ridge")
+    with pytest.raises(SystemExit, match="Ridge has no explain"):
+        run("predict flats.skops flats.csv --explain")

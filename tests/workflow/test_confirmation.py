@@ -1,0 +1,380 @@
+"""A confirmation on a folder of tables: what is refused, and what is said of it."""
+
+import json
+import shutil
+import sys
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from sklearn.datasets import load_diabetes, load_wine
+
+from adakern_bench.base.paths import CONF
+from adakern_bench.config import declared
+from adakern_bench.config.compose import ConfigError, load_config
+from adakern_bench.config.infer import inferred
+from adakern_bench.config.plan import Plan
+from adakern_bench.data.near_copies import development_digests
+from adakern_bench.data.sources import check_tables
+from adakern_bench.report.confirmation import registered
+from adakern_bench.report.page import protocol_in_words
+from project import REPOSITORY, Run
+
+FOLDER = "data/raw/confirmation"
+HEAD = "file,target,kind,column\n"
+METHODS = "method=[dummy,linear,knn]"
+#: File -> its line in SETS.csv.
+SETS = {
+    "wards.csv": "y,grouped,ward",
+    "plots.parquet": "y,grouped,plot",
+    "river.csv": "y,time,day",
+    "plain.csv": "y,random,",
+    "kinds.csv": "kind,random,",
+}
+
+
+def made(seed, n=72):
+    """A table of three numbers, a word, groups, days, and two targets."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["word"] = rng.choice(["red", "green", "blue"], n)
+    frame["ward"] = frame["plot"] = [f"g{k}" for k in rng.permutation(n) % 12]
+    frame["day"] = pd.date_range("2021-03-01", periods=n)[rng.permutation(n)]
+    frame["y"] = X[:, 0] + rng.normal(size=n)
+    frame["kind"] = np.where(frame["y"] > 0, "up", "down")
+    return frame
+
+
+def columns_of(file):
+    """The columns of a made table."""
+    of_its_own = {
+        "wards.csv": ["ward"],
+        "plots.parquet": ["plot"],
+        "river.csv": ["day"],
+    }
+    target = "kind" if file == "kinds.csv" else "y"
+    return ["a", "b", "c", "word", *of_its_own.get(file, []), target]
+
+
+def put(root, tables, lines):
+    """Write tables and their SETS.csv below a folder."""
+    folder = root / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, frame in tables.items():
+        write = frame.to_parquet if file.endswith("parquet") else frame.to_csv
+        write(folder / file, index=False)
+    said = "".join(f"{file},{line}\n" for file, line in lines.items())
+    (folder / "SETS.csv").write_text(HEAD + said)
+
+
+def six(root, changed=None, lines=None):
+    """Put five good tables there, but for what a test changes."""
+    tables = {f: made(seed)[columns_of(f)] for seed, f in enumerate(SETS)}
+    put(root, tables | (changed or {}), SETS | (lines or {}))
+
+
+@pytest.fixture(scope="module")
+def composed():
+    return load_config(["experiment=confirmation", METHODS])[0]
+
+
+@pytest.fixture
+def planned(composed, tmp_path, monkeypatch):
+    """Read the folder and check it, as planning does, after what is composed once."""
+    monkeypatch.delenv("ADAKERN_DATA_MIRROR", raising=False)
+
+    def read(**suite):
+        config = deepcopy(composed)
+        config.suite = replace(config.suite, **suite)
+        config.data.cache = str(tmp_path / "data")
+        selected = {"dataset": [], "method": list(config.method)}
+        declared.fill_in(config, selected)
+        plan = Plan(config, selected)
+        check_tables(plan)
+        return plan
+
+    return read
+
+
+def test_each_table_is_split_as_it_declares(tmp_path, planned):
+    six(tmp_path)
+    plan = planned()
+    kinds = {name: plan.split_kind(name) for name in plan.datasets}
+    assert kinds == {
+        "confirmation-wards": "group-holdout",
+        "confirmation-plots": "group-holdout",
+        "confirmation-river": "time",
+        "confirmation-plain": "holdout",
+        "confirmation-kinds": "holdout",
+    }
+    entry = plan.entry("confirmation-wards")
+    assert (entry.groups, entry.drop, entry.n) == ("ward", ["ward"], 72)
+    assert plan.entry("confirmation-kinds").task == "classification"
+    told = " ".join(protocol_in_words({"protocol": vars(plan.config.protocol)}))
+    assert "all rows of 25 % of the groups" in told and "all rows before it" in told
+    assert planned(only=["river"]).datasets == ["confirmation-river"]
+
+
+def test_a_table_is_read_again_only_where_it_or_its_line_changed(
+    tmp_path, planned, monkeypatch
+):
+    six(tmp_path)
+    entries, read = planned().config.dataset, []
+
+    def counted(path, *arguments, **options):
+        read.append(path.name)
+        return inferred(path, *arguments, **options)
+
+    monkeypatch.setattr(declared, "inferred", counted)
+    assert planned().config.dataset == entries and not read
+    six(tmp_path, lines={"plain.csv": "a,random,"})
+    made(7, 80)[columns_of("wards.csv")].to_csv(tmp_path / FOLDER / "wards.csv")
+    rows = planned().config.dataset
+    assert {"plain.csv", "wards.csv"} <= {*read}
+    assert rows["confirmation-wards"].n == 80
+    assert rows["confirmation-plain"].target == "a"
+
+
+GAPS = made(3).assign(y=lambda frame: frame["y"].mask(frame.index < 4))
+REFUSED = {
+    "no file": ({}, {"lost.csv": "y,random,"}, "lost.csv: there is no such file"),
+    "outside": ({}, {"../x.csv": "y,random,"}, "../x.csv: there is no such file"),
+    "no target": ({}, {"plain.csv": "z,random,"}, "plain.csv: no column 'z' among"),
+    "no group": ({}, {"wards.csv": "y,grouped,wards"}, "no column 'wards'.* 'ward'"),
+    "no kind": ({}, {"plain.csv": "y,randon,"}, "'randon' is none of .* 'random'"),
+    "no column": ({}, {"river.csv": "y,time,"}, "names the time in column, and"),
+    "a column": ({}, {"plain.csv": "y,random,a"}, "goes by no column, and .* 'a'"),
+    "gaps": ({"plain.csv": GAPS}, {}, "plain.csv: the target 'y' has gaps .*4 rows"),
+    "few rows": ({"plain.csv": made(3, 49)}, {}, "49 rows are fewer than 50"),
+    "folds": (
+        {"wards.csv": made(0).assign(ward=np.arange(72) % 5)},
+        {},
+        "wards.csv: 'ward' has 5 different values, and 5 folds need 6",
+    ),
+    "twice": (
+        {"plain.parquet": made(9)},
+        {"plain.parquet": "y,random,"},
+        "plain.parquet: it is declared twice",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_declaration_that_cannot_be_run_is_refused(tmp_path, planned, case):
+    changed, lines, message = REFUSED[case]
+    six(tmp_path, changed, lines)
+    with pytest.raises(ConfigError, match=message) as refused:
+        planned()
+    assert str(refused.value).count("\n  - ") == 1
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path, planned):
+    six(tmp_path, {"plain.csv": GAPS}, {"lost.csv": "y,random,"})
+    with pytest.raises(ConfigError, match=r"(?s)plain\.csv.*lost\.csv"):
+        planned()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "there is no .*confirmation with a SETS.csv. Put the tables there"),
+        (HEAD, "has no line"),
+        ("file;target\n", "no 'file' and no 'target' and no 'kind'"),
+        (f"{HEAD}größe.csv,y,random,\n", "there is no such file"),
+    ],
+)
+def test_a_folder_without_a_declaration(tmp_path, planned, text, message):
+    six(tmp_path)
+    path = tmp_path / FOLDER / "SETS.csv"
+    path.unlink() if text is None else path.write_text(text, encoding="cp1252")
+    with pytest.raises(ConfigError, match=message):
+        planned()
+
+
+def test_a_folder_outside_is_refused(planned):
+    with pytest.raises(ConfigError, match="is to name a folder below"):
+        planned(tables="../elsewhere")
+
+
+def copies():
+    """A table -> what it is a copy of, and how it can be told."""
+    wine = load_wine(as_frame=True).frame
+    wine.columns = [f"v{k}" for k in range(13)] + ["y"]
+    diabetes = load_diabetes(as_frame=True).frame.rename(columns={"target": "y"})
+    units = 3 * wine.drop(columns="y") + 1
+    units["y"] = wine["y"].map("abc".__getitem__)
+    other = made(0).rename(columns={"ward": "part"})
+    other = other[["c", "word", "part", "a", "b", "y"]]
+    return {
+        "the same": (diabetes, "sk-diabetes: as many rows .442. with the same target"),
+        "other units, columns and words": (
+            units.sample(frac=1, random_state=0).loc[:, ::-1],
+            "(sk-wine|uci121-wine): as many rows .178. and 14 equal columns",
+        ),
+        "half of its rows": (
+            diabetes.sample(frac=0.5, random_state=0).assign(y=lambda x: x["y"] ** 2),
+            r"sk-diabetes: about \d+% equal rows",
+        ),
+        "another of the folder": (other, "confirmation-wards: as many rows .72. with"),
+    }
+
+
+@pytest.mark.parametrize("case", copies())
+def test_near_copies_are_refused(tmp_path, planned, case):
+    frame, message = copies()[case]
+    six(tmp_path, {"plain.csv": frame})
+    with pytest.raises(ConfigError, match=f"plain is, or nearly is, {message}"):
+        planned()
+
+
+def test_digests_are_there_of_every_set_that_was_seen():
+    """Those that come from somewhere, but for four whose files are not at hand."""
+    absent = {"cifar10", "covtype", "features", "tomshardware"}
+    files = (CONF / "dataset").glob("*.yaml")
+    expected = {p.stem for p in files if "\nfiles:" in p.read_text("utf-8")}
+    for suite in ("uci121", "uci_regression", "srbench"):
+        sets = pd.read_csv(CONF / f"suite/{suite}.csv", dtype={"set": str})["set"]
+        expected |= set(f"{suite}-" + sets)
+    known = set(development_digests())
+    assert {name for name in expected - known if name[:3] != "my-"} == absent
+    names = ("breast-cancer", "diabetes", "iris", "wine")
+    assert known - expected == {f"sk-{name}" for name in names}
+
+
+PARAMS = yaml.safe_load((CONF / "experiment/confirmation.yaml").read_text("utf-8"))
+PARAMS = PARAMS["tables"]["registered"]["params"]
+
+
+def runs(errors, task="regression"):
+    """Records of a mean error per method of each of some sets, of two repeats."""
+    metric = "test_rmse" if task == "regression" else "test_log_loss"
+    rows = []
+    for method, of_method in errors.items():
+        for k, error in enumerate(of_method):
+            for repeat, by in enumerate((0.9, 1.1)):
+                row = {"task": task, "dataset": f"s{k}", "method": method}
+                row |= {"repeat": repeat, "status": "ok", metric: error * by}
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def found(records, **rivals):
+    rivals = rivals or PARAMS["rivals"]
+    table = registered(records, **PARAMS | {"rivals": rivals})
+    return table.set_index("rival")
+
+
+def test_the_sentence_is_that_of_the_outcome(rng):
+    ours = rng.uniform(1, 2, 12)
+    errors = {
+        "adaptive": ours,
+        "simple-blend": ours * rng.uniform(1.1, 1.4, 12),
+        "catboost": ours * np.exp(rng.permutation(np.linspace(-0.1, 0.1, 12))),
+        "catboost-td": ours * 1.5,
+        "lightgbm-td": ours * rng.uniform(0.6, 0.8, 12),
+    }
+    table = found(runs(errors))
+    blend, p = table.loc["the simple blend"], 2 / 2**12
+    assert (blend["better"], blend["worse"], blend["tied"]) == (12, 0, 0)
+    assert blend["p"] == pytest.approx(3 * p)  # of three rivals that ran
+    ratios = np.log(errors["simple-blend"] / ours)
+    assert blend["ratio"] == pytest.approx(np.exp(ratios.mean()))
+    assert blend["low"] < blend["ratio"] < blend["high"]
+    spread = 1.96 * ratios.std() / np.sqrt(12)  # the bootstrap's, nearly
+    assert np.log(blend["high"] / blend["low"]) == pytest.approx(2 * spread, rel=0.15)
+    assert "flagship's error is smaller than that of the simple blend" in blend.sentence
+    assert "better on 12, worse on 0, level on 0 (p = 0.0015)" in blend.sentence
+    catboost = table.loc["CatBoost"]
+    assert catboost["method"] == "catboost" and catboost["p"] > 0.05
+    assert "no difference from CatBoost is shown: better on 6" in catboost.sentence
+    assert "greater than that of LightGBM" in table.loc["LightGBM", "sentence"]
+    assert table.loc["TabM", "sentence"].startswith("TabM was not run: ")
+
+
+def test_few_sets_are_not_tested_and_some_cannot_be_significant(rng):
+    ours = rng.uniform(1, 2, 6)
+    three = {"catboost": 2 * ours, "xgboost-td": 2 * ours, "ebm": 2 * ours}
+    few = found(runs({"adaptive": ours[:5], "catboost": 2 * ours[:5]}))
+    assert np.isnan(few.loc["CatBoost", "p"])
+    assert "5 regression sets are too few to test" in few.loc["CatBoost", "sentence"]
+    six_sets = found(runs({"adaptive": ours} | three))
+    sentence = six_sets.loc["CatBoost", "sentence"]
+    assert "no difference" in sentence and "The least p" in sentence
+    assert sentence.endswith("so many sets and rivals is 0.094.")
+
+
+def test_failures_count_as_the_worst_that_finished_and_losses_of_zero_as_small():
+    records = runs(
+        {"adaptive": [0.0, 0.5, 0.2], "catboost": [0.0, 0.4, 0.4], "dummy": [1, 2, 3]},
+        "classification",
+    )
+    failed = (records["method"] == "adaptive") & (records["dataset"] == "s1")
+    records.loc[failed & (records["repeat"] == 1), ["status", "test_log_loss"]] = [
+        "timeout",
+        np.nan,
+    ]
+    row = found(records).loc["CatBoost"]
+    assert (row["better"], row["worse"], row["tied"]) == (1, 1, 1)
+    ours = np.array([0.001, (0.5 * 0.9 + 2 * 1.1) / 2 + 0.001, 0.201])
+    theirs = np.array([0.001, 0.401, 0.401])
+    assert row["ratio"] == pytest.approx(np.exp(np.log(theirs / ours).mean()))
+
+
+def test_the_page_that_registers_has_the_sentences_and_rivals():
+    text = (REPOSITORY / "docs/results/preregistration.md").read_text("utf-8")
+    plain = " ".join(text.split())
+    for sentence in PARAMS["sentences"].values():
+        assert sentence in plain
+    for methods in PARAMS["rivals"].values():
+        assert all(f"`{method}`" in plain for method in methods)
+    assert f"fewer than {declared.FEWEST_ROWS} rows" in plain
+
+
+def test_a_confirmation_is_refused_a_copy_killed_and_gone_on_with(project):
+    """Six tables, one of them a copy of a development set; fast methods."""
+    six(project.root)
+    lines = (project.root / FOLDER / "SETS.csv").read_text()
+    frame = load_diabetes(as_frame=True).frame
+    frame.sample(frac=1, random_state=0).to_csv(
+        project.root / FOLDER / "known.csv", index=False
+    )
+    project.write(f"{FOLDER}/SETS.csv", lines + "known.csv,target,random,\n")
+    settings = ["method=[dummy,lightgbm-default]", "name=trial"]
+    settings += ["tables.registered.params.flagship=dummy", "protocol.repeats=2"]
+    settings.append("tracking.enabled=false")
+    command = ["run", "confirmation", "--cores", "2", *settings]
+    refused = project.adakern(*command, status=1)
+    told = refused.stdout + refused.stderr
+    assert "confirmation-known is, or nearly is, sk-diabetes" in told
+    assert not (project.root / "results").exists()
+
+    project.write(f"{FOLDER}/SETS.csv", lines)
+    records = project.root / "results/trial/records"
+    script = "import sys; from adakern.cli import main; sys.exit(main())"
+    call = [sys.executable, "-c", script, *command]
+    with Run(call, project.root, project.environment) as run:
+        run.wait_for(lambda: len([*records.glob("*/*/*.json")]) >= 4)
+    kept = {path: path.stat().st_mtime_ns for path in records.glob("*/*/*.json")}
+    assert 4 <= len(kept) < 10
+    shutil.rmtree(project.root / ".snakemake/locks", ignore_errors=True)
+    project.adakern(*command)
+    again = {path for path, time in kept.items() if path.stat().st_mtime_ns != time}
+    assert len(again) <= 2  # what was running, on two cores
+    assert len([*records.glob("*/*/*.json")]) == 10
+
+    kinds = {}
+    for path in records.glob("*/lightgbm-default/*.json"):
+        for record in json.loads(path.read_text()):
+            assert record["status"] == "ok", record
+            kinds[record["dataset"]] = record["protocol"]["kind"]
+    assert sorted(kinds.values()) == ["group-holdout"] * 2 + ["holdout"] * 2 + ["time"]
+    page = (project.root / "results/trial/report.html").read_text()
+    assert (
+        "4 regression sets are too few to test the difference from neighbours" in page
+    )
+    assert "1 classification sets are too few" in page
+    assert "TabM was not run: " in page

@@ -1,0 +1,154 @@
+"""A folder of tables as a suite: what its file SETS.csv declares of each of them.
+
+SETS.csv has a line a table and the columns ``file`` (CSV or Parquet, beside it),
+``target``, ``kind`` (random, grouped or time) and ``column`` (the groups', or the
+time's); with a column ``task`` also what the target is, which is found out elsewhere.
+All of it is checked before anything runs, and all that is wrong is told at once.
+"""
+
+import csv
+import json
+import os
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from adakern._utils.files import read_json, write_json
+from adakern._utils.hints import did_you_mean
+from adakern.datasets import TableError
+from adakern_bench.config.code_version import code_version
+from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.entry import DatasetEntry
+from adakern_bench.config.infer import inferred
+from adakern_bench.config.suite import is_selected
+
+DECLARATION = "SETS.csv"
+#: Kind of split -> the role of the column that it goes by.
+ROLES = {"random": None, "grouped": "group", "time": "time"}
+COLUMNS = ("file", "target", "kind", "column")
+#: Smaller tables say too little; see docs/results/preregistration.md.
+FEWEST_ROWS = 50
+
+
+def is_needed(config):
+    """Whether a configuration names a folder of tables."""
+    return config.suite is not None and bool(config.suite.tables)
+
+
+def fill_in(config, selected):
+    """Put the tables of the folder among the data sets, or raise a ConfigError."""
+    suite, folder = config.suite, _folder(config)
+    folds = max(config.search.folds, config.protocol.repeats)
+    entries, problems = {}, []
+    with _notes(Path(config.data.cache) / "declared.json") as known:
+        for row in _declared(folder):
+            name = f"{suite.name}-{_stem(row['file'])}"
+            try:
+                if name in config.dataset or name in entries:
+                    raise TableError("it is declared twice, or another has its name")
+                stated = _stated(row, folder, suite.tables, folds, known)
+                entries[name] = DatasetEntry(**stated)
+            except TableError as error:
+                problems.append(f"{row['file']}: {error}")
+    if problems:
+        listed = "\n".join(f"  - {problem}" for problem in problems)
+        raise ConfigError(
+            f"{folder / DECLARATION} declares what cannot be run:\n{listed}\nCorrect "
+            "these lines, or take them out"
+        )
+    for name, entry in entries.items():
+        if is_selected(suite, name.removeprefix(f"{suite.name}-"), entry.n):
+            config.dataset[name] = entry
+            selected["dataset"].append(name)
+
+
+@contextmanager
+def _notes(path):
+    """What earlier plans have read: each job is planned anew, and reading is slow."""
+    known = {}
+    with suppress(OSError, ValueError):
+        known = read_json(path)
+    before = len(known)
+    yield known
+    if len(known) > before:
+        with suppress(OSError):  # it is a matter of time alone
+            write_json(path, known)
+
+
+def _folder(config):
+    """The folder, where the files of data sets are looked for."""
+    tables = config.suite.tables
+    if Path(tables).is_absolute() or ".." in Path(tables).parts:
+        raise ConfigError(
+            f"suite.tables={tables!r} is to name a folder below "
+            f"{config.data.cache}/raw, or below data.mirror"
+        )
+    mirror = config.data.mirror or os.environ.get("ADAKERN_DATA_MIRROR")
+    places = [Path(config.data.cache) / "raw", *map(Path, filter(None, [mirror]))]
+    folders = [place / tables for place in places]
+    for folder in folders:
+        if (folder / DECLARATION).is_file():
+            return folder
+    raise ConfigError(
+        f"suite.tables={tables}: there is no {' or '.join(map(str, folders))} with a "
+        f"{DECLARATION}. Put the tables there, and a {DECLARATION} with the columns "
+        f"{', '.join(COLUMNS)}, a line a table"
+    )
+
+
+def _declared(folder):
+    """The lines of SETS.csv."""
+    path = folder / DECLARATION
+    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
+        reader = csv.DictReader(file, restval="")
+        lines = list(reader)
+    absent = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+    if absent or not lines:
+        raise ConfigError(
+            f"{path} has no {' and no '.join(map(repr, absent)) or 'line'}: it is to "
+            f"have the columns {', '.join(COLUMNS)}, separated by commas, and a line "
+            "a table"
+        )
+    return lines
+
+
+def _stem(file):
+    return Path(file).name.partition(".")[0]
+
+
+def _stated(row, folder, tables, folds, known):
+    """What the entry of one line states, or a TableError that says what is wrong."""
+    path = folder / row["file"]
+    if path.parent != folder or not path.is_file():
+        raise TableError(f"there is no such file beside {DECLARATION}")
+    file, code = path.stat(), code_version("adakern_bench.config.declared")
+    seen = [row, tables, folds, file.st_size, file.st_mtime_ns, code]
+    note = json.dumps(seen, sort_keys=True)
+    if note not in known:
+        known[note] = _checked(row, path, f"{tables}/{path.name}", folds)
+    return known[note]
+
+
+def _checked(row, path, place, folds):
+    """The same, from the file itself."""
+    kind, column = row["kind"], row["column"]
+    if kind not in ROLES:
+        hint = did_you_mean(kind, [*ROLES])
+        raise TableError(f"kind {kind!r} is none of {', '.join(ROLES)}.{hint}")
+    role = ROLES[kind]
+    if bool(role) != bool(column):
+        need = f"names the {role} in column" if role else "goes by no column"
+        raise TableError(f"kind {kind} {need}, and column is {column!r}")
+    options = {"group": False, "task": row.get("task") or None}
+    if role:
+        options[role] = column
+    stated, found = inferred(path, place, row["target"], **options)
+    if gaps := [note for note in found.notes if note.endswith("without a target")]:
+        raise TableError(f"the target {row['target']!r} has gaps ({gaps[0]})")
+    if len(found.X) < FEWEST_ROWS:
+        raise TableError(f"{len(found.X)} rows are fewer than {FEWEST_ROWS}")
+    values = found.times if found.groups is None else found.groups
+    if values is not None and (n := values.nunique()) <= folds:
+        raise TableError(
+            f"{column!r} has {n} different values, and {folds} folds need {folds + 1}"
+        )
+    return stated

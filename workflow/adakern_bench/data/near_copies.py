@@ -1,0 +1,143 @@
+"""Whether a table is one that the defaults were developed on, or nearly.
+
+A table is known by digests of its columns and of a sample of its rows. A column's
+digest is the same in all units, with other words or codes of its categories, and in all
+orders of the rows; a row's is that of its values. ``conf/suite/development.csv`` holds
+those of the sets that the flagship was developed on or measured with, made by
+``tools/development_digests.py``: no value can be told from it.
+"""
+
+import csv
+from dataclasses import dataclass
+from hashlib import blake2b
+from zlib import crc32
+
+import numpy as np
+
+from adakern_bench.base.paths import CONF
+from adakern_bench.config.compose import ConfigError
+from adakern_bench.data.fingerprint import six_digits
+
+DEVELOPMENT = CONF / "suite" / "development.csv"
+#: Digests kept of a set: the smallest, which are drawn as if at random.
+SAMPLE = 64
+#: Columns of fewer different values are known by how often each occurs.
+FEW_VALUES = 20
+#: Equal rows of the sample that are no accident.
+FEWEST_ROWS = 8
+_LEVELS = np.linspace(0, 1, 21)
+
+
+@dataclass
+class Digest:
+    """What a table is recognised by; `n_rows` counts different rows."""
+
+    n: int
+    n_rows: int
+    #: Of a target of many values; "" of other targets, which many tables share.
+    target: str
+    columns: set[str]
+    rows: set[str]
+
+    @classmethod
+    def of(cls, table):
+        """All digests of a table."""
+        columns = [_of_column(*column) for column in _columns(table)]
+        rows = set(_of_rows(table))
+        target = columns.pop()
+        many = table.task == "regression" and len(np.unique(table.y)) > FEW_VALUES
+        return cls(
+            n=len(table.y),
+            n_rows=len(rows),
+            target=target if many else "",
+            columns={*columns, target} - {""},
+            rows=rows,
+        )
+
+    def line(self):
+        """What the file of digests holds of it."""
+        return {
+            "n": self.n,
+            "n_rows": self.n_rows,
+            "target": self.target,
+            "columns": " ".join(sorted(self.columns)[:SAMPLE]),
+            "rows": " ".join(sorted(self.rows)[:SAMPLE]),
+        }
+
+    def likeness(self, sampled):
+        """Why this may be the table of sampled digests; "" where it is another."""
+        if self.n == sampled.n:
+            if self.target and self.target == sampled.target:
+                return f"as many rows ({self.n}) with the same target"
+            shared = len(self.columns & sampled.columns)
+            least = min(len(self.columns), len(sampled.columns))
+            if shared >= max(2, least / 2):
+                return f"as many rows ({self.n}) and {shared} equal columns"
+        found = len(self.rows & sampled.rows)
+        share = found / max(len(sampled.rows), 1) * sampled.n_rows
+        share /= min(self.n_rows, sampled.n_rows)
+        if found >= min(FEWEST_ROWS, len(sampled.rows)) and share >= 0.5:
+            return f"about {min(share, 1):.0%} equal rows"
+        return ""
+
+
+def development_digests(path=DEVELOPMENT):
+    """Name -> digest of the sets that were developed on or seen."""
+    with open(path, newline="") as file:
+        return {line.pop("name"): _read(line) for line in csv.DictReader(file)}
+
+
+def _read(line):
+    columns, rows = set(line["columns"].split()), set(line["rows"].split())
+    return Digest(int(line["n"]), int(line["n_rows"]), line["target"], columns, rows)
+
+
+def refuse_copies(tables):
+    """ConfigError where a table is that of a development set, or of another one."""
+    known, problems = development_digests(), []
+    for table in tables:
+        ours = Digest.of(table)
+        for name, sampled in known.items():
+            if why := ours.likeness(sampled):
+                problems.append(f"{table.name} is, or nearly is, {name}: {why}")
+                break
+        known[table.name] = _read(ours.line())
+    if problems:
+        listed = "\n".join(f"  - {problem}" for problem in problems)
+        raise ConfigError(
+            "a confirmation takes sets that nothing was chosen by, each of them "
+            f"once:\n{listed}\nTake these lines out of SETS.csv"
+        )
+
+
+def _columns(table):
+    """Values and whether they are categories, of each feature and of the target."""
+    for values, name in zip(table.X.T, table.feature_names, strict=True):
+        yield values[~np.isnan(values)], name in table.categories
+    yield table.y, table.task == "classification"
+
+
+def _of_column(values, is_categorical):
+    """The digest of a column, "" of one that is constant."""
+    counts = np.unique(values, return_counts=True)[1]
+    if len(counts) < 2:
+        return ""
+    if is_categorical or len(counts) <= FEW_VALUES:
+        return _hash(np.sort(counts).astype("<i8"))
+    spread = (values - values.mean()) / values.std()
+    drawn = np.quantile(spread, _LEVELS, method="nearest")
+    return _hash(np.rint(100 * drawn).astype("<i8"))
+
+
+def _of_rows(table):
+    """The digest of each row's features."""
+    values = np.nan_to_num(table.X)
+    for name, words in table.categories.items():
+        codes = np.array([crc32(str(word).encode()) for word in words], float)
+        column = table.feature_names.index(name)
+        values[:, column] = codes[values[:, column].astype(int)]
+    return map(_hash, np.ascontiguousarray(six_digits(values), dtype="<i4"))
+
+
+def _hash(values):
+    return blake2b(values.tobytes(), digest_size=4).hexdigest()

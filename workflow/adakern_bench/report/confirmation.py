@@ -1,0 +1,94 @@
+"""What a confirmation found, in the sentences that were registered for each outcome.
+
+tables:
+  registered:
+    function: adakern_bench.report.confirmation.registered
+    params: {flagship: adaptive, rivals: {CatBoost: [catboost]}, sentences: {...}}
+"""
+
+import numpy as np
+import pandas as pd
+
+from adakern.evaluation import holm_correction
+from adakern.evaluation.ranking import ALPHA, FEWEST_SETS
+from adakern_bench.report.contrast import over_sets
+
+#: The error of a task, and what is added: ratios of log losses mean nothing near 0.
+ERROR = {"classification": ("log_loss", 1e-3), "regression": ("rmse", 0.0)}
+N_SAMPLES = 10_000
+COLUMNS = ["task", "rival", "method", "n_datasets", "better", "worse", "tied"]
+COLUMNS += ["ratio", "low", "high", "p"]
+
+
+def registered(records, flagship, rivals, sentences):
+    """Compare the flagship with each rival over the sets of each task.
+
+    One row per task and rival, of `rivals`, which maps its name to the methods that
+    stand for it: the one with the smallest geometric mean of errors is taken. `better`,
+    `worse` and `tied` count data sets, `ratio` is the geometric mean of the rival's
+    error divided by the flagship's, with a 95 % bootstrap interval over the sets
+    (`low`, `high`), `p` is Wilcoxon's after Holm's correction over all rivals. The
+    `sentence` is that of the outcome: ``ahead``, ``behind``, ``undecided``, ``few`` or
+    ``absent`` of `sentences`, with ``floor`` behind it where no p-value of so many sets
+    and rivals is significant.
+    """
+    parts = [
+        _of_task(task, runs, flagship, rivals, sentences)
+        for task, runs in records.groupby("task")
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def errors(runs):
+    """The mean error over the splits of each data set (rows) and method (columns) of
+    one task; a run that failed counts as the worst that finished.
+    """
+    metric, floor = ERROR[runs["task"].iloc[0]]
+    found = runs[f"test_{metric}"].astype(float).where(runs["status"] == "ok")
+    worst = found.groupby([runs["dataset"], runs["repeat"]]).transform("max")
+    cells = found.fillna(worst).groupby([runs["dataset"], runs["method"]])
+    return floor + cells.mean().unstack()
+
+
+def _of_task(task, runs, flagship, rivals, sentences):
+    table = errors(runs)
+    rows = []
+    for rival, methods in rivals.items():
+        row = {"task": task, "rival": rival, "n_datasets": len(table)}
+        if run := [method for method in methods if method in table]:
+            row |= _compared(table, flagship, run)
+        rows.append(row)
+    found = pd.DataFrame(rows).reindex(columns=COLUMNS)
+    found["p"] = holm_correction(found["p"].astype(float))
+    least = 2 / 2 ** len(table) * found["method"].notna().sum()
+    return found.assign(
+        sentence=[_sentence(row, least, sentences) for row in found.itertuples()]
+    )
+
+
+def _compared(table, flagship, methods):
+    """The flagship beside the better of the methods that stand for a rival."""
+    method = np.log(table[methods]).mean().idxmin()
+    pair = over_sets(table[flagship], table[method], "rmse")
+    ratios = np.log(table[method] / table[flagship]).to_numpy()
+    rng = np.random.default_rng(0)
+    drawn = ratios[rng.integers(0, len(ratios), (N_SAMPLES, len(ratios)))]
+    low, high = np.exp(np.quantile(drawn.mean(axis=1), [0.025, 0.975]))
+    counts = {key: getattr(pair, key) for key in ("better", "worse", "tied")}
+    ratio = {"ratio": np.exp(ratios.mean()), "low": low, "high": high}
+    return {"method": method, **counts, **ratio, "p": pair.pvalue}
+
+
+def _sentence(row, least, sentences):
+    if pd.isna(row.method):
+        return sentences["absent"].format(**row._asdict())
+    outcome = "ahead" if row.ratio > 1 else "behind"
+    if row.n_datasets < FEWEST_SETS:
+        outcome = "few"
+    elif not row.p <= ALPHA:
+        outcome = "undecided"
+    told = sentences[outcome]
+    if outcome == "undecided" and least > ALPHA:
+        told += f" {sentences['floor']}"
+    counts = {key: int(getattr(row, key)) for key in ("better", "worse", "tied")}
+    return told.format(**row._asdict() | counts, least=min(1.0, least))
