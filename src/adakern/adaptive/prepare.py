@@ -195,7 +195,11 @@ def _origin(position, table, all_rows):
     given = np.flatnonzero(position >= 0)[::-1]
     origin = np.empty(len(table.X), dtype=int)
     origin[position[given]] = given  # of several the first is set last
-    return origin if all_rows is None else all_rows.sample[origin]
+    if all_rows is None:
+        return origin
+    n_held_out = len(position) - len(all_rows.sample)
+    numbers = np.append(all_rows.sample, len(all_rows.y) + np.arange(n_held_out))
+    return numbers[origin]
 
 
 def _places_left_out(position, table, held_out, all_rows):
