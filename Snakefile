@@ -11,8 +11,10 @@
 # One result alone, with all that it needs (--force: again):
 # snakemake --cores 4 --config experiment=dank_uci -- \
 #     results/dank_uci/records/heart/dank/0-9.json
+import atexit
 import os
 import signal
+import sys
 import time
 
 from snakemake.exceptions import WorkflowError
@@ -22,8 +24,9 @@ from adakern_bench.config.plan import plan_from_snakemake
 from adakern_bench.data.sources import check_tables
 from adakern_bench.data import DatasetError
 from adakern_bench.base.interpreter import name_without_blanks
-from adakern_bench.base.locks import RunningAlready, claim, release_when_made
-from adakern_bench.report.publish import log_run
+from adakern_bench.base.locks import RunningAlready, claim, progress_file
+from adakern_bench.base.locks import release_when_made
+from adakern_bench.records.machine import log_run
 
 STARTED = time.time()
 name_without_blanks()
@@ -66,6 +69,7 @@ wildcard_constraints:
     method=r"[^/]+",
     batch=r"\d+-\d+",
     environment=r"[\w.-]+",
+    group=r"\d+",
     special=one_of(PLAN.config.special),
     figure=one_of(PLAN.figures()),
     name=one_of(PLAN.tables()),
@@ -76,24 +80,42 @@ include: "workflow/rules/split.smk"
 include: "workflow/rules/environment.smk"
 include: "workflow/rules/search.smk"
 include: "workflow/rules/solve.smk"
+include: "workflow/rules/cells.smk"
 include: "workflow/rules/compare.smk"
 include: "workflow/rules/special.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/track.smk"
 
 
+if workflow.is_main_process and "--dry-run" in sys.argv:  # which has no onstart
+
+    def say_what_is_to_come():
+        """Also where an error has kept Snakemake from a plan: nothing."""
+        if workflow.dag:
+            print(to_come(workflow.dag.needrun_jobs(exclude_finished=False)))
+
+    atexit.register(say_what_is_to_come)
+
+
 onstart:
     jobs = list(workflow.dag.needrun_jobs())
-    tables = [job.output.table for job in jobs if job.rule.name == "table"]
-    release_when_made(TABLES_LOCK, tables)
+    made = [file for job in jobs for file in tables_made(job)]
+    release_when_made(TABLES_LOCK, made)
     try:
         LOCKS.append(claim(RESULTS, wait=False))
     except RunningAlready as error:
         raise WorkflowError(str(error)) from None
+    for job in jobs:
+        if is_forced(job) and job.rule.name in FITTING:
+            mark = Path(job.output[-1]).with_suffix(AGAIN)
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
     # For the line of progress (snakemake_logger_plugin_adakern).
-    logger.info(
-        "", extra={"planned": {workflow.dag.jobid(j): work_of(j) for j in jobs}}
-    )
+    facts = {
+        "planned": {workflow.dag.jobid(j): work_of(j) for j in jobs},
+        "progress": progress_file(RESULTS),
+    }
+    logger.info(to_come(jobs), extra=facts)
 
 
 # Time spent on an experiment, over all the calls that it took; `make publish` tells it.
@@ -116,4 +138,4 @@ rule all:
 
 rule data:
     input:
-        [f"{DATA}/tables/{dataset}.npz" for dataset in PLAN.table_names],
+        tables_of(PLAN.table_names),

@@ -6,9 +6,9 @@
 
 A cell is a generated data set of 100 rows and the method "dummy". A plan is a dry run
 of Snakemake in a process of its own: the processor's seconds and the memory at its
-peak. A run makes the tables, splits and records of the first `--run` cells; the
-processor's seconds that it takes beside the plan and the fits themselves are its
-overhead, a cell, and as a ratio to the fits. With ``--save FILE`` (CSV) what was
+peak. A run makes the tables, splits and records of the groups with the first `--run`
+cells; the processor's seconds that it takes beside the plan and the fits themselves are
+its overhead, a cell, and as a ratio to the fits. With ``--save FILE`` (CSV) what was
 measured replaces what the file has for as many cells.
 """
 
@@ -23,6 +23,7 @@ from pathlib import Path
 import pandas as pd
 
 import timing
+from adakern_bench.config.plan import FEWEST_GROUPS, GROUPED_FROM, MOST_CELLS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -81,12 +82,16 @@ def measure(project, n, n_run, cores):
     }
     if not n_run:
         return found
-    files = [f"results/small/records/s{k}/dummy/0-0.json" for k in range(n_run)]
+    group = min(MOST_CELLS, n // FEWEST_GROUPS) if n >= GROUPED_FROM else 1
+    files = [f"results/small/groups/{k}.cells" for k in range(-(-n_run // group))]
+    if group == 1:
+        files = [f"results/small/records/s{k}/dummy/0-0.json" for k in range(n_run)]
     before = processor_seconds()
     project.run(*files, timeout=3600)
     spent = processor_seconds() - before
-    records = [json.loads((project.root / file).read_text())[0] for file in files]
-    fits = sum(record["run_seconds"] for record in records)
+    records = project.root.glob("results/small/records/*/*/*.json")
+    seconds = [json.loads(file.read_text())[0]["run_seconds"] for file in records]
+    n_run, fits = len(seconds), sum(seconds)
     overhead = spent - found["plan_seconds"] - fits
     return found | {
         "run_cells": n_run,

@@ -14,13 +14,13 @@ class Files(dict):
     __getattr__ = dict.__getitem__
 
 
-def run_script(rule, inputs, outputs, **params):
+def run_script(rule, inputs, outputs, log=(), **params):
     """Run ``workflow/scripts/<rule>.py`` with these files and parameters."""
     for path in outputs.values():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     snakemake = SimpleNamespace(
         rule=rule,
-        log=[],
+        log=log,
         input=Files(inputs),
         output=Files(outputs),
         params=Files(params),
@@ -30,10 +30,7 @@ def run_script(rule, inputs, outputs, **params):
 
 def run_fits(rule, inputs, outputs, **params):
     """Run the script of a rule that fits, with a journal that nobody reads."""
+    limits = {"time_limit": 100, "attempt": 1}
     with tempfile.TemporaryDirectory() as folder:
-        limits = {
-            "time_limit": 100,
-            "attempt": 1,
-            "journal": Path(folder, "journal.jsonl"),
-        }
-        run_script(rule, inputs, outputs, limits=limits, **params)
+        log = [Path(folder, f"{rule}.log")]
+        run_script(rule, inputs, outputs, log, limits=limits, **params)

@@ -43,10 +43,14 @@ CELLS = [
         "2020-01-02T10:00",
         "12:30",
         "Jan 2020",
+        "20200102",
+        "20191231.0",
+        "20201301",
     ),
     *("x", "Y", "ü", "a b", "'", "true", "False", "Total", "=1+1", "\u200b", "日本"),
+    *("X", "y", "Ü", "A  b", "Tru\u0301e", "ﬁ", "İ", "ß"),
 ]
-NAMES = ["a", "b", "id", "date", "x y", "Ä", "1", "user_id", ""]
+NAMES = ["a", "b", "id", "date", "Datum", "x y", "Ä", "1", "user_id", ""]
 
 
 def table(rng):
@@ -79,6 +83,8 @@ def faults(seed, folder):
 
     write(rows, below)
     options = {"group": False, "keep": ["all"]}
+    if rng.random() < 0.3:
+        options["merge"] = ["all"]
     try:
         found = read_table(path, "target", **options)
         write(rows)

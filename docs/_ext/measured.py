@@ -5,6 +5,10 @@ cent where the metric is an accuracy. FIGURE is SET METHOD (the mean over the re
 published SET METHOD, and over all sets of the folder mean METHOD, rank METHOD, among
 METHOD (its rank among the published methods, too), wins A B (sets on which A is better
 than B) or friedman (the p-value).
+
+A line ``{board FOLDERS ROWS PATTERN}`` stands for the leaderboard of these folders,
+whose names may hold a ``*``, over their sets of at most so many rows and names of a
+pattern.
 """
 
 import re
@@ -16,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from adakern.evaluation import GREATER_IS_BETTER, mean_ranks
+from adakern_bench.report.leaderboard import leaderboard, together
 from adakern_bench.report.tables import read_tables
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -23,9 +28,29 @@ RESULTS = Path(__file__).parents[1] / "results"
 FIGURE = re.compile(r"\{(\w+)/(\w+)\s([^{}:]+):(\.\df)\}")
 
 
+BOARD = re.compile(r"^\{board (\S+) (\d+) ?(.*)\}$", re.MULTILINE)
+
+
 def filled_in(text):
     """A page with its figures; KeyError where one is not among the results."""
-    return FIGURE.sub(_figure, text)
+    return BOARD.sub(_board, FIGURE.sub(_figure, text))
+
+
+def _board(found):
+    """The lines of a table, one a method."""
+    names, most, datasets = found.groups()
+    folders = [path for name in names.split(",") for path in RESULTS.glob(name)]
+    board = leaderboard(together(folders, int(most), datasets))
+    lines = [
+        "| method | mean rank | normalised error | best on | Elo | seconds a set |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in board.itertuples():
+        rank = f"{row.mean_rank:.2f} | {row.normalised_error:.2f} | {row.wins:.0f}"
+        elo = f"{row.elo:.0f} ({row.elo_low:.0f} to {row.elo_high:.0f})"
+        seconds = f"{row.seconds / row.n_datasets:.1f}"
+        lines.append(f"| {row.method} | {rank} | {elo} | {seconds} |")
+    return "\n".join(lines)
 
 
 def _figure(found):

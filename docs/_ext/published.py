@@ -24,8 +24,18 @@ from adakern_bench.report.tables import (
 from adakern_bench.report.wording import caption, count, duration
 
 MOST_ROWS = 40
-#: Suites on whose test parts the flagship's defaults were chosen.
-DEVELOPED_ON = ("uci121", "uci_regression")
+DEVELOPED_ON = (
+    "**The defaults of the flagship `adaptive` were chosen on this suite, test parts "
+    "included**: of it these are development results, no confirmation."
+)
+#: What the flagship's results on a suite are.
+STATUS = {
+    "uci121": DEVELOPED_ON,
+    "uci_regression": DEVELOPED_ON,
+    "srbench": "**This suite was seen before**, for the reasons in the "
+    "[overview](../results/README.md): of the flagship `adaptive` these results are no "
+    "confirmation.",
+}
 
 
 def setup(app):
@@ -74,13 +84,8 @@ def _page(folder):
     config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
     yield f"# {folder.name}: {config.get('title') or config['name']}"
     yield str(config.get("description") or "").strip()
-    if (config.get("suite") or {}).get("name") in DEVELOPED_ON and "adaptive" in config[
-        "method"
-    ]:
-        yield (
-            "**The defaults of the flagship `adaptive` were chosen on this suite, test "
-            "parts included**: of it these are development results, no confirmation."
-        )
+    if "adaptive" in config["method"]:
+        yield STATUS.get((config.get("suite") or {}).get("name"), "")
     yield _origin(json.loads((folder / "provenance.json").read_text(encoding="utf-8")))
     if (folder / "summary.csv").exists():
         yield from _comparison(tables.read_tables(folder))

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 from scipy.optimize._numdiff import approx_derivative
+from scipy.stats import multivariate_normal
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
@@ -15,6 +17,7 @@ from adakern import linalg
 from adakern._utils.arrays import device_context
 from adakern.adaptive import leave_one_out as search
 from adakern.adaptive.leave_one_out import (
+    Evidence,
     LeaveOneOutError,
     Search,
     tune_scales,
@@ -132,6 +135,71 @@ def test_the_error_is_the_closed_form_and_its_gradient_that_of_differences(
     )
     numeric = approx_derivative(lambda p: error(np.exp(p[:-1]), np.exp(p[-1]))[0], at)
     assert np.append(by_scale, by_alpha) == pytest.approx(numeric, rel=1e-4, abs=1e-6)
+
+
+def log_likelihood(kernel, at, X, y, weights):
+    """Of a Gaussian process with noise over weights and the likeliest amplitude."""
+    K = gram_matrix(X * np.exp(at[:-1]), kernel=kernel, gamma=1.0)
+    covariance = K + np.diag(np.exp(at[-1]) / weights)
+
+    def of_amplitude(log_amplitude):
+        amplitude = np.exp(log_amplitude)
+        return -multivariate_normal.logpdf(y, cov=amplitude * covariance)
+
+    return -minimize_scalar(of_amplitude, bracket=(-2, 2)).fun
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from(KERNELS), st.integers(0, 10**6), st.floats(-3, 2))
+def test_the_evidence_is_that_of_a_gaussian_process(kernel, seed, log_alpha):
+    """Up to a constant, which two points have in common, and the gradient by
+    differences; of classes all columns count but one.
+    """
+    X, Y, weights = problem(n=15, k=1, seed=seed)
+    n, rng = len(X), np.random.default_rng(seed)
+    points = [
+        np.append(rng.uniform(-1, 0.5, X.shape[1]), log_alpha + j) for j in (0, 1)
+    ]
+    evidence = Evidence(X, Y, weights, kernel)
+
+    def value(at, of=evidence):
+        return of.log(np.exp(at[:-1]), np.exp(at[-1]))[0]
+
+    expected = [log_likelihood(kernel, at, X, Y[:, 0], weights) for at in points]
+    assert n / 2 * (value(points[1]) - value(points[0])) == pytest.approx(
+        expected[0] - expected[1], rel=1e-6, abs=1e-6
+    )
+    indicators = np.eye(3)[rng.integers(0, 3, n)]
+    indicators -= indicators.mean(axis=0)
+    for of in (evidence, Evidence(X, indicators, weights, kernel)):
+        at = points[0]
+        _, by_scale, by_alpha = of.log(np.exp(at[:-1]), np.exp(at[-1]))
+        numeric = approx_derivative(lambda at, of=of: value(at, of), at)
+        found = np.append(by_scale, by_alpha)
+        assert found == pytest.approx(numeric, rel=1e-4, abs=1e-6)
+
+
+def test_scales_of_few_rows_by_the_evidence_follow_less_noise():
+    """Two of twelve features matter; the error of the function, over draws."""
+
+    def target(X):
+        return np.sin(2 * X[:, 0]) + X[:, 1]
+
+    errors = {LeaveOneOutError: [], Evidence: []}
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, new = rng.standard_normal((60, 12)), rng.standard_normal((500, 12))
+        Y = (target(X) + 0.3 * rng.standard_normal(60))[:, None]
+        for criterion, found in errors.items():
+            member = KernelRidge(
+                kernel="rbf",
+                per_feature=True,
+                search=Search(30, criterion=criterion),
+                random_state=0,
+            )
+            predicted = member.fit(X, Y, np.ones(60)).predict(new)
+            found.append(np.mean((predicted[:, 0] - target(new)) ** 2))
+    assert np.mean(errors[Evidence]) < 0.75 * np.mean(errors[LeaveOneOutError])
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

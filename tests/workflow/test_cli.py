@@ -21,13 +21,29 @@ from snakemake_logger_plugin_adakern import LogHandler
 
 def test_the_share_is_that_of_the_work():
     line = Line(io.StringIO())
-    line.plan({1: 1.0, 2: 3.0, 3: 16.0})
+    line.plan({1: {"": 1.0}, 2: {"dank": 3.0}, 3: {"svm": 10.0, "dank": 6.0}})
     shares = []
     for job in (99, 1, 2, 3):
         line.finish(job)
         shares.append(str(line.bar)[:5])
     line.end()
     assert shares == ["  0 %", "  5 %", " 20 %", "100 %"]
+
+
+def test_what_is_left_is_said_by_method_to_other_terminals_too(tmp_path):
+    """At the pace so far: 4 of 20 took 60 s."""
+    line, file = Line(io.StringIO()), tmp_path / "progress"
+    line.plan({1: {"": 4.0}, 2: {"dank": 3.0}, 3: {"svm": 10.0, "dank": 3.0}}, file)
+    line.bar.start_t -= 60
+    line.begin(1, "table: heart")
+    assert line.left() == ""
+    line.finish(1)
+    assert re.fullmatch(r"svm 2 min 3\d s, dank 1 min 3\d s", line.left())
+    line.begin(3, "cells: group 0")
+    told = r"20 % · 01:0\d · about 04:\d\d left, cells: group 0; left: svm 2 min .*"
+    assert re.fullmatch(told, file.read_text())
+    line.end()
+    assert not file.exists()
 
 
 class Terminal(io.StringIO):
@@ -38,7 +54,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
 def test_the_line_tells_share_time_and_what_is_at_work(stream):
     line = Line(stream)
-    line.plan({1: 1.0})
+    line.plan({1: {"": 1.0}})
     line.begin(1, "solve: heart / dank")
     line.finish(1)
     assert re.search(r"^100 % .* left, solve: heart / dank$", str(line.bar))
@@ -55,9 +71,10 @@ def record(message, level=logging.INFO, **facts):
     return made
 
 
-def test_snakemakes_events_are_a_line_and_its_errors_stay(capsys):
+def test_snakemakes_events_are_a_line_and_its_errors_stay(capsys, tmp_path):
     handler = LogHandler(None, None)
-    handler.emit(record("", planned={2: 1.0}))
+    planned = {"planned": {2: {"": 1.0}}, "progress": tmp_path / "p"}
+    handler.emit(record("To run: svm", **planned))
     facts = {"jobid": 2, "rule_msg": "search: sk-wine", "output": [], "log": ["a.log"]}
     handler.emit(record("Select jobs to execute..."))
     handler.emit(record("", event=LogEvent.JOB_INFO, **facts))
@@ -66,7 +83,12 @@ def test_snakemakes_events_are_a_line_and_its_errors_stay(capsys):
     handler.emit(record("", logging.ERROR, event=LogEvent.JOB_ERROR, **facts))
     handler.emit(record("At least one job did not complete.", logging.ERROR))
     handler.close()
-    said = ["no such setting", "Failed: search: sk-wine", "  Its log: a.log"]
+    said = [
+        "To run: svm",
+        "no such setting",
+        "Failed: search: sk-wine",
+        "  Its log: a.log",
+    ]
     assert capsys.readouterr().err.splitlines() == said
 
 

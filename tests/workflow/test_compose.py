@@ -88,6 +88,10 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
             ["+settings.clowns.plain=3"],
             ["settings.clowns maps a method to its parameters"],
         ),
+        (["+settings.clowns=3"], ["settings.clowns maps a method to its parameters"]),
+        (["protocol=null"], ["protocol=null names none", "protocol=[]"]),
+        (["protocol.repeats=1e20"], ["protocol.repeats", "Integer"]),
+        (["protocol.repeats=100001"], ["protocol.repeats=100001", "1 to 100000"]),
         (
             ["+settings.sandwich=3"],
             ["settings.sandwich maps a method to its parameters"],
@@ -122,7 +126,7 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
         # Wrong types.
         (["protocol.repeats=many"], ["protocol.repeats", "'many'", "Integer"]),
         # Out of range, NaN.
-        (["protocol.repeats=0"], ["protocol.repeats=0", "at least 1"]),
+        (["protocol.repeats=0"], ["protocol.repeats=0", "1 to 100000"]),
         (["protocol.test_size=nan"], ["protocol.test_size=nan", "out of range"]),
         (["protocol.scale=units"], ["protocol.scale='units'", "'unit'"]),
         ([f"{SETTING}.estimator.C=-1"], ["plain", "'C'", "-1"]),

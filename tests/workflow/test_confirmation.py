@@ -15,6 +15,7 @@ from sklearn.datasets import load_diabetes, load_wine
 from adakern_bench.base.paths import CONF
 from adakern_bench.config import declared
 from adakern_bench.config.compose import ConfigError, load_config
+from adakern_bench.config.infer import inferred
 from adakern_bench.config.plan import Plan
 from adakern_bench.data.near_copies import development_digests
 from adakern_bench.data.sources import check_tables
@@ -118,6 +119,26 @@ def test_each_table_is_split_as_it_declares(tmp_path, planned):
     assert planned(only=["river"]).datasets == ["confirmation-river"]
 
 
+def test_a_table_is_read_again_only_where_it_or_its_line_changed(
+    tmp_path, planned, monkeypatch
+):
+    six(tmp_path)
+    entries, read = planned().config.dataset, []
+
+    def counted(path, *arguments, **options):
+        read.append(path.name)
+        return inferred(path, *arguments, **options)
+
+    monkeypatch.setattr(declared, "inferred", counted)
+    assert planned().config.dataset == entries and not read
+    six(tmp_path, lines={"plain.csv": "a,random,"})
+    made(7, 80)[columns_of("wards.csv")].to_csv(tmp_path / FOLDER / "wards.csv")
+    rows = planned().config.dataset
+    assert {"plain.csv", "wards.csv"} <= {*read}
+    assert rows["confirmation-wards"].n == 80
+    assert rows["confirmation-plain"].target == "a"
+
+
 GAPS = made(3).assign(y=lambda frame: frame["y"].mask(frame.index < 4))
 REFUSED = {
     "no file": ({}, {"lost.csv": "y,random,"}, "lost.csv: there is no such file"),
@@ -163,12 +184,13 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path, planned):
         (None, "there is no .*confirmation with a SETS.csv. Put the tables there"),
         (HEAD, "has no line"),
         ("file;target\n", "no 'file' and no 'target' and no 'kind'"),
+        (f"{HEAD}größe.csv,y,random,\n", "there is no such file"),
     ],
 )
 def test_a_folder_without_a_declaration(tmp_path, planned, text, message):
     six(tmp_path)
     path = tmp_path / FOLDER / "SETS.csv"
-    path.unlink() if text is None else path.write_text(text)
+    path.unlink() if text is None else path.write_text(text, encoding="cp1252")
     with pytest.raises(ConfigError, match=message):
         planned()
 

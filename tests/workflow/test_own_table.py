@@ -356,6 +356,14 @@ def test_a_comparison_is_estimated_and_fits_its_time(n, minutes, methods, said):
     )
 
 
+def test_a_group_that_is_the_same_in_every_row_is_told(tmp_path):
+    path = tmp_path / "my.csv"
+    study().assign(clinic="one").to_csv(path, index=False)
+    (tmp_path / "conf" / "dataset").mkdir(parents=True)
+    with pytest.raises(ConfigError, match=r"'clinic' is 'one' in every.*--group none"):
+        adopt(path, "outcome", tmp_path, group="clinic")
+
+
 def test_ten_minutes_are_enough_for_five_repeats_of_all_methods():
     limits = {"minutes": 10, "cores": 2, "memory": 16e9}
     for n in (300, 1000, 2000):

@@ -2,9 +2,7 @@
 
 import pytest
 
-from adakern_bench.base.paths import solved_batches
-from adakern_bench.config.compose import load_config
-from adakern_bench.config.plan import Plan, load_plan
+from adakern_bench.config.plan import load_plan
 
 
 def plan(*overrides):
@@ -67,20 +65,3 @@ def test_settings_of_one_data_set_and_method_and_a_sweep_that_beats_them():
         "estimator"
     ]
     assert (swept["C"], swept["gamma"]) == (1, 0.5)
-
-
-def test_a_size_that_is_stated_later_keeps_finished_jobs(tmp_path):
-    """Jobs of all repeats and jobs of one repeat hold the same records."""
-    config, selected = load_config(["dataset=[sk-wine]", "protocol.repeats=2"])
-    config.results = tmp_path
-
-    def first_batch(n):
-        config.dataset["sk-wine"].n = n
-        plan = Plan(config, selected)
-        return plan.batches("sk-wine", solved_batches(plan.results, "sk-wine"))[0]
-
-    assert [first_batch(n) for n in (None, 100, 5000)] == ["0-1", "0-1", "0-0"]
-    record = tmp_path / config.name / "records" / "sk-wine" / "svm-cv" / "0-1.json"
-    record.parent.mkdir(parents=True)
-    record.write_text("[]")
-    assert [first_batch(n) for n in (None, 100, 5000)] == ["0-1"] * 3

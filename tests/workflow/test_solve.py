@@ -167,6 +167,42 @@ def test_a_lost_search_is_a_lost_solve(job, tmp_path):
     }
 
 
+def test_a_repeat_is_kept_by_what_it_depends_on(job, tmp_path):
+    """Another batch, or another experiment, holds it: its time says when it was run."""
+
+    def solve(file, **more):
+        job.outputs["record"] = tmp_path / "results" / file
+        return job(**more)
+
+    first = solve("a/records/clowns/svm/3-4.json")
+    assert [r["key"] for r in first] != [first[0]["key"]] * 2
+    kept = solve("b/records/clowns/svm/3-4.json", identity=IDENTITY | {"method": "m"})
+    assert kept == [record | {"method": "m"} for record in first]
+
+    # Other rows of one repeat, another parameter, table or version of the code.
+    even, odd = np.arange(0, 80, 2), np.arange(1, 80, 2)
+    rows = {"train_3": odd, "test_3": even, "train_4": odd, "test_4": even}
+    np.savez(job.inputs["split"], **rows)
+    third = solve("b/records/clowns/svm/3-3.json")
+    fourth = solve("b/records/clowns/svm/4-4.json")
+    assert third[0]["started_at"] > first[1]["started_at"] and fourth == first[1:]
+    changes = [{"code": "new"}, {"preparation": {"scale": "none"}}, {"seed": 11}]
+    for n, change in enumerate(changes):
+        (again,) = solve("b/records/clowns/svm/4-4.json", **change)
+        assert again["started_at"] > third[0]["started_at"], n
+    job.table.X[0, 0] += 1
+    job.table.save(job.inputs["table"])
+    (again,) = solve("b/records/clowns/svm/4-4.json")
+    assert again["key"] not in {r["key"] for r in first}
+
+    # Snakemake was told to force it: once.
+    job.outputs["record"].with_suffix(".again").touch()
+    (forced,) = job()
+    assert forced["key"] == again["key"]
+    assert forced["started_at"] > again["started_at"]
+    assert job() == [forced]
+
+
 def test_failures_are_records_with_every_field(job):
     whole, _ = job()
     failed, _ = job(estimator={"_target_": "sklearn.svm.SVC", "C": -1})

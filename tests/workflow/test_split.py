@@ -214,3 +214,18 @@ def test_a_split_that_tests_on_training_rows_is_refused(tmp_path, shared):
     message = rf"{len(shared)} of the {len(test)} test rows of repeat 0 .*first: 3"
     with pytest.raises(ValueError, match=message):
         load_split(tmp_path / "splits.npz", 0)
+
+
+@pytest.mark.parametrize(
+    ("n", "settings", "said"),
+    [
+        (1, {}, "kind=holdout needs 2 rows at least, and the table has 1"),
+        (3, {"kind": "kfold"}, "kind=kfold needs 4 rows at least, and the table has 3"),
+        (3, {"kind": "time"}, "kind=time needs 4 rows at least, and the table has 3"),
+        (9, {"kind": "group-holdout"}, "needs 2 groups at least, and the table has 1"),
+    ],
+)
+def test_a_table_that_is_too_small_to_be_split_is_told(n, settings, said):
+    data = table(n, "regression", groups=np.zeros(n, dtype=int))
+    with pytest.raises(ValueError, match=f"data set made: .*{said}.*protocol.kind"):
+        splits(data, stratify=False, **settings)

@@ -2,19 +2,26 @@
 
 import os
 import re
+from collections import Counter
 from dataclasses import asdict
+from math import nan
 from pathlib import Path
 
 from adakern_bench.base.dotted import targets
-from adakern_bench.base.paths import PUBLISHED, SCRIPTS, solved_batches
+from adakern_bench.base.paths import AGAIN, PUBLISHED, SCRIPTS, repeats_of
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.sweeps import base_name
+from adakern_bench.report.to_come import ToCome
 
 RESULTS = str(PLAN.results)
 DATA = PLAN.config.data.cache
 PUBLISHED_TABLE = [str(PUBLISHED / f"{PLAN.config.published}.csv")] * bool(
     PLAN.config.published
 )
+
+
+#: Rules that fit, each repeat in a process of its own.
+FITTING = ("search", "solve", "cells")
 
 
 def one_of(names):
@@ -32,21 +39,44 @@ def search_of(method, w):
     return [f"{RESULTS}/search/{w.dataset}/{method}/{w.batch}.json"] if method else []
 
 
-#: So many repeats of each method, or batches of them, are run; `adakern compare --minutes`
-#: says how many, and what it leaves out makes nothing that is there out of date.
-REPEATS = int(os.environ.get("ADAKERN_REPEATS", 0)) or None
+#: Data set -> the group that it is worked off in.
+GROUP_OF = {name: k for k, names in enumerate(PLAN.groups) for name in names}
+
+
+def of_each(datasets, ending, files):
+    """Files of each data set, or the file of its group, which lists them."""
+    found = {
+        file: None
+        for dataset in filter(None, datasets)
+        for file in (
+            [f"{RESULTS}/groups/{GROUP_OF[dataset]}.{ending}"]
+            if dataset in GROUP_OF
+            else files(dataset)
+        )
+    }
+    return list(found)
 
 
 def records(datasets):
-    """Record files of all methods on these data sets."""
-    return [
-        f"{RESULTS}/records/{dataset}/{method}/{batch}.json"
-        for dataset, method in PLAN.cells
-        if dataset in datasets
-        for batch in PLAN.batches(dataset, solved_batches(PLAN.results, dataset))[
-            :REPEATS
+    """Record files of all methods on these data sets.
+
+    `adakern compare --minutes` says how many batches of repeats of each method are run;
+    what it leaves out makes nothing that is there out of date.
+    """
+
+    def files(dataset):
+        return [
+            f"{RESULTS}/records/{dataset}/{method}/{batch}.json"
+            for method in PLAN.methods_of[dataset]
+            for batch in PLAN.batches(dataset)[: config.get("batches")]
         ]
-    ]
+
+    return of_each(datasets, "cells", files)
+
+
+def tables_of(datasets):
+    """The tables of data sets."""
+    return of_each(datasets, "tables", lambda dataset: [table_of(dataset)])
 
 
 def preparation(dataset):
@@ -80,19 +110,54 @@ def job_minutes(batch):
     return 5 + (last - first + 1) * PLAN.config.jobs.time_limit // 60
 
 
-def work_of(job):
-    """The size of a job, by which time is foretold."""
+def fits_of(job):
+    """(data set, method, repeats) of the searches or fits of a job."""
     w = job.wildcards_dict
-    if "batch" not in w:
-        return 1.0
-    first, last = map(int, w["batch"].split("-"))
-    n = PLAN.entry(w["dataset"]).n or 1000
-    # Between linear and cubic; the start of a process and of a fit counts too.
-    return 1.0 + (last - first + 1) * (0.2 + (n / 1000) ** 1.5)
+    if job.rule.name == "cells":
+        for dataset in PLAN.groups[int(w["group"])]:
+            for method in PLAN.methods_of[dataset]:
+                yield dataset, method, range(PLAN.n_repeats(dataset))
+    elif job.rule.name in FITTING:
+        yield w["dataset"], w["method"], repeats_of(w["batch"])
 
 
-def limits(job, resources):
-    """Of the fits of a job, with the journal of its attempts: no result depends on it.
+def work_of(job):
+    """Method -> seconds of its part of a job, by which time is foretold.
+
+    The start of a process and of a fit counts too.
+    """
+    found = Counter({"": 1.0})
+    for dataset, method, repeats in fits_of(job):
+        search, fit = PLAN.seconds_of(dataset, method)
+        each = {"search": search, "solve": fit}.get(job.rule.name, search + fit)
+        found[method] += len(repeats) * max(0.2, each)
+    return found
+
+
+def is_forced(job):
+    """Whether Snakemake was told to do it whatever is there."""
+    dag = workflow.dag
+    return job.rule in dag.forcerules or not dag.forcefiles.isdisjoint(job.output)
+
+
+def to_come(jobs):
+    """What is to be fitted, in words."""
+    told = ToCome(PLAN.results.parent)
+    for job in jobs:
+        name = job.rule.name
+        if name in ("solve", "cells"):
+            # Snakemake removes the file that a job is to make again.
+            is_removed = name == "solve" and not workflow.dag.reason(job).missing_output
+            is_new = is_forced(job) or is_removed
+            for dataset, method, repeats in fits_of(job):
+                code = fit_of(dataset, method, "solve")["code"]
+                seconds = sum(PLAN.seconds_of(dataset, method, unknown=nan))
+                told.add(dataset, method, repeats, seconds, None if is_new else code)
+    return str(told)
+
+
+def limits(resources):
+    """Of the fits of a job: no result depends on it.
 
     `adakern compare --minutes` says when all of them end. A parameter that is derived
     from `resources` triggers no rerun.
@@ -100,6 +165,5 @@ def limits(job, resources):
     return {
         "time_limit": PLAN.config.jobs.time_limit,
         "attempt": resources.attempt,
-        "ends": float(os.environ.get("ADAKERN_ENDS", "inf")),
-        "journal": f"{RESULTS}/logs/{job}.jsonl",
+        "ends": float(config.get("ends", "inf")),
     }

@@ -68,15 +68,11 @@ rule summary_table:
         "../scripts/summary_table.py"
 
 
-# A table of one's own is one of a kind: what is seen in its best method.
-OWN = next((name for name in PLAN.datasets if name.startswith("my-")), None)
-
-
 rule winner:
     input:
-        table=f"{DATA}/tables/{OWN}.npz",
-        split=f"{RESULTS}/splits/{OWN}.npz",
-        records=records([OWN]),
+        table=f"{DATA}/tables/{PLAN.own}.npz",
+        split=f"{RESULTS}/splits/{PLAN.own}.npz",
+        records=records([PLAN.own]),
         ranks=rules.compare.output.ranks,
     output:
         figures=directory(f"{RESULTS}/winner/figures"),
@@ -89,11 +85,10 @@ rule winner:
         runtime=lambda w, attempt: job_minutes("0-0") * attempt,
         attempt=lambda w, attempt: attempt,
     params:
-        limits=lambda w, resources: limits("winner", resources),
+        limits=lambda w, resources: limits(resources),
         fits={
-            method: fit_of(OWN, method, "winner")
-            for dataset, method in PLAN.cells
-            if dataset == OWN
+            method: fit_of(PLAN.own, method, "winner")
+            for method in PLAN.methods_of.get(PLAN.own, ())
         },
         metric=PLAN.config.metric,
     message:
@@ -106,11 +101,11 @@ rule report:
     input:
         config=f"{RESULTS}/config.yaml",
         comparison=rules.compare.output if PLAN.cells else [],
-        tables=[f"{DATA}/tables/{dataset}.npz" for dataset in PLAN.table_names],
+        tables=tables_of(PLAN.table_names),
         figures=[f"{RESULTS}/figures/{name}.svg" for name in PLAN.figures()],
-        winner=[rules.winner.output.figures] * bool(OWN),
+        winner=[rules.winner.output.figures] * bool(PLAN.own),
         summaries=[f"{RESULTS}/tables/{name}.csv" for name in PLAN.tables()]
-        + [rules.winner.output.table] * bool(OWN),
+        + [rules.winner.output.table] * bool(PLAN.own),
     output:
         report=report(
             f"{RESULTS}/report.html", category="Report", labels={"report": "all of it"}

@@ -37,9 +37,7 @@ rule search:
         fit=lambda w: fit_of(w.dataset, w.method, "search"),
         search=lambda w: searching(w.dataset, w.method),
         train_rows=lambda w: splitting(w.dataset)["train_rows"],
-        limits=lambda w, resources: limits(
-            f"search/{w.dataset}/{w.method}/{w.batch}", resources
-        ),
+        limits=lambda w, resources: limits(resources),
     message:
         "search: {wildcards.dataset} / {wildcards.method} repeats {wildcards.batch}"
     script:

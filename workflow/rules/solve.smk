@@ -49,9 +49,7 @@ rule solve:
         fit=lambda w: fit_of(w.dataset, w.method, "solve"),
         identity=lambda w: identity(w.dataset, w.method),
         described=lambda w: described(w.dataset, w.method),
-        limits=lambda w, resources: limits(
-            f"solve/{w.dataset}/{w.method}/{w.batch}", resources
-        ),
+        limits=lambda w, resources: limits(resources),
     message:
         "solve: {wildcards.dataset} / {wildcards.method} repeats {wildcards.batch}"
     script:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from adakern_bench.base.paths import listed
 from adakern_bench.data import Table
 from adakern_bench.records.job import job
 from adakern_bench.report.origin import origin
@@ -13,7 +14,7 @@ from adakern_bench.report.page import report
 files = snakemake.input
 
 with job(snakemake):
-    tables = [Table.load(path) for path in files.tables]
+    tables = [Table.load(path) for path in listed(files.tables)]
     config = yaml.safe_load(Path(files.config).read_text(encoding="utf-8"))
     classes = {t.name: t.y for t in tables if t.task == "classification"}
     shares = {

@@ -4,7 +4,8 @@ from functools import partial
 
 from adakern._utils.files import check_whole, plain, write_json
 from adakern_bench.base.paths import repeats_of
-from adakern_bench.records.job import job
+from adakern_bench.records.job import job, journal
+from adakern_bench.records.kept import forget, keys_of, taken_over
 from adakern_bench.records.process import run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat, search_repeat
 
@@ -30,7 +31,11 @@ with job(snakemake):
     }
     if settings["tuning"] == "published" and not handed_over:
         tasks = {repeats[0]: tasks[repeats[0]]}  # one tuning split for all repeats
-    outcomes = run_each(tasks, **params.limits)
+    depends = {repeat: [settings, before[repeat]["best_params"]] for repeat in tasks}
+    keys = keys_of(files.table, files.split, depends)
+    kept = taken_over(snakemake.output.search, keys)
+    to_do = {repeat: task for repeat, task in tasks.items() if repeat not in kept}
+    outcomes = run_each(to_do, journal=journal(snakemake), **params.limits)
     searches = []
     for repeat in repeats:
         if outcome := outcomes.get(repeat):
@@ -41,10 +46,14 @@ with job(snakemake):
                 "best_params": best,
                 "search_seconds": outcome.seconds,
                 "points": plain(points),
+                "key": keys.get(repeat),
             }
+        elif repeat in kept:
+            found = kept[repeat]
         elif handed_over:
             found = before[repeat]
         else:
             found = searches[0] | {"search_seconds": 0.0, "points": []}
         searches.append(found | {"repeat": repeat})
     write_json(snakemake.output.search, searches)
+    forget(snakemake.output.search)

@@ -7,13 +7,14 @@ from pathlib import Path
 from adakern._utils.files import check_whole, write_json
 from adakern_bench.base.dotted import estimator_class
 from adakern_bench.base.paths import repeats_of
-from adakern_bench.records.job import job
+from adakern_bench.records.job import job, journal
+from adakern_bench.records.kept import forget, keys_of, taken_over
 from adakern_bench.records.process import Outcome, run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat
 from adakern_bench.records.solve import record_of, solve_one
 
 files, params = snakemake.input, snakemake.params
-models = snakemake.output.get("models")
+models, path = snakemake.output.get("models"), snakemake.output.record
 
 with job(snakemake):
     check_whole(files.table, files.split)  # or each fit would fail, of any method
@@ -24,23 +25,39 @@ with job(snakemake):
         # Imported once, before the forks.
         estimator_class(params.fit["estimator"]["_target_"])
     searched = by_repeat(files.search)
-    outcomes, tasks = {}, {}
-    for repeat in repeats_of(snakemake.output.record):
-        found = searched.setdefault(repeat, NOT_SEARCHED)
-        if found["status"] != "ok":
-            outcomes[repeat] = Outcome(
-                found["status"], reason=f"search: {found['reason']}"
-            )
-            continue
-        keep = Path(models, str(repeat)) if models else None
-        best = found["best_params"]
-        tasks[repeat] = partial(
-            solve_one, files.table, files.split, params.fit, best, repeat, keep
+    found = {r: searched.get(r, NOT_SEARCHED) for r in repeats_of(path)}
+    best = {r: one["best_params"] for r, one in found.items() if one["status"] == "ok"}
+    depends = {repeat: [params.fit, chosen] for repeat, chosen in best.items()}
+    keys = keys_of(files.table, files.split, depends)
+    # A model that is wanted may not have been kept where its record is.
+    kept = {} if models else taken_over(path, keys)
+    outcomes = {
+        repeat: Outcome(one["status"], reason=f"search: {one['reason']}")
+        for repeat, one in found.items()
+        if repeat not in best
+    }
+    tasks = {
+        repeat: partial(
+            solve_one,
+            files.table,
+            files.split,
+            params.fit,
+            chosen,
+            repeat,
+            Path(models, str(repeat)) if models else None,
         )
-    outcomes |= run_each(tasks, **params.limits)
+        for repeat, chosen in best.items()
+        if repeat not in kept
+    }
+    outcomes |= run_each(tasks, journal=journal(snakemake), **params.limits)
     told = params.identity | params.described
     records = [
-        record_of(params.fit, told, repeat, searched[repeat], outcomes[repeat])
-        for repeat in sorted(outcomes)
+        kept[repeat] | told | {"search_seconds": one.get("search_seconds")}
+        if repeat in kept
+        else record_of(
+            params.fit, told | {"key": keys.get(repeat)}, repeat, one, outcomes[repeat]
+        )
+        for repeat, one in found.items()
     ]
-    write_json(snakemake.output.record, records)
+    write_json(path, records)
+    forget(path)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from adakern._utils.files import atomic_path, write_json
-from adakern_bench.records.job import job
+from adakern_bench.records.job import job, journal
 from adakern_bench.records.process import run_each
 from adakern_bench.records.read import read_records
 from adakern_bench.report.tables import read_csv
@@ -23,7 +23,8 @@ with job(snakemake):
     found = record["best_params"] or {}
     given = files.table, files.split, Path(output.figures), output.table
     task = partial(explain_files, method, *given, cell, found, repeat, params.metric)
-    outcome = run_each({repeat: task}, **params.limits)[repeat]
+    limits = params.limits | {"journal": journal(snakemake)}
+    outcome = run_each({repeat: task}, **limits)[repeat]
     if outcome.status != "ok":  # the comparison stands without it
         Path(output.figures).mkdir(parents=True, exist_ok=True)
         reason = f"{method} was not fitted again: {outcome.reason}"

@@ -29,7 +29,8 @@ class LogHandler(LogHandlerBase):
         """Snakemake calls it for everything that it has to say."""
         event = getattr(record, "event", None)
         if hasattr(record, "planned"):  # by the Snakefile
-            self.line.plan(record.planned)
+            self.line.plan(record.planned, record.progress)
+            self.line.say(record.getMessage())
         elif event == LogEvent.JOB_INFO:
             self.line.begin(record.jobid, record.rule_msg)
         elif event == LogEvent.JOB_FINISHED:

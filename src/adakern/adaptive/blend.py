@@ -9,7 +9,7 @@ the weight of the row. For squared error the f_ij are predictions and the penalt
 b to weights by the members' own errors (:func:`squared_error_weights`); for log loss
 they are probabilities, and the penalty is a Dirichlet prior (:func:`mixture_weights`).
 Without the penalty the loss of the combination is never greater than that of its best
-member (:func:`no_worse_than_best`).
+member (:func:`no_worse_than_best`); so it is held there, but for classes of few rows.
 """
 
 from dataclasses import dataclass, field, replace
@@ -29,6 +29,10 @@ LARGEST_SHARE = 0.05
 #: Bounds of the temperature's logarithm: scores of one class apart from the others
 #: would otherwise be trusted without end.
 SLOPES = (np.log(0.05), np.log(50.0))
+
+#: Ridges of a calibration's slope and shifts; and of few rows, for the mixture, whose
+#: members have slopes alone then.
+RIDGES, RIDGES_OF_FEW = (0.5, 1.0), (3.0, 3.0)
 
 #: Evidence, in rows, that the members are as good as they seem one by one.
 PRIOR_ROWS_OF_MEAN = 30.0
@@ -149,13 +153,15 @@ def mixture_weights(likelihoods, weights, *, prior=1.0, max_iter=1000):
 class Calibration:
     """``softmax(slope * scores + shift)``, of least log loss on rows left out.
 
-    One slope for all classes and one shift a class; a ridge draws the shifts to zero
-    and, more weakly, the slope to ``start``.
+    One slope for all classes, drawn to ``start`` by a ridge, and with ``shifts`` one
+    shift a class, drawn to zero; ``ridges`` are theirs.
 
     Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017.
     """
 
     start: float = 1.0
+    shifts: bool = True
+    ridges: tuple = RIDGES
 
     def fit(self, scores, codes, weights):
         """Learn from scores (n, k), codes of classes (n,) and weights (n,)."""
@@ -172,9 +178,10 @@ class Calibration:
             return value + ridge @ off**2 / 2, gradient + ridge * off
 
         start = np.append(np.log(self.start), np.zeros(k))
-        ridge = np.append(0.5, np.ones(k))
+        ridge = np.repeat(self.ridges, (1, k))
+        bounds = [SLOPES, *[(-10, 10) if self.shifts else (0, 0)] * k]
         how = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": 100}}
-        found = minimize(objective, start, bounds=[SLOPES, *[(-10, 10)] * k], **how)
+        found = minimize(objective, start, bounds=bounds, **how)
         self.slope_, self.shift_ = float(np.exp(found.x[0])), found.x[1:]
         return self
 
@@ -293,6 +300,7 @@ class Mixture:
     log_prior: np.ndarray | None = None
     nearer: float = 0.0
     classes: np.ndarray | None = None
+    few_rows: bool = False
 
     def encode(self, y):
         """Indicators (n, k) of the classes."""
@@ -321,20 +329,31 @@ class Mixture:
         blend = replace(self, log_prior=log_prior, nearer=nearer)
         mixed = np.tile(log_prior, (len(codes), 1))
         if values:
-            calibrations = _calibrated(values, slopes, codes, row_weights)
+            calibrations = self._calibrated(values, slopes, codes, row_weights)
             log_proba = _log_proba(calibrations, values)
             likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
-            weights = no_worse_than_best(
-                mixture_weights(likelihoods, row_weights, prior=PRIOR_ROWS),
-                mixture_weights(likelihoods, row_weights, prior=0.0),
-                lambda b: blend._finished(mix(log_proba, b), b, table)[1],
-            )
+            weights = mixture_weights(likelihoods, row_weights, prior=PRIOR_ROWS)
+            if self.few_rows:  # which member is best is noise
+                weights = drop_smallest(weights)
+            else:
+                weights = no_worse_than_best(
+                    weights,
+                    mixture_weights(likelihoods, row_weights, prior=0.0),
+                    lambda b: blend._finished(mix(log_proba, b), b, table)[1],
+                )
             scores = accuracies(log_proba, codes, row_weights)
             blend = replace(
                 blend, weights=weights, scores=scores, calibrations=calibrations
             )
             mixed = mix(log_proba, weights)
         return blend._finished(mixed, blend.weights, table)[0]
+
+    def _calibrated(self, values, slopes, codes, row_weights):
+        """A calibration for each member that gives these scores."""
+        return [
+            Calibration(slope, shifts=not self.few_rows).fit(scores, codes, row_weights)
+            for slope, scores in zip(slopes, values, strict=True)
+        ]
 
     def _finished(self, mixed, weights, table):
         """Itself, calibrating what is mixed, and its loss.
@@ -343,7 +362,9 @@ class Mixture:
         """
         codes, blend = table.Y.argmax(axis=1), self
         if np.count_nonzero(weights) > 1:
-            blend = replace(self, final=Calibration().fit(mixed, codes, table.weights))
+            ridges = RIDGES_OF_FEW if self.few_rows else RIDGES
+            final = Calibration(ridges=ridges).fit(mixed, codes, table.weights)
+            blend = replace(self, final=final)
         return blend, log_loss(blend._log_proba(mixed), codes, table.weights)
 
     def _log_proba(self, mixed):
@@ -377,7 +398,7 @@ class Mixture:
     def judge(self, values, slopes, table):
         """The loss of a mixture of some members, and the accuracy of each."""
         codes, row_weights = table.Y.argmax(axis=1), table.weights
-        calibrations = _calibrated(values, slopes, codes, row_weights)
+        calibrations = self._calibrated(values, slopes, codes, row_weights)
         log_proba = _log_proba(calibrations, values)
         likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
 
@@ -386,14 +407,6 @@ class Mixture:
             return log_loss(mix(log_proba[some], weights), codes, row_weights)
 
         return loss_of, accuracies(log_proba, codes, row_weights)
-
-
-def _calibrated(values, slopes, codes, row_weights):
-    """A calibration for each member that gives these scores."""
-    return [
-        Calibration(slope).fit(scores, codes, row_weights)
-        for slope, scores in zip(slopes, values, strict=True)
-    ]
 
 
 def _log_proba(calibrations, values):

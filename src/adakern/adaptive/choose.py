@@ -14,7 +14,7 @@ from adakern.adaptive.members import REGISTRY
 #: From so many to so many rows the closed form judges: on fewer it is misled, and all
 #: members take a second. The end is a hundred rows a column, below which folds search
 #: for scales of their own, if that lies between the second and the third.
-FEW_ROWS = 300, 2000, 5000
+JUDGED_IN_CLOSED_FORM = 300, 2000, 5000
 
 #: Rows that members learn from in a screening, and rows that they are judged on.
 LEARNERS, JUDGES = 8000, 4000

@@ -14,6 +14,7 @@ from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.blend import Mixture, accuracies, log_loss
 from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.many_rows import in_blocks
+from adakern.adaptive.members.base import FEW_ROWS
 
 #: What a threshold can be chosen by.
 THRESHOLD_METRICS = {"accuracy", "balanced_accuracy", "f1", "jaccard"}
@@ -27,9 +28,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     folds' rows: kernel ridge regressions on indicators of the classes, logistic
     regression, support vector machines (up to 4,000 rows, and from 9,000 to 25,000
     where no two classes have more than 9,000), forests and boosting. Each member's
-    scores are calibrated, and the members weighted by the likelihood of their mixture,
-    on the rows left out. What is predicted is the mixture of kernel and linear members
-    refitted on all rows, and of the means over folds of the trees.
+    scores are calibrated (by a slope alone of less than 300 rows), the members weighted
+    by the likelihood of their mixture, and that is calibrated, on the rows left out.
+    What is predicted is the mixture of kernel and linear members refitted on all rows,
+    and of the means over folds of the trees.
 
     Parameters
     ----------
@@ -46,7 +48,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         members on centres come from all rows, block by block, so that X need not be in
         memory.
     members : "auto" or list of str, default="auto"
-        Names from ``adakern.adaptive.MEMBERS``; "auto" takes those without which
+        Names from ``adakern.adaptive.MEMBERS``; "auto" takes those that suit the
+        table (five to seven of less than 300 rows), of many rows those without which
         the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000
         where there are less than 100 a column; without ``time_limit``) by what kernel
         members predict, in closed form, for rows left out, on more rows than three
@@ -163,7 +166,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
                 f"threshold={self.threshold!r} is for two classes, and y has "
                 f"{len(classes)}; leave it out, or predict one class against the rest"
             )
-        return Mixture(classes=classes)
+        return Mixture(classes=classes, few_rows=len(y) < FEW_ROWS)
 
     def _row_weights(self, y, counts):
         """Times those of classes; "balanced" counts a row as often as it weighs."""

@@ -16,7 +16,7 @@ from adakern._utils.arrays import device_context, to_device
 from adakern._utils.threads import map_in_threads
 from adakern._utils.warn import warn_user
 from adakern.adaptive.choose import (
-    FEW_ROWS,
+    JUDGED_IN_CLOSED_FORM,
     JUDGES,
     LEARNERS,
     MAX_SUPPORT,
@@ -195,7 +195,7 @@ def in_order(problem, members, limits, on_trial):
         cheapest = min(order, key=lambda member: member.seconds(problem.seen))
         order.sort(key=lambda member: member is not cheapest)
     order.sort(key=lambda member: member.name in on_trial)
-    least, *most = FEW_ROWS
+    least, *most = JUDGED_IN_CLOSED_FORM
     most = np.clip(ROWS_PER_SCALE * len(problem.views[KernelView].kept_), *most)
     few = least <= len(table.X) <= most and table.n_folds > 1 and table.alone.all()
     return order, few and limits.may_drop and not limited

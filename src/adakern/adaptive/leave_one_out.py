@@ -87,16 +87,8 @@ class LeaveOneOutError:
         ``M = 2/n (R diag(r²/R_ii) R - sym(R (r/R_ii) (R Y)'))``.
         """
         xp, total = array_namespace(self._target), self._total
-        numbers = xp.float32 if alpha >= self._single_from else xp.float64
-        exact = self._exponents(scales)
-        exponents, root, target = (
-            xp.astype(A, numbers, copy=False) for A in (exact, self._root, self._target)
-        )
-        K = xp.exp(-exponents) * root[:, None] * root
-        R = invert_definite(
-            add_to_diagonal(xp.asarray(K, copy=True), alpha * xp.ones_like(root))
-        )
-        dual, diagonal = R @ target, xp.linalg.diagonal(R)
+        exact, K, R, dual = self._solved(scales, alpha)
+        diagonal = xp.linalg.diagonal(R)
         residuals = left_out_residuals(dual, diagonal)
         error = float(xp.sum(residuals**2)) / total
         half = R * xp.sqrt(2 / total * xp.sum(residuals**2, axis=1) / diagonal)
@@ -107,6 +99,26 @@ class LeaveOneOutError:
         M *= K
         M = xp.astype(M, xp.float64, copy=False)
         return error, -self._sum_of_slopes(M, scales, exact), by_alpha
+
+    def log(self, scales, alpha):
+        """The logarithm of the error and its gradient; -1e10 where it is zero."""
+        error, by_scale, by_alpha = self(scales, alpha)
+        if not (np.isfinite(error) and error > 0):
+            return -1e10, np.zeros_like(by_scale), 0.0
+        return np.log(error), by_scale / error, by_alpha / error
+
+    def _solved(self, scales, alpha):
+        """Exponents, weighted kernel, inverse of it with the ridge, coefficients."""
+        xp = array_namespace(self._target)
+        numbers = xp.float32 if alpha >= self._single_from else xp.float64
+        exact = self._exponents(scales)
+        exponents, root, target = (
+            xp.astype(A, numbers, copy=False) for A in (exact, self._root, self._target)
+        )
+        K = xp.exp(-exponents) * root[:, None] * root
+        ridge = alpha * xp.ones_like(root)
+        R = invert_definite(add_to_diagonal(xp.asarray(K, copy=True), ridge))
+        return exact, K, R, R @ target
 
     def _exponents(self, scales):
         """What the kernel is exp(-...) of."""
@@ -139,16 +151,48 @@ class LeaveOneOutError:
         return 2 * power * as_numpy(sums)
 
 
+class Evidence(LeaveOneOutError):
+    """How unlikely targets are under a Gaussian process with these scales and ridge.
+
+    Of its marginal likelihood with the amplitude of greatest likelihood, -2/n of the
+    logarithm, for each column of Y (one less for classes, whose indicators sum to a
+    constant). Many scales of few rows follow noise by leave-one-out, and not by this
+    (21 sets of 100 rows: a blend with scales by this has 0.95 of the error).
+
+    Rasmussen and Williams. Gaussian processes for machine learning (2006), section 5.4.
+    """
+
+    def log(self, scales, alpha):
+        """With dE = sum_jk M_jk dK_jk for ``M = k/n (R - n/q R Y Y' R)`` and
+        ``q = tr(Y' R Y)``.
+        """
+        xp, (n, k) = array_namespace(self._target), self._target.shape
+        k = max(1, k - 1)
+        exact, K, R, dual = self._solved(scales, alpha)
+        q = float(xp.sum(dual * xp.astype(self._target, dual.dtype, copy=False)))
+        if not (np.isfinite(q) and q > 0):
+            return -1e10, np.zeros(len(scales)), 0.0
+        log_determinant = -float(xp.linalg.slogdet(R)[1])
+        value = k * (np.log(q / (n * k)) + log_determinant / n)
+        M = k * (R / n - dual @ dual.T / q)
+        by_alpha = alpha * float(xp.linalg.trace(M))
+        M *= K
+        M = xp.astype(M, xp.float64, copy=False)
+        return value, -self._sum_of_slopes(M, scales, exact), by_alpha
+
+
 class Search(NamedTuple):
     """How scales are looked for: quasi-Newton evaluations on few rows, then on more.
 
     ``max_iter`` evaluations are made on ``fewest_rows`` rows (0: the start is taken as
-    it is), then ten on twice as many, up to ``most_rows``.
+    it is), then ten on twice as many, up to ``most_rows``, of the ``criterion`` for
+    scales per feature.
     """
 
     max_iter: int = 10
     most_rows: int = 2000
     fewest_rows: int = FEWEST_ROWS
+    criterion: type = LeaveOneOutError
 
 
 SEARCH = Search()
@@ -185,7 +229,8 @@ def tune_scales(
     n_kept = X.shape[1] if per_feature and kernel == "laplacian" else 1
     for m in rows_of_search(n, n_kept, search):
         part = X[:m], Y[:m], weights[:m], kernel
-        found = _descend(*part, *found, not per_feature, max_iter)
+        criterion = search.criterion if per_feature else LeaveOneOutError
+        found = _descend(*part, *found, not per_feature, max_iter, criterion)
         max_iter = EVALUATIONS
     return found, start
 
@@ -230,25 +275,23 @@ def _best_of_grid(X, Y, weights, kernel):
     return np.full(X.shape[1], factor / reach), float(RIDGES[column])
 
 
-def _descend(X, Y, weights, kernel, scales, alpha, tied, max_iter):
+def _descend(
+    X, Y, weights, kernel, scales, alpha, tied, max_iter, criterion=LeaveOneOutError
+):
     """Quasi-Newton steps on the log error, with a penalty unless the scales
     are tied."""
     n = len(X)
-    single_from = SINGLE_RIDGE * n
-    error = LeaveOneOutError(
-        X * scales, Y, weights, kernel, tied=tied, single_from=single_from
+    error = criterion(
+        X * scales, Y, weights, kernel, tied=tied, single_from=SINGLE_RIDGE * n
     )
 
     def objective(p):
         try:
-            value, by_scale, by_alpha = error(np.exp(p[:-1]), np.exp(p[-1]))
+            value, by_scale, by_alpha = error.log(np.exp(p[:-1]), np.exp(p[-1]))
         except np.linalg.LinAlgError:
             return 1e10, np.zeros_like(p)
-        if not (np.isfinite(value) and value > 0):
-            return -1e10, np.zeros_like(p)
-        gradient = np.append(by_scale, by_alpha) / value
-        value = np.log(value)
-        if not tied:
+        gradient = np.append(by_scale, by_alpha)
+        if not tied and value > -1e10:
             deviation = np.log(scales) + p[:-1]
             deviation -= deviation.mean()
             value += PENALTY / n * deviation @ deviation

@@ -18,10 +18,12 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     Kernel ridge regressions with three profiles, each with one scale for all features
     and with one per feature, a linear model, forests and boosting are fitted in every
     fold on the other folds' rows. Scales and ridge have the least leave-one-out error
-    there, in closed form; how columns are scaled and categories encoded, which no
-    target decides, is learned from all rows. What the members predict for the rows left
-    out decides how much each counts. The prediction is their weighted mean, of kernel
-    and linear members refitted on all rows and of the mean of the folds' trees.
+    there, in closed form, or scales per feature of less than 300 rows the greatest
+    evidence (the marginal likelihood of a Gaussian process); how columns are scaled and
+    categories encoded, which no target decides, is learned from all rows. What the
+    members predict for the rows left out decides how much each counts. The prediction
+    is their weighted mean, of kernel and linear members refitted on all rows and of the
+    mean of the folds' trees.
 
     Parameters
     ----------
@@ -38,7 +40,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         members on centres come from all rows, block by block, so that X need not be in
         memory.
     members : "auto" or list of str, default="auto"
-        Names from ``adakern.adaptive.MEMBERS``; "auto" takes those without which
+        Names from ``adakern.adaptive.MEMBERS``; "auto" takes those that suit the
+        table (five to seven of less than 300 rows), of many rows those without which
         the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000
         where there are less than 100 a column; without ``time_limit``) by what kernel
         members predict, in closed form, for rows left out, on more rows than three

@@ -23,10 +23,33 @@ class RunningAlready(RuntimeError):
     """Another run of the same experiment works in this folder."""
 
 
+def _file(path, ending):
+    return FOLDER / f"{quote(str(path), safe='')}.{ending}"
+
+
+def progress_file(path):
+    """Where the run that holds a path says how far it is."""
+    return _file(path, "progress")
+
+
+def at_work(path):
+    """What the run that holds a path is, and how far; None where there is none."""
+    file, progress = _file(path, "lock"), progress_file(path)
+    if not file.exists():
+        return None
+    with file.open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            far = progress.read_text() if progress.exists() else "no progress yet"
+            return f"{path} is at work ({lock.read()}): {far}"
+    return None
+
+
 def claim(path, wait):
     """A lock on a path until this process ends, or the lock is closed."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    lock = (FOLDER / f"{quote(str(path), safe='')}.lock").open("a+")
+    lock = _file(path, "lock").open("a+")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

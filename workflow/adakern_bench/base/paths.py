@@ -3,6 +3,7 @@
 What a rule reads and writes stands in the rule; here is what other code looks for.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -16,6 +17,8 @@ SPECIAL = ROOT / "workflow" / "special"
 TEMPLATES = ROOT / "workflow" / "adakern_bench" / "report" / "templates"
 #: Tables of published numbers.
 PUBLISHED = Path("data/published")
+#: Ending of the mark beside a result that is computed again, whatever is kept of it.
+AGAIN = ".again"
 
 # YAML files name modules of these two: methods.mine.Mine, dank_boundary.plot.
 sys.path += [path for path in (str(ROOT), str(SPECIAL)) if path not in sys.path]
@@ -26,9 +29,11 @@ def results_of(config):
     return Path(config.results) / config.name
 
 
-def solved_batches(results, dataset):
-    """Names of the batches of repeats, such as "0-9", that some method has solved."""
-    return {path.stem for path in results.glob(f"records/{dataset}/*/*.json")}
+def listed(paths):
+    """Files of results, those that the file of a group lists in its place."""
+    for path in map(Path, paths):
+        is_group = path.suffix in (".tables", ".cells")
+        yield from map(Path, json.loads(path.read_text())) if is_group else [path]
 
 
 def kept_models(results, record):

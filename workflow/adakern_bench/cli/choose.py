@@ -73,17 +73,12 @@ class _Work:
     def __init__(self, methods, rows, d, slower):
         self.methods, self.rows, self.job, self.left_out = methods, rows, JOB, []
         self.job *= slower
-        wider = slower * max(1.0, d / 10) ** 0.7
-        self.seconds = {name: wider * self._of_ten_columns(name) for name in methods}
+        costs = {name: self.cost(name).of(rows, d, unknown=0.0) for name in methods}
+        self.seconds = {name: slower * sum(cost) for name, cost in costs.items()}
 
     def cost(self, name):
         """What the method's file says."""
         return self.methods[name].cost
-
-    def _of_ten_columns(self, name):
-        cost, thousands = self.cost(name), self.rows / 1000
-        fit = (cost.seconds or 0.0) * thousands**cost.power
-        return cost.search * min(1, thousands) + fit
 
     def seconds_of(self, repeats, starts):
         """Of so many repeats, in jobs that are started so often."""

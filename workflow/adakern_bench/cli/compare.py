@@ -17,7 +17,7 @@ from adakern._utils.files import read_json
 from adakern._utils.printable import printable
 from adakern.cli import NAMED, add_table_arguments, named_columns
 from adakern.datasets import TableError
-from adakern_bench.base.paths import ROOT, solved_batches
+from adakern_bench.base.paths import ROOT
 from adakern_bench.cli.choose import JOB, choose, slowness
 from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.entry import ENDINGS
@@ -43,8 +43,7 @@ def add_arguments(parser):
 
 def run_compare(arguments, given):
     """Compare methods on a file, and say how to use the best; the exit status."""
-    from adakern_bench.cli.run import run
-    from adakern_bench.config.plan import load_plan
+    from adakern_bench.cli.run import planned, run
     from adakern_bench.report.use import model_lines, out_of_time
 
     started = time.time()
@@ -59,17 +58,19 @@ def run_compare(arguments, given):
     overrides += _chosen(overrides, size, task, given, arguments, slower)
     if arguments.dry_run:
         return run(overrides, arguments.cores, dry_run=True)
-    plan = load_plan(overrides)
+    plan = planned(overrides)
     _try_again(plan.results)
+    limits = {}
     if arguments.minutes:
         # What comes after the fits takes the start of some jobs.
         seconds = 60 * arguments.minutes
-        os.environ["ADAKERN_ENDS"] = str(
-            started + seconds - min(4 * JOB * slower, seconds / 3)
-        )
-        if status := _first_repeats(plan, overrides, arguments.cores or os.cpu_count()):
+        ends = started + seconds - min(4 * JOB * slower, seconds / 3)
+        cores = arguments.cores or os.cpu_count()
+        status, n_batches = _first_repeats(plan, overrides, cores, ends)
+        limits = {"ends": ends, "batches": n_batches}
+        if status:
             return status
-    if status := run(overrides, arguments.cores):
+    if status := run(overrides, arguments.cores, **limits):
         return status
     most, said = out_of_time(plan.results)
     if said:
@@ -151,47 +152,45 @@ def _try_again(results):
             path.unlink()
 
 
-def _first_repeats(plan, overrides, cores):
+def _first_repeats(plan, overrides, cores, ends):
     """Run the first repeat of every method, and see how many more there is time for.
 
-    The exit status. Where an earlier call ran all repeats in one job, so does this one.
+    The exit status, and how many batches of repeats are to be run in all.
     """
-    from adakern_bench.cli.run import snakemake_config
+    from adakern_bench.cli.run import settings_of
 
     (name,), started = plan.datasets, time.time()
-    batches = plan.batches(name, solved_batches(plan.results, name))
+    batches = plan.batches(name)
     if len(batches) == 1:
-        return 0
+        return 0, 1
     folder = plan.results / "records" / name
     files = [folder / method / f"{batches[0]}.json" for _, method in plan.cells]
-    config = [f"{key}={value}" for key, value in snakemake_config(overrides).items()]
     command = [
         sys.executable,
         "-m",
         "snakemake",
         "--logger",
         "adakern",
+        "--cores",
+        str(cores),
         "--config",
-        *config,
+        *settings_of(overrides, ends=ends),
     ]
-    process = subprocess.Popen(
-        [*command, "--cores", str(cores), "--", *map(str, files)]
-    )
+    process = subprocess.Popen([*command, "--", *map(str, files)])
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake ends its jobs
     status = process.wait()
     signal.signal(signal.SIGINT, interrupt)
     if status:
         print("Stopped. Finished jobs are kept: repeat the command to continue.")
-        return status
+        return status, 1
     runs = [record for file in files for record in read_json(file)]
     spent = [run["run_seconds"] + (run["search_seconds"] or 0) for run in runs]
     each = max(time.time() - started, sum(spent) / cores)
     # The best method is fitted once more, for the report.
-    left = float(os.environ["ADAKERN_ENDS"]) - time.time() - max(spent)
+    left = ends - time.time() - max(spent)
     repeats = min(len(batches), 1 + max(0, int(0.8 * left / each)))
-    os.environ["ADAKERN_REPEATS"] = str(repeats)
     print(f"The first repeat took {duration(each)}: {count(repeats, 'repeat')} in all")
-    return 0
+    return 0, repeats
 
 
 def adopt(file, target, root, *, name=None, again=False, **options):

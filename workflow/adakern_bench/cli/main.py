@@ -10,6 +10,7 @@ from pathlib import Path
 from adakern._utils.printable import printable
 from adakern.cli import add_commands, parsed
 from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
+from adakern_bench.base.locks import at_work
 from adakern_bench.base.paths import CONF, ROOT
 from adakern_bench.cli import diff
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
@@ -122,24 +123,27 @@ def _of_results(name):
     return [f"experiment={config['experiment']}", *config["overrides"]]
 
 
-def _finished(arguments, overrides, file):
-    """Return the plan of an experiment, whose results must contain a file."""
+def _planned(arguments, overrides):
     from adakern_bench.config.plan import load_plan
 
-    plan = load_plan(_selected(arguments, overrides))
-    if not (plan.results / file).exists():
-        others = sorted(
-            path.name for path in plan.results.parent.glob(f"{plan.results.name}~*")
-        )
-        said = (
-            " Results of other settings, which are to be repeated here: "
-            f"{', '.join(others)}."
-        )
-        sys.exit(
-            f"There are no results in {plan.results} yet. Run the experiment first: "
-            f"adakern run {plan.config.experiment}.{said * bool(others)}"
-        )
-    return plan
+    return load_plan(_selected(arguments, overrides))
+
+
+def _check_finished(plan, file):
+    """End where the results of a plan do not contain a file."""
+    if (plan.results / file).exists():
+        return
+    others = sorted(
+        path.name for path in plan.results.parent.glob(f"{plan.results.name}~*")
+    )
+    said = (
+        " Results of other settings, which are to be repeated here: "
+        f"{', '.join(others)}."
+    )
+    sys.exit(
+        f"There are no results in {plan.results} yet. Run the experiment first: "
+        f"adakern run {plan.config.experiment}.{said * bool(others)}"
+    )
 
 
 def _run(arguments, overrides):
@@ -178,7 +182,12 @@ def _describe(arguments, overrides):
 def _show(arguments, overrides):
     from adakern_bench.report.show import show, show_paper
 
-    plan = _finished(arguments, overrides, "report.html")
+    plan = _planned(arguments, overrides)
+    if running := at_work(plan.results):
+        print(running)
+        if not (plan.results / "report.html").exists():
+            return 0
+    _check_finished(plan, "report.html")
     (show_paper if arguments.latex else show)(plan)
     return 0
 
@@ -189,7 +198,8 @@ def _leaderboard(arguments, overrides):
     from adakern_bench.report.compare import shared
     from adakern_bench.report.leaderboard import leaderboard
 
-    plan = _finished(arguments, overrides, "records.parquet")
+    plan = _planned(arguments, overrides)
+    _check_finished(plan, "records.parquet")
     runs = shared(pd.read_parquet(plan.results / "records.parquet"))
     for task, of_task in runs.groupby("task"):
         print(f"\n{task.capitalize()}")
@@ -229,10 +239,9 @@ def _track(arguments, overrides):
 
 
 def _publish(arguments, overrides):
-    from adakern_bench.config.plan import load_plan
     from adakern_bench.report.publish import publish
 
-    plan = load_plan(_selected(arguments, overrides))
+    plan = _planned(arguments, overrides)
     target = Path("docs/results") / plan.config.name
     publish(plan, target, arguments.with_failures)
     print(target)

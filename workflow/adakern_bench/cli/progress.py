@@ -1,4 +1,4 @@
-"""Progress line while Snakemake runs: share done and remaining time.
+"""Progress line while Snakemake runs: share done, remaining time, and of which methods.
 
 The share is that of the work, not of the jobs: the Snakefile states the size of each.
 """
@@ -6,8 +6,13 @@ The share is that of the work, not of the jobs: the Snakefile states the size of
 import io
 import sys
 import threading
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
 
 from tqdm import tqdm
+
+from adakern_bench.report.wording import duration
 
 FORMAT = "{percentage:3.0f} % · {elapsed} · about {remaining} left{postfix}"
 
@@ -30,12 +35,30 @@ class Line:
         }
         self.bar = tqdm(total=1, file=drawn, **how)
         self.sizes, self.started, self.over = {}, {}, threading.Event()
+        self.file = None
         threading.Thread(target=self._tick, daemon=True).start()
 
-    def plan(self, sizes):
-        """Set the jobs to come: number -> size."""
-        self.sizes = dict(sizes)
-        self.bar.reset(sum(sizes.values()) or 1)
+    def plan(self, sizes, file=None):
+        """Set the jobs to come: number -> {method: size}, and where others look."""
+        self.sizes, self.file = dict(sizes), file and Path(file)
+        self.bar.reset(sum(map(_total, self.sizes.values())) or 1)
+
+    def left(self, most=3):
+        """Time of the methods with the most work left, at the pace so far."""
+        work = sum((Counter(size) for size in self.sizes.values()), Counter())
+        del work[""]
+        pace = self.bar.format_dict["elapsed"] / self.bar.n if self.bar.n else 0
+        told = [f"{m} {duration(pace * size)}" for m, size in work.most_common(most)]
+        return ", ".join(told if pace else [])
+
+    def _tell(self, label=None):
+        """What is at work and what is left, here and for ``adakern show``."""
+        left = self.left()
+        said = [label, left and f"left: {left}"]
+        self.bar.set_postfix_str("; ".join(filter(None, said)), refresh=self.live)
+        if self.file:
+            with suppress(OSError):  # a full disk is told by those who write results
+                self.file.write_text(str(self.bar).strip())
 
     def _tick(self):
         while not self.over.wait(1 if self.live else self.PAUSE):
@@ -47,12 +70,13 @@ class Line:
     def begin(self, job, label):
         """A job starts."""
         self.started[job] = label or ""
-        self.bar.set_postfix_str(label or "")
+        self._tell(label)
 
     def finish(self, job):
         """A job is finished."""
-        self.started.pop(job, None)
-        self.bar.update(self.sizes.pop(job, 0))
+        label = self.started.pop(job, None)
+        self.bar.update(_total(self.sizes.pop(job, {})))
+        self._tell(label)
 
     def fail(self, job, logs):
         """A job failed; most jobs printed the reason."""
@@ -69,3 +93,9 @@ class Line:
         """Erase the progress line."""
         self.over.set()
         self.bar.close()
+        if self.file:
+            self.file.unlink(missing_ok=True)
+
+
+def _total(size):
+    return sum(size.values())

@@ -24,21 +24,32 @@ def snakemake_config(overrides):
     }
 
 
-def run(overrides, cores=None, *, dry_run=False):
+def settings_of(overrides, **limits):
+    """The same as words of Snakemake's command line, with limits of this one call."""
+    config = snakemake_config(overrides) | limits
+    return [f"{key}={value}" for key, value in config.items()]
+
+
+def planned(overrides):
+    """The plan, composed once for this process; a wrong configuration is told."""
+    from adakern_bench.config.plan import plan_from_snakemake
+
+    config = snakemake_config(overrides)
+    return plan_from_snakemake(config, config)
+
+
+def run(overrides, cores=None, *, dry_run=False, **limits):
     """Run an experiment in this folder and print its comparison.
 
     Returns the exit status. A dry run only prints Snakemake's command and its jobs.
+    `limits` are when fits end, and how many batches of repeats are run.
     """
-    from adakern_bench.config.plan import plan_from_snakemake
     from adakern_bench.report.show import show
     from adakern_bench.tracking.store import forget_lost
 
-    config = snakemake_config(overrides)
-    plan = plan_from_snakemake(
-        config, config
-    )  # errors of the configuration are reported in a sentence
-    settings = [f"{key}={value}" for key, value in config.items()]
-    arguments = ["--cores", str(cores or os.cpu_count()), "--config", *settings]
+    plan = planned(overrides)
+    arguments = ["--cores", str(cores or os.cpu_count()), "--config"]
+    arguments += settings_of(overrides, **limits)
     if dry_run:
         print(shlex.join(["snakemake", *arguments]), flush=True)
         return _snakemake([*arguments, "--dry-run", "--quiet", "rules"])

@@ -1,9 +1,10 @@
 """Hydra: from the YAML files in ``conf/`` and overrides to one typed ``Config``."""
 
 import re
-from dataclasses import fields
-from functools import partial
+from dataclasses import fields, replace
+from functools import cache, partial
 from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
@@ -54,7 +55,7 @@ def load_config(overrides=(), conf=CONF):
         composed = _compose([_checked(override) for override in overrides], conf)
         OmegaConf.set_struct(composed, False)
         _fix_parameters(composed, overrides)
-        config = _typed(schema.Config, composed)
+        config = _typed_config(composed)
         selected = {"dataset": list(config.dataset), "method": list(config.method)}
         while missing := _missing_tuners(config):
             for name in missing:
@@ -80,7 +81,7 @@ def _checked(override):
             f"the override {override!r} is not of the form key=value, such as "
             "protocol.repeats=3"
         )
-    if key in ("dataset", "method") and value == "null":
+    if key in GROUPS and value == "null":
         raise ConfigError(
             f"{override} names none; {key}=[] selects none, {key}=[name] one"
         )
@@ -193,6 +194,41 @@ def _fix_parameters(composed, overrides):
             if recipe := method.get(task):
                 recipe.estimator[parameter] = value
                 recipe.get("grid", {}).pop(parameter, None)
+
+
+def _typed_config(composed):
+    """The configuration, and the entries of data sets, of which there can be thousands,
+    on the short way where each value has its type already.
+    """
+    others = [key for key in composed if key != "dataset"]
+    try:
+        entries: Any = OmegaConf.to_container(composed.dataset, resolve=True)
+        made = {name: _made(entry.DatasetEntry, e) for name, e in entries.items()}
+        config = _typed(schema.Config, OmegaConf.masked_copy(composed, others))
+    except (AttributeError, LookupError, TypeError, OmegaConfBaseException):
+        return _typed(schema.Config, composed)  # which says what is wrong
+    return replace(config, dataset=made)
+
+
+def _made(hint, value):
+    """What OmegaConf makes of a value; TypeError where it may convert it."""
+    parts, kind = get_args(hint), get_origin(hint) or hint
+    if hasattr(hint, "__dataclass_fields__"):
+        hints = _hints(hint)
+        return hint(**{key: _made(hints[key], v) for key, v in value.items()})
+    if kind in (list, dict) and type(value) is not kind:
+        raise TypeError(f"{value!r} is no {kind}")
+    if kind is list:
+        return [_made(parts[0], v) for v in value]
+    if kind is dict:
+        key, item = parts
+        return {_made(key, k): _made(item, v) for k, v in value.items()}
+    if hint is Any or type(value) in (parts or (hint,)):
+        return value
+    return _made(parts[0], value)  # of a type or null
+
+
+_hints = cache(get_type_hints)
 
 
 def _typed(of_type, node):

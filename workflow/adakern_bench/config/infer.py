@@ -5,7 +5,7 @@ edited.
 import re
 from pathlib import Path
 
-from adakern.datasets import read_table
+from adakern.datasets import TableError, read_table
 from adakern.tables.read_table import ALL, find_column
 from adakern_bench.base.plain_text import one_line
 
@@ -13,6 +13,12 @@ from adakern_bench.base.plain_text import one_line
 def inferred(file, path, target, **options):
     """(what the entry of a file states, the table); `path` is where data have it."""
     found = read_table(file, target, **options)
+    if found.groups is not None and found.groups.nunique() < 2:
+        raise TableError(
+            f"the group {found.groups.name!r} is {found.groups.iloc[0]!r} in every "
+            "row, and methods are tested on groups that they have not seen: name "
+            "another column, or --group none"
+        )
     columns = list(found.columns)
 
     def key(column):

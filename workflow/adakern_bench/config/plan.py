@@ -3,7 +3,7 @@ knows no file."""
 
 import os
 import shlex
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 
 from adakern._utils.warn import warn_user
@@ -82,7 +82,7 @@ def plan_from_snakemake(config, typed=None):
     """The plan of ``snakemake --config experiment=... overrides="..."``, with what was
     `typed`.
     """
-    known = ("experiment", "overrides", "allow_outside")
+    known = ("experiment", "overrides", "allow_outside", "ends", "batches")
     for key in config:
         if key not in known:
             raise ConfigError(
@@ -111,6 +111,12 @@ def plan_from_snakemake(config, typed=None):
     return _composed_once((*selected, *overrides, *outside), typed=(*said, *outside))
 
 
+#: Seconds that the fits of a group of small data sets take at most, by their costs.
+SHORT = 60
+#: From so many cells on they are worked off in groups, so many at least and at most.
+GROUPED_FROM, FEWEST_GROUPS, MOST_CELLS = 100, 20, 100
+
+
 #: The command line asks for the plan that the Snakefile has composed.
 _composed_once = lru_cache(maxsize=1)(load_plan)
 
@@ -125,12 +131,22 @@ class Plan:
         self.table_names = list(config.dataset)
         self.dataset_variants = expand_datasets(selected["dataset"], config.protocol)
         self.datasets = list(self.dataset_variants)
+        #: A table of one's own is one of a kind: what is seen in its best method.
+        own = (name for name in self.datasets if name.startswith("my-"))
+        self.own = next(own, None)
         self.variants = expand_sweep(self.methods, config.sweep)
+        self.methods_of = {
+            dataset: [
+                method
+                for method in self.variants
+                if self._recipe_or_none(dataset, method) is not None
+            ]
+            for dataset in self.datasets
+        }
         self.cells = [
             (dataset, method)
-            for dataset in self.datasets
-            for method in self.variants
-            if self._recipe_or_none(dataset, method) is not None
+            for dataset, methods in self.methods_of.items()
+            for method in methods
         ]
 
     def entry(self, dataset):
@@ -170,7 +186,9 @@ class Plan:
         """What the experiment fixes: for the data set, then for one size of it."""
         found = {}
         for name in (base_name(dataset), dataset):
-            of_method = (self.config.settings.get(name) or {}).get(method) or {}
+            of_dataset = self.config.settings.get(name) or {}
+            is_mapping = isinstance(of_dataset, dict)
+            of_method = of_dataset.get(method) or {} if is_mapping else of_dataset
             if not isinstance(of_method, dict):
                 raise ConfigError(
                     f"settings.{name} maps a method to its parameters: eta: 0.1"
@@ -202,6 +220,53 @@ class Plan:
         tuner = self.recipe(dataset, method)["tune_with"]
         return tuner and self.search_method(dataset, tuner)
 
+    def searches(self, dataset):
+        """The methods whose searches a data set needs, each before what it hands over
+        to.
+        """
+        needed = [self.search_method(dataset, m) for m in self.methods_of[dataset]]
+        for method in needed:  # which grows
+            if method:
+                needed.append(self.hand_over_method(dataset, method))
+        return list(dict.fromkeys(filter(None, reversed(needed))))
+
+    def seconds_of(self, dataset, method, unknown=1.0):
+        """What a search and a fit take, by the method's cost."""
+        entry = self.entry(dataset)
+        cost = self.config.method[base_name(method)].cost
+        return cost.of(entry.n or 1000, entry.d or 10, unknown)
+
+    @cached_property
+    def groups(self):
+        """Small data sets, by groups that one process works off."""
+        most = self.config.jobs.cells
+        if most is None and len(self.cells) >= GROUPED_FROM:
+            most = min(MOST_CELLS, len(self.cells) // FEWEST_GROUPS)
+        groups, cells, seconds = [], 0, 0.0
+        for dataset in self.datasets if (most or 1) > 1 else ():
+            methods = self.methods_of[dataset]
+            each = [sum(self.seconds_of(dataset, method)) for method in methods]
+            own = self.n_repeats(dataset) * sum(each)
+            if not self._is_small(dataset) or own > SHORT:
+                continue
+            if not groups or cells + len(methods) > most or seconds + own > SHORT:
+                groups.append([])
+                cells, seconds = 0, 0.0
+            groups[-1].append(dataset)
+            cells, seconds = cells + len(methods), seconds + own
+        return groups
+
+    def _is_small(self, dataset):
+        """Whether the jobs of a data set may be worked off with those of others."""
+        config = self.config
+        return (
+            dataset in config.dataset  # and no point of a sweep
+            and dataset != self.own
+            and 0 < (self.entry(dataset).n or 0) <= config.jobs.batch_rows
+            and not (config.special or config.tracking.models)
+            and not any(self.environment(dataset, m) for m in self.methods_of[dataset])
+        )
+
     def n_repeats(self, dataset):
         """Number of solves of one method on a data set."""
         protocol = self.config.protocol
@@ -227,15 +292,12 @@ class Plan:
             return "time"
         return "holdout" if entry.groups is None else "group-holdout"
 
-    def batches(self, dataset, solved=()):
-        """Names of the batches of repeats, such as "0-9", that one job solves; old ones
-        stay.
-        """
+    def batches(self, dataset):
+        """Names of the batches of repeats, such as "0-9", that one job solves."""
         last = self.n_repeats(dataset) - 1
-        layouts = [[f"0-{last}"], [f"{k}-{k}" for k in range(last + 1)]]
-        if (self.entry(dataset).n or 0) > self.config.jobs.batch_rows:
-            layouts.reverse()
-        return next((names for names in layouts if {*solved} & {*names}), layouts[0])
+        if (self.entry(dataset).n or 0) <= self.config.jobs.batch_rows:
+            return [f"0-{last}"]
+        return [f"{k}-{k}" for k in range(last + 1)]
 
     def environment(self, dataset, method):
         """The name of the environment that a cell is fitted in; None of the own one."""

@@ -42,6 +42,15 @@ class Cost:
     #: Matrices of training rows times training rows that it holds in memory at once.
     matrices: float = 0.0
 
+    def of(self, rows, d, unknown):
+        """Seconds of a search and of a fit; `unknown` with 1,000 rows of 10 columns."""
+        thousands, wider = rows / 1000, max(1.0, d / 10) ** 0.7
+        fit = unknown if self.seconds is None else self.seconds
+        return (
+            wider * self.search * min(1.0, thousands),
+            wider * fit * thousands**self.power,
+        )
+
 
 @dataclass
 class Method:
@@ -79,7 +88,7 @@ class Protocol:
     #: (each repeat trains on all rows before its test block) or "declared" (the last
     #: two where the entry of a data set names a time or groups, else "holdout").
     kind: str = one_of("holdout", "kfold", "group-holdout", "time", "declared")
-    repeats: int = number(10, least=1)
+    repeats: int = number(10, least=1, most=100_000)
     #: Share of the rows (of the groups, for "group-holdout") in the test part.
     test_size: float = number(0.5, least=1e-6, most=1 - 1e-6)
     #: Sizes of the training part, each drawn from the whole of it, a larger one holding
@@ -92,7 +101,7 @@ class Protocol:
     #: Test rows at most, drawn likewise; all where null.
     test_rows: int | None = number(None, least=1)
     #: Folds of "kfold"; each is one solve.
-    n_splits: int = number(5, least=2)
+    n_splits: int = number(5, least=2, most=100_000)
     #: Keep the class proportions in both parts.
     stratify: bool = True
     #: "never", "prefer" (where the data set has one) or "require".
@@ -135,7 +144,10 @@ class Jobs:
 
     #: Data sets up to this many rows solve all repeats in one job, others one a job.
     batch_rows: int = number(2000, least=0)
-    threads: int = number(1, least=1)
+    #: So many cells of small data sets are worked off in one process; null: a twentieth
+    #: of all from 100 on, 100 at most, and fewer where they take more than a minute.
+    cells: int | None = number(None, least=1)
+    threads: int = number(1, least=1, most=10_000)
     #: Of one solve or search, in seconds; beyond it the record says "timeout".
     time_limit: int = number(3600, least=1)
     #: Memory that a job asks for on a cluster, in MB.

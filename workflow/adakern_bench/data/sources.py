@@ -20,7 +20,7 @@ from adakern_bench.data.fetch import (
 )
 from adakern_bench.data.near_copies import refuse_copies
 from adakern_bench.data.parsers import PARSERS, format_of
-from adakern_bench.data.table import opened
+from adakern_bench.data.table import provenance_of
 
 #: What an entry says for the reader, checks, or tells a later stage.
 NOT_IN_TABLE = (
@@ -81,8 +81,7 @@ def check_tables(plan):
         entry, path = plan.entry(dataset), cache / "tables" / f"{dataset}.npz"
         try:
             if path.is_file() and not are_new:
-                with opened(path) as stored:
-                    provenance = json.loads(str(stored["description"]))["provenance"]
+                provenance = provenance_of(path)
                 # Another one will be made again, and checked then.
                 if provenance.get("made_by") == made_by(entry):
                     check_content(entry, provenance["content"])

@@ -129,6 +129,12 @@ class Table:
             return cls(**json.loads(str(arrays.pop("description"))), **arrays)
 
 
+def provenance_of(path):
+    """Where the table of a file comes from."""
+    with opened(path) as stored:
+        return json.loads(str(stored["description"]))["provenance"]
+
+
 @contextmanager
 def opened(path):
     """What the file of a table holds, read when it is asked for."""

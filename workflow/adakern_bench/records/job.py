@@ -11,13 +11,19 @@ import psutil
 from adakern._utils.printable import printable
 from adakern_bench.base import paths  # noqa: F401 - finds the modules that YAML files name
 
+_running = threading.Event()
+
 
 @contextmanager
 def job(snakemake):
     """The block of a rule's script; its output goes to the log, an error to the
-    terminal too.
+    terminal too. Within another job, as a step of it, it is that one's.
     """
+    if _running.is_set():
+        yield
+        return
     _end_with_snakemake()
+    _running.set()
     terminal = os.dup(2)
     try:
         if snakemake.log:
@@ -27,6 +33,13 @@ def job(snakemake):
     except Exception as error:
         os.write(terminal, printable(f"\n{_explain(error, snakemake)}\n\n").encode())
         raise
+    finally:
+        _running.clear()
+
+
+def journal(snakemake):
+    """Where a job keeps what it has finished, over all its attempts: beside its log."""
+    return Path(snakemake.log[0]).with_suffix(".jsonl")
 
 
 def _explain(error, snakemake):

@@ -1,8 +1,10 @@
 """What a result was measured on: machine, commit and versions of the packages."""
 
+import json
 import os
 import platform
 import subprocess
+import time
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -56,6 +58,16 @@ def commit():
     if name and git("status", "--porcelain", "--", *CODE):
         name += " with uncommitted changes"
     return name or "unknown"
+
+
+def log_run(results, started, cores):
+    """Append the duration of a call of the workflow to ``runs.jsonl``."""
+    if not results.exists():
+        return
+    seconds = max(0.0, time.time() - started)  # the clock may be set back
+    call = {"start": started, "seconds": seconds, "cores": cores}
+    with open(results / "runs.jsonl", "a", encoding="utf-8") as file:
+        file.write(json.dumps(call | {"commit": commit()}) + "\n")
 
 
 def git(*arguments):

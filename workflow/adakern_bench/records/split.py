@@ -22,6 +22,8 @@ def make_splits(
     max_splits=None,
 ):
     """Sorted test rows and shuffled (or time-ordered) training rows of each repeat."""
+    if not published:
+        _check_size(table, kind, n_splits, repeats)
     if published:
         splits = _published(table)[:max_splits]
     elif kind == "time":
@@ -120,6 +122,20 @@ def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
     )
     splitter = splitters.GroupShuffleSplit if kind == "group-holdout" else shuffled
     return splitter(n_splits=repeats, test_size=test_size, random_state=seed)
+
+
+def _check_size(table, kind, n_splits, repeats):
+    """Refuse a table of fewer rows, or groups, than splits of this kind have parts."""
+    n, noun = len(table.y), "rows"
+    if kind == "group-holdout":
+        n, noun = len(np.unique(table.groups)), "groups"
+    needed = {"kfold": n_splits, "time": repeats + 1}.get(kind, 2)
+    if n < needed:
+        raise ValueError(
+            f"data set {table.name}: protocol.kind={kind} needs {needed} {noun} at "
+            f"least, and the table has {n}. Take a table of more, another "
+            "protocol.kind, or smaller protocol.n_splits and protocol.repeats"
+        )
 
 
 def _check_class_sizes(table, smallest):

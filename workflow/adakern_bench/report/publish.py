@@ -18,7 +18,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -27,7 +26,7 @@ import pandas as pd
 from adakern._utils.files import write_json
 from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.config.compose import ConfigError
-from adakern_bench.records.machine import commit, machine, package_versions
+from adakern_bench.records.machine import machine, package_versions
 from adakern_bench.report.origin import in_one, make_command
 from adakern_bench.report.paper import write_paper
 from adakern_bench.report.wording import count
@@ -129,16 +128,6 @@ def _selection(plan):
     chosen = ["--config", f"experiment={plan.config.experiment}"]
     chosen += ["allow_outside=true"] * (ALLOW_OUTSIDE in plan.config.overrides)
     return [*chosen, f"overrides={in_one(said)}"] if said else chosen
-
-
-def log_run(results, started, cores):
-    """Append the duration of a call of the workflow to ``runs.jsonl``."""
-    if not results.exists():
-        return
-    seconds = max(0.0, time.time() - started)  # the clock may be set back
-    call = {"start": started, "seconds": seconds, "cores": cores}
-    with open(results / "runs.jsonl", "a", encoding="utf-8") as file:
-        file.write(json.dumps(call | {"commit": commit()}) + "\n")
 
 
 def _calls(results):

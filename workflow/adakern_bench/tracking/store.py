@@ -43,8 +43,9 @@ _REASONS = {
     "Max retries exceeded": "does not answer: start it, or change MLFLOW_TRACKING_URI",
     "file is not a database": "is no database of MLflow: move that file away",
     "malformed": "is damaged: move it away",
-    "unable to open database file": (
-        "cannot be opened: it is to be a file, in a folder that you may write to"
+    **dict.fromkeys(
+        ("unable to open database file", "File exists", "Not a directory"),
+        "cannot be opened: it is to be a file, in a folder that you may write to",
     ),
     "out-of-date database schema": (
         "is of another version of MLflow: install the newer of the two and run `mlflow "

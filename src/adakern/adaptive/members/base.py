@@ -21,6 +21,10 @@ MANY_ROWS = 4000
 #: the rows left out is then little.
 ROWS_PER_SCALE = 100
 
+#: Below so many rows scales per feature have the greatest evidence, not the least
+#: leave-one-out error, and some members are of no use.
+FEW_ROWS = 300
+
 #: Up to so many times ``max_support`` all rows are centres of the kernel members: it
 #: takes no longer.
 FULL_FACTOR = 3

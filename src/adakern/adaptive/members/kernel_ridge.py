@@ -15,12 +15,15 @@ from adakern.adaptive.leave_one_out import (
     EVALUATIONS,
     FEWEST_ROWS,
     SEARCH,
+    Evidence,
+    LeaveOneOutError,
     Search,
     tune_scales,
 )
 from adakern.adaptive.local_models import CELL_ROWS, Cells, LocalModels
 from adakern.adaptive.members.base import (
     ENOUGH_ROWS,
+    FEW_ROWS,
     FULL_FACTOR,
     MANY_ROWS,
     ROWS_PER_SCALE,
@@ -92,6 +95,8 @@ class KernelRidge(Member):
             return not wide and not (third and classify and not many_a_column)
         if wide:
             return self.kernel != "laplacian"
+        if shape.n < FEW_ROWS and not fast:
+            return self.kernel == "rbf"
         return not many and (classify or not many_a_column)
 
     def seconds(self, shape):
@@ -129,9 +134,11 @@ class KernelRidge(Member):
         steps = EVALUATIONS_IN_FOLD[self.per_feature] if n < ENOUGH_ROWS else 0
         steps = steps if refines else EVALUATIONS_PER_FEATURE
         fold_search = Search(steps, MOST_ROWS_IN_FOLD)
+        fold_search = _quicker(fold_search, n) if setting.fast else fold_search
+        criterion = Evidence if n < FEW_ROWS else LeaveOneOutError
         changes = {
-            "search": search,
-            "fold_search": _quicker(fold_search, n) if setting.fast else fold_search,
+            "search": search._replace(criterion=criterion),
+            "fold_search": fold_search._replace(criterion=criterion),
             "refines": refines,
             "start": start,
         }

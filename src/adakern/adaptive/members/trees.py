@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
-from adakern.adaptive.members.base import MANY_ROWS, Member, log_proba
+from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
 from adakern.adaptive.views import TreeView
 
 #: HistGradientBoosting treats a column as categorical up to so many categories.
@@ -69,9 +69,6 @@ ROUGH = {"max_iter": 250, "learning_rate": 0.15}
 #: each class in each node: about a tenth of a gigabyte in each fold.
 MANY_CLASSES, MOST_NODE_VALUES = 50, 2**24
 
-#: Below so many rows boosting, which splits leaves of eight, has nothing to split.
-FEW_ROWS = 100
-
 #: Forests of random trees and of extremely randomised ones, for numbers and classes.
 FORESTS = (
     (ensemble.RandomForestRegressor, ensemble.RandomForestClassifier),
@@ -96,9 +93,11 @@ class Forest(Member):
 
     def suits(self, shape):
         rows = shape.n if self.extra else min(shape.n, ROWS_PER_TREE)
-        has_room = shape.k <= MANY_CLASSES or 2 * rows * shape.k <= MOST_NODE_VALUES
-        is_quick = self.extra and shape.n <= MANY_ROWS
-        return has_room and (is_quick or not self.setting.fast)
+        if shape.k > MANY_CLASSES and 2 * rows * shape.k > MOST_NODE_VALUES:
+            return False
+        if self.setting.fast:
+            return self.extra and shape.n <= MANY_ROWS
+        return self.extra or self.setting.classify or shape.n >= FEW_ROWS
 
     def seconds(self, shape):
         slower = 0.5 if self.extra else 1.0

@@ -1,0 +1,17 @@
+"""Repeats that are there, in whatever file of results holds them."""
+
+import glob
+from contextlib import suppress
+from pathlib import Path
+
+from adakern._utils.files import read_json
+
+
+def repeats_there(root, kind, dataset, method):
+    """Successful ones of a cell, of all experiments below a folder; `kind` is "records"
+    or "search".
+    """
+    cell = Path(kind, glob.escape(dataset), glob.escape(method), "*.json")
+    for file in Path(root).glob(f"*/{cell}"):
+        with suppress(OSError, ValueError, TypeError, AttributeError):
+            yield from (one for one in read_json(file) if one.get("status") == "ok")

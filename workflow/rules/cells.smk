@@ -1,0 +1,108 @@
+# Many small data sets in one process each group: first their tables, then their splits,
+# searches and fits. The files are those of the other rules; a group's own lists them.
+
+import inspect
+from functools import cache
+from types import SimpleNamespace
+
+
+@cache
+def parameters(rule):
+    """Name -> (value, what it is given beside the wildcards) of a rule's parameters."""
+    return {
+        name: (
+            (value, list(inspect.signature(value).parameters)[1:])
+            if callable(value)
+            else (lambda w, value=value: value, [])
+        )
+        for name, value in getattr(rules, rule).params.items()
+    }
+
+
+def step(rule, given, **wildcards):
+    """A job of another rule as its script gets it, with parameters that are `given` this
+    beside the wildcards: nothing, or `output` where they trigger no rerun.
+    """
+    w, of_rule = SimpleNamespace(**wildcards), getattr(rules, rule)
+
+    def files(of_kind):
+        return {
+            name: file(w) if callable(file) else str(file).format(**wildcards)
+            for name, file in of_kind.items()
+        }
+
+    return {
+        "rule": rule,
+        "wildcards": wildcards,
+        "input": files(of_rule.input),
+        "output": files(of_rule.output),
+        "log": [str(of_rule.log[0]).format(**wildcards)],
+        "params": {
+            name: value(w, *given)
+            for name, (value, others) in parameters(rule).items()
+            if others == given
+        },
+    }
+
+
+def table_steps(group, *given):
+    """The tables of a group."""
+    names = PLAN.groups[int(group)]
+    return [step("table", [*given], dataset=dataset) for dataset in names]
+
+
+def cell_steps(group):
+    """The splits, searches and fits of a group, in the order in which they are needed."""
+    for dataset in PLAN.groups[int(group)]:
+        yield step("split", [], dataset=dataset)
+        for rule, methods in (
+            ("search", PLAN.searches(dataset)),
+            ("solve", PLAN.methods_of[dataset]),
+        ):
+            for method in methods:
+                for batch in PLAN.batches(dataset):
+                    w = {"dataset": dataset, "method": method, "batch": batch}
+                    yield step(rule, [], **w)
+
+
+rule tables:
+    input:
+        files=lambda w: [
+            file
+            for dataset in PLAN.groups[int(w.group)]
+            for file in placed_by_hand(PLAN.entry(dataset), f"{DATA}/raw")
+        ],
+    output:
+        made=f"{RESULTS}/groups/{{group}}.tables",
+    log:
+        f"{RESULTS}/logs/groups/{{group}}.tables.log",
+    priority: 1
+    localrule: True
+    params:
+        steps=lambda w: table_steps(w.group),
+        aside=lambda w, output: table_steps(w.group, "output"),
+    message:
+        "tables: group {wildcards.group}"
+    script:
+        "../scripts/steps.py"
+
+
+rule cells:
+    input:
+        tables=rules.tables.output.made,
+    output:
+        made=f"{RESULTS}/groups/{{group}}.cells",
+    log:
+        f"{RESULTS}/logs/groups/{{group}}.cells.log",
+    threads: PLAN.config.jobs.threads
+    resources:
+        mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
+        runtime=lambda w, attempt: job_minutes("0-0") * attempt,
+        attempt=lambda w, attempt: attempt,
+    params:
+        steps=lambda w: list(cell_steps(w.group)),
+        limits=lambda w, resources: limits(resources),
+    message:
+        "cells: group {wildcards.group}"
+    script:
+        "../scripts/steps.py"

@@ -1,0 +1,58 @@
+"""Jobs of other rules, one after the other in this process: where each is short.
+
+A data set of which one fails is left, the others go on; what is finished stays, and is
+not computed again by the next call.
+"""
+
+import runpy
+import traceback
+from pathlib import Path
+from types import SimpleNamespace
+
+from adakern._utils.files import write_json
+from adakern_bench.base.paths import AGAIN, SCRIPTS
+from adakern_bench.records.job import job
+
+params, (mark,) = snakemake.params, snakemake.output
+asked_again = Path(mark).with_suffix(AGAIN)
+
+
+class Named(dict):
+    """Files or parameters, by attribute too."""
+
+    __getattr__ = dict.__getitem__
+
+
+def work_off(step, further):
+    """Run the script of a rule."""
+    for path in map(Path, step["output"].values()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if asked_again.exists():
+            path.with_suffix(AGAIN).touch()
+    Path(step["log"][0]).parent.mkdir(parents=True, exist_ok=True)
+    given = {name: Named(step[name]) for name in ("wildcards", "input", "output")}
+    given["params"] = Named(step["params"] | further)
+    inner = SimpleNamespace(rule=step["rule"], log=step["log"], **given)
+    runpy.run_path(str(SCRIPTS / f"{step['rule']}.py"), {"snakemake": inner})
+
+
+with job(snakemake):
+    limits = {"limits": params.get("limits")}
+    asides = params.get("aside") or [{"params": {}}] * len(params.steps)
+    made, failed = [], {}
+    for step, aside in zip(params.steps, asides, strict=True):
+        dataset = step["wildcards"]["dataset"]
+        if dataset in failed:
+            continue
+        try:
+            work_off(step, limits | aside["params"])
+        except Exception as error:
+            traceback.print_exc()
+            failed[dataset] = f"{dataset}: {type(error).__name__}: {error}"
+        made += [step["output"].get("table"), step["output"].get("record")]
+    if failed:
+        told = "\n".join(failed.values())
+        raise RuntimeError(
+            f"{len(failed)} data sets failed, the others are kept:\n{told}"
+        )
+    write_json(mark, list(filter(None, made)))
