@@ -373,8 +373,6 @@ def test_a_confirmation_is_refused_a_copy_killed_and_gone_on_with(project):
             kinds[record["dataset"]] = record["protocol"]["kind"]
     assert sorted(kinds.values()) == ["group-holdout"] * 2 + ["holdout"] * 2 + ["time"]
     page = (project.root / "results/trial/report.html").read_text()
-    assert (
-        "4 regression sets are too few to test the difference from neighbours" in page
-    )
+    assert "4 regression sets are too few to test" in page
     assert "1 classification sets are too few" in page
     assert "TabM was not run: " in page
