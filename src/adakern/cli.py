@@ -101,6 +101,10 @@ def add_commands(commands):
         "from the mean on, and the training rows that kernels lean on, with weights"
     )
     option("--explain", action="store_true", help=explain)
+    check = "say on standard error how the rows differ from the training rows"
+    option("--check", action="store_true", help=check)
+    fail = "as --check, and end with code 3 after the predictions if a column differs"
+    option("--fail-on-shift", action="store_true", help=fail)
     types = "types of other packages that may be loaded, separated by commas"
     option("--trust", default="", help=types)
     predict.set_defaults(handle=_predict)
@@ -425,6 +429,7 @@ def _predict(arguments):
         "predict_interval": arguments.interval is not None,
         "predict_proba": arguments.proba,
         "explain": arguments.explain,
+        "check": arguments.check or arguments.fail_on_shift,
     }
     for method in (name for name in asked if asked[name]):
         if not hasattr(model, method):
@@ -432,6 +437,11 @@ def _predict(arguments):
     rows = read_rows(arguments.file, card["kinds"], card["forms"])
     for note in new_categories(rows, card):
         _note(note)
+    code = 0
+    if asked["check"]:
+        report = model.check(rows)
+        print(printable(repr(report)), file=sys.stderr)
+        code = 3 if arguments.fail_on_shift and report.shifted else 0
     name = card["target"]
     out = pd.DataFrame({name: model.predict(rows)})
     if arguments.interval is not None:
@@ -452,7 +462,7 @@ def _predict(arguments):
     ):  # `| head` has seen enough; nothing may be flushed to it at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    return 0
+    return code
 
 
 def _explained(model, rows, name, predicted):

@@ -73,14 +73,19 @@ def as_columns(frame, kinds, forms):
 
 
 class TableModel(Pipeline):
-    """scikit-learn's pipeline, with intervals and explanations where its last step has
-    them.
+    """scikit-learn's pipeline, with intervals, explanations and checks where its last
+    step has them.
     """
 
     @available_if(lambda self: hasattr(self[-1], "predict_interval"))
     def predict_interval(self, X, coverage=0.9):
         """Lower and upper bounds (n, 2) of new targets."""
         return self[-1].predict_interval(self[:-1].transform(X), coverage)
+
+    @available_if(lambda self: hasattr(self[-1], "check"))
+    def check(self, X):
+        """Whether rows are like those that were learned from, column by column."""
+        return self[-1].check(self[:-1].transform(X))
 
     @available_if(lambda self: hasattr(self[-1], "explain"))
     def explain(self, X, **options):

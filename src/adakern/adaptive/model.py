@@ -198,6 +198,8 @@ class Ensemble:
     probe: Table
     #: Which training rows kernel members stand on; files of before have none.
     rows: Any = None
+    #: What new rows are compared with.
+    seen: Any = None
 
     def predict(self, X):
         """What the blend predicts for read rows."""

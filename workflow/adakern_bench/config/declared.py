@@ -7,11 +7,15 @@ All of it is checked before anything runs, and all that is wrong is told at once
 """
 
 import csv
+import json
 import os
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from adakern._utils.files import read_json, write_json
 from adakern._utils.hints import did_you_mean
 from adakern.datasets import TableError
+from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetEntry
 from adakern_bench.config.infer import inferred
@@ -32,28 +36,42 @@ def is_needed(config):
 
 def fill_in(config, selected):
     """Put the tables of the folder among the data sets, or raise a ConfigError."""
-    suite = config.suite
-    folder = _folder(config)
+    suite, folder = config.suite, _folder(config)
     folds = max(config.search.folds, config.protocol.repeats)
-    problems = []
-    for row in _declared(folder):
-        try:
+    entries, problems = {}, []
+    with _notes(Path(config.data.cache) / "declared.json") as known:
+        for row in _declared(folder):
             name = f"{suite.name}-{_stem(row['file'])}"
-            if name in config.dataset:
-                raise TableError("it is declared twice, or another file has its name")
-            entry = _entry(row, folder, f"{suite.tables}/{row['file']}", folds)
-        except TableError as error:
-            problems.append(f"{row['file']}: {error}")
-            continue
-        if is_selected(suite, _stem(row["file"]), entry.n):
-            config.dataset[name] = entry
-            selected["dataset"].append(name)
+            try:
+                if name in config.dataset or name in entries:
+                    raise TableError("it is declared twice, or another has its name")
+                stated = _stated(row, folder, suite.tables, folds, known)
+                entries[name] = DatasetEntry(**stated)
+            except TableError as error:
+                problems.append(f"{row['file']}: {error}")
     if problems:
         listed = "\n".join(f"  - {problem}" for problem in problems)
         raise ConfigError(
             f"{folder / DECLARATION} declares what cannot be run:\n{listed}\nCorrect "
             "these lines, or take them out"
         )
+    for name, entry in entries.items():
+        if is_selected(suite, name.removeprefix(f"{suite.name}-"), entry.n):
+            config.dataset[name] = entry
+            selected["dataset"].append(name)
+
+
+@contextmanager
+def _notes(path):
+    """What earlier plans have read: each job is planned anew, and reading is slow."""
+    known = {}
+    with suppress(OSError, ValueError):
+        known = read_json(path)
+    before = len(known)
+    yield known
+    if len(known) > before:
+        with suppress(OSError):  # it is a matter of time alone
+            write_json(path, known)
 
 
 def _folder(config):
@@ -97,11 +115,22 @@ def _stem(file):
     return Path(file).name.partition(".")[0]
 
 
-def _entry(row, folder, place, folds):
-    """The entry of one line, or a TableError that says what is wrong with it."""
-    file, kind, column = row["file"], row["kind"], row["column"]
-    if Path(file).name != file or not (folder / file).is_file():
+def _stated(row, folder, tables, folds, known):
+    """What the entry of one line states, or a TableError that says what is wrong."""
+    path = folder / row["file"]
+    if path.parent != folder or not path.is_file():
         raise TableError(f"there is no such file beside {DECLARATION}")
+    file, code = path.stat(), code_version("adakern_bench.config.declared")
+    seen = [row, tables, folds, file.st_size, file.st_mtime_ns, code]
+    note = json.dumps(seen, sort_keys=True)
+    if note not in known:
+        known[note] = _checked(row, path, f"{tables}/{path.name}", folds)
+    return known[note]
+
+
+def _checked(row, path, place, folds):
+    """The same, from the file itself."""
+    kind, column = row["kind"], row["column"]
     if kind not in ROLES:
         hint = did_you_mean(kind, [*ROLES])
         raise TableError(f"kind {kind!r} is none of {', '.join(ROLES)}.{hint}")
@@ -112,7 +141,7 @@ def _entry(row, folder, place, folds):
     options = {"group": False, "task": row.get("task") or None}
     if role:
         options[role] = column
-    stated, found = inferred(folder / file, place, row["target"], **options)
+    stated, found = inferred(path, place, row["target"], **options)
     if gaps := [note for note in found.notes if note.endswith("without a target")]:
         raise TableError(f"the target {row['target']!r} has gaps ({gaps[0]})")
     if len(found.X) < FEWEST_ROWS:
@@ -122,4 +151,4 @@ def _entry(row, folder, place, folds):
         raise TableError(
             f"{column!r} has {n} different values, and {folds} folds need {folds + 1}"
         )
-    return DatasetEntry(**stated)
+    return stated
