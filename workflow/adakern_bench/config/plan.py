@@ -196,10 +196,13 @@ class Plan:
             found |= of_method
         return found
 
-    def takes_raw(self, dataset, method):
-        """Whether a method gets the categories and missing values of a table."""
-        raw = self.config.method[base_name(method)].raw_columns
-        return raw and self.entry(dataset).format == "table"
+    def columns_kept(self, dataset, method):
+        """Which columns of a table a method gets as they are, for its preparation."""
+        entry = self.config.method[base_name(method)]
+        if self.entry(dataset).format != "table":
+            return {}
+        kept = {"raw": entry.raw_columns, "max_categories": entry.max_categories}
+        return {name: value for name, value in kept.items() if value}
 
     def swept(self, dataset, method):
         """Axis -> value of the sweeps that a cell is a point of."""

@@ -78,6 +78,10 @@ class Method:
     #: It takes categories and missing values itself: of a table of mixed columns it
     #: gets a DataFrame with these, and the target in its own units.
     raw_columns: bool = False
+    #: It takes missing values, and pandas' dtype category with so many categories of a
+    #: column (of more, the rarest share one): of a table of mixed columns it gets a
+    #: DataFrame with these, dates as numbers, and the target in its own units.
+    max_categories: int = number(0, least=0)
 
 
 @dataclass
