@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from adakern._utils.hints import did_you_mean
-from adakern._utils.printable import printable, without_formula
+from adakern._utils.printable import as_written, printable, without_formula
 from adakern._version import __version__
 
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
@@ -435,7 +435,8 @@ def _print_score(score):
         )
         found += ", balanced accuracy {balanced_accuracy:.1%}"
     else:
-        found = "R² {r2:.4g} (always the mean: 0), root mean squared error {rmse:.4g}"
+        found = "R² {r2:.4g} (always the mean: 0), root mean squared error "
+        found += as_written(score["rmse"], 4)
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
     if score.get("auc") is not None:
         said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"

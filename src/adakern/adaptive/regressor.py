@@ -68,7 +68,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     ----------
     members_ : list of Member
         Name, weight, out-of-fold R² and seconds of each; prints as a table. Those that
-        were dropped come last, with their score and seconds until then. A kernel named
+        were dropped come last, their scores in brackets. A kernel named
         ``-ard`` has one scale for each feature (automatic relevance determination).
     weights_ : dict
         Weight of each member by name.
