@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from adakern._utils.hints import did_you_mean
-from adakern._utils.printable import printable, without_formula
+from adakern._utils.printable import as_written, printable, without_formula
 from adakern._version import __version__
 
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
@@ -101,6 +101,10 @@ def add_commands(commands):
         "from the mean on, and the training rows that kernels lean on, with weights"
     )
     option("--explain", action="store_true", help=explain)
+    check = "say on standard error how the rows differ from the training rows"
+    option("--check", action="store_true", help=check)
+    fail = "as --check, and end with code 3 after the predictions if a column differs"
+    option("--fail-on-shift", action="store_true", help=fail)
     types = "types of other packages that may be loaded, separated by commas"
     option("--trust", default="", help=types)
     predict.set_defaults(handle=_predict)
@@ -208,9 +212,11 @@ def _fit(arguments):
     _fit_rows(pipeline, table, rows)
     score = _score_found(pipeline, table)
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
+    facts["coverage"] = coverage = _coverage(pipeline[-1], table)
     save_model(pipeline, output, make_card(table, score=score, **facts))
     _check_written(output, table.X.head(1), is_flagship)
     _print_result(pipeline[-1], table.kinds, score)
+    _print_coverage(coverage)
     size, took = output.stat().st_size / 1e6, time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
@@ -381,6 +387,35 @@ def _of_rare_class(y, proba, shares):
     }
 
 
+def _coverage(model, table):
+    """Coverage of intervals or sets by category and group, where rows are left out of
+    folds.
+    """
+    found = getattr(model, "oof_covered_", [])
+    if len(found) != len(table.y):
+        return {}
+    from adakern.adaptive.coverage import coverage_by
+
+    kinds = {
+        name: table.X[name]
+        for name, kind in table.kinds.items()
+        if kind == "categorical"
+    }
+    if table.groups is not None:
+        kinds[str(table.groups.name)] = table.groups
+    return coverage_by(found, kinds)
+
+
+def _print_coverage(coverage):
+    if coverage:
+        from adakern.adaptive.coverage import coverage_lines
+
+        print(
+            "\nCoverage of intervals or sets of 90 %, on rows left out, lowest first:"
+        )
+        print(printable("\n".join(coverage_lines(coverage))))
+
+
 def _print_result(model, kinds, score):
     if score is not None:
         _print_score(score)
@@ -400,7 +435,8 @@ def _print_score(score):
         )
         found += ", balanced accuracy {balanced_accuracy:.1%}"
     else:
-        found = "R² {r2:.4g} (always the mean: 0), root mean squared error {rmse:.4g}"
+        found = "R² {r2:.4g} (always the mean: 0), root mean squared error "
+        found += as_written(score["rmse"], 4)
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
     if score.get("auc") is not None:
         said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
@@ -425,6 +461,7 @@ def _predict(arguments):
         "predict_interval": arguments.interval is not None,
         "predict_proba": arguments.proba,
         "explain": arguments.explain,
+        "check": arguments.check or arguments.fail_on_shift,
     }
     for method in (name for name in asked if asked[name]):
         if not hasattr(model, method):
@@ -432,6 +469,11 @@ def _predict(arguments):
     rows = read_rows(arguments.file, card["kinds"], card["forms"])
     for note in new_categories(rows, card):
         _note(note)
+    code = 0
+    if asked["check"]:
+        report = model.check(rows)
+        print(printable(repr(report)), file=sys.stderr)
+        code = 3 if arguments.fail_on_shift and report.shifted else 0
     name = card["target"]
     out = pd.DataFrame({name: model.predict(rows)})
     if arguments.interval is not None:
@@ -452,7 +494,7 @@ def _predict(arguments):
     ):  # `| head` has seen enough; nothing may be flushed to it at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    return 0
+    return code
 
 
 def _explained(model, rows, name, predicted):

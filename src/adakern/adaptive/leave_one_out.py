@@ -185,14 +185,14 @@ class Search(NamedTuple):
     """How scales are looked for: quasi-Newton evaluations on few rows, then on more.
 
     ``max_iter`` evaluations are made on ``fewest_rows`` rows (0: the start is taken as
-    it is), then ten on twice as many, up to ``most_rows``, of the ``criterion`` for
-    scales per feature.
+    it is), then ten on twice as many, up to ``most_rows``. Scales per feature have the
+    greatest evidence instead of the least leave-one-out error if ``by_evidence``.
     """
 
     max_iter: int = 10
     most_rows: int = 2000
     fewest_rows: int = FEWEST_ROWS
-    criterion: type = LeaveOneOutError
+    by_evidence: bool = False
 
 
 SEARCH = Search()
@@ -229,7 +229,8 @@ def tune_scales(
     n_kept = X.shape[1] if per_feature and kernel == "laplacian" else 1
     for m in rows_of_search(n, n_kept, search):
         part = X[:m], Y[:m], weights[:m], kernel
-        criterion = search.criterion if per_feature else LeaveOneOutError
+        by_evidence = per_feature and search.by_evidence
+        criterion = Evidence if by_evidence else LeaveOneOutError
         found = _descend(*part, *found, not per_feature, max_iter, criterion)
         max_iter = EVALUATIONS
     return found, start

@@ -15,8 +15,6 @@ from adakern.adaptive.leave_one_out import (
     EVALUATIONS,
     FEWEST_ROWS,
     SEARCH,
-    Evidence,
-    LeaveOneOutError,
     Search,
     tune_scales,
 )
@@ -135,10 +133,9 @@ class KernelRidge(Member):
         steps = steps if refines else EVALUATIONS_PER_FEATURE
         fold_search = Search(steps, MOST_ROWS_IN_FOLD)
         fold_search = _quicker(fold_search, n) if setting.fast else fold_search
-        criterion = Evidence if n < FEW_ROWS else LeaveOneOutError
         changes = {
-            "search": search._replace(criterion=criterion),
-            "fold_search": fold_search._replace(criterion=criterion),
+            "search": search._replace(by_evidence=n < FEW_ROWS),
+            "fold_search": fold_search._replace(by_evidence=n < FEW_ROWS),
             "refines": refines,
             "start": start,
         }
