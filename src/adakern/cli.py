@@ -6,6 +6,7 @@ import re
 import sys
 import time
 import warnings
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -46,7 +47,8 @@ def main(argv=None):
     arguments = parsed(parser, own, argv or ["--help"])
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _note
+            note = cache(_note)  # once, however many answers are asked for
+            warnings.showwarning = lambda message, *_, **__: note(str(message))
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
         extra = (
@@ -184,6 +186,7 @@ def _fit(arguments):
         task=arguments.task,
         group=False if arguments.group == "none" else arguments.group,
         time=arguments.time,
+        texts=not arguments.method,
         **named_columns(arguments),
     )
     notes = [f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]
@@ -430,8 +433,9 @@ def _predict(arguments):
         if not hasattr(model, method):
             raise ValueError(f"{card['estimator']} has no {method}")
     rows = read_rows(arguments.file, card["kinds"], card["forms"])
-    for note in new_categories(rows, card):
-        _note(note)
+    if not hasattr(model[-1], "members_"):  # which says so itself
+        for note in new_categories(rows, card):
+            _note(note)
     name = card["target"]
     out = pd.DataFrame({name: model.predict(rows)})
     if arguments.interval is not None:

@@ -98,8 +98,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     Notes
     -----
     A numeric column is standardised with its tails bent to a logarithm; categories
-    become indicators, dates elapsed time, year, season and weekday; missing values take
-    the median with an indicator of their own. A row entered again is never on both
+    become indicators, dates elapsed time, year, season and weekday, texts of several
+    words up to 60 singular vectors of the frequencies of pieces of words; missing
+    values take the median with an indicator of their own. A row entered again is never
+    on both
     sides of a fold and counts once, but where there are ten rows or more with the same
     features they are dealt out over the folds. Where targets of equal rows agree, and
     tell more than the blend by twice the standard error, a new row that equals them
