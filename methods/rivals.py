@@ -8,40 +8,106 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
 
 
-class _CatBoost(BaseEstimator):
-    """CatBoost with the defaults of its package, quiet, with scikit-learn's
-    parameters."""
+class _Boosting(BaseEstimator):
+    """Of another package, with its defaults and scikit-learn's parameters.
+
+    Columns of pandas' dtype category become text and are named to it, unless it knows
+    that dtype.
+    """
+
+    names_categories = True
+    #: See `adakern.tables.encoding.most_categories`.
+    most_categories = 10_000
 
     def __init__(self, random_state=0, n_jobs=1):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def fit(self, X, y):
+        self.model_ = self._model()
+        names = list(X.select_dtypes("category")) if hasattr(X, "columns") else []
+        named = {"cat_features": names} if names and self.names_categories else {}
+        self.model_.fit(self._columns(X), y, **named)
+        return self
+
+    def predict(self, X):
+        return np.ravel(self.model_.predict(self._columns(X)))
+
+    def _columns(self, X):
+        if not (self.names_categories and hasattr(X, "columns")):
+            return X
+        texts = {
+            name: X[name].astype(object).map(str, na_action="ignore").fillna("missing")
+            for name in X.select_dtypes("category")
+        }
+        return X.assign(**{name: text.astype(object) for name, text in texts.items()})
+
+
+class _Classifies(ClassifierMixin):
+    @property
+    def classes_(self):
+        return self.model_.classes_
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(self._columns(X))
+
+
+class _CatBoost(_Boosting):
+    """CatBoost, quiet."""
+
+    def _model(self):
         import catboost
 
         Model = getattr(catboost, type(self).__name__)
         silent = {"verbose": False, "allow_writing_files": False}
-        model = Model(random_seed=self.random_state, thread_count=self.n_jobs, **silent)
-        self.model_ = model.fit(X, y)
-        return self
-
-    def predict(self, X):
-        return np.ravel(self.model_.predict(X))
+        return Model(random_seed=self.random_state, thread_count=self.n_jobs, **silent)
 
 
 class CatBoostRegressor(RegressorMixin, _CatBoost):
     """See `_CatBoost`."""
 
 
-class CatBoostClassifier(ClassifierMixin, _CatBoost):
+class CatBoostClassifier(_Classifies, _CatBoost):
     """See `_CatBoost`."""
 
-    @property
-    def classes_(self):
-        return self.model_.classes_
 
-    def predict_proba(self, X):
-        return self.model_.predict_proba(X)
+class _ChimeraBoost(_Boosting):
+    """ChimeraBoost."""
+
+    def _model(self):
+        import chimeraboost
+
+        Model = getattr(chimeraboost, type(self).__name__)
+        return Model(random_state=self.random_state, thread_count=self.n_jobs)
+
+
+class ChimeraBoostRegressor(RegressorMixin, _ChimeraBoost):
+    """See `_ChimeraBoost`."""
+
+
+class ChimeraBoostClassifier(_Classifies, _ChimeraBoost):
+    """See `_ChimeraBoost`."""
+
+
+class _Perpetual(_Boosting):
+    """PerpetualBooster, with the most categories of a column that it splits by."""
+
+    names_categories = False
+    most_categories = 1_000
+
+    def _model(self):
+        import perpetual
+
+        Model = getattr(perpetual, type(self).__name__)
+        return Model(seed=self.random_state, num_threads=self.n_jobs)
+
+
+class PerpetualRegressor(RegressorMixin, _Perpetual):
+    """See `_Perpetual`."""
+
+
+class PerpetualClassifier(_Classifies, _Perpetual):
+    """See `_Perpetual`."""
 
 
 class _AutoGluon(BaseEstimator):

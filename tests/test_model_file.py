@@ -171,6 +171,23 @@ def test_a_method_is_written_as_in_python(run):
     assert abs(pipeline[-1].regressor_.intercept_) < 1e-12
 
 
+def test_a_method_with_more_parameters_than_it_names_is_written():
+    lightgbm = pytest.importorskip("lightgbm")
+    told = written(lightgbm.LGBMRegressor(max_cat_to_onehot=30))
+    assert told == "lightgbm.sklearn.LGBMRegressor(max_cat_to_onehot=30)"
+    assert model_file.estimator_of(told).get_params()["max_cat_to_onehot"] == 30
+
+
+def test_boosting_gets_categories_and_gaps_as_in_the_comparison(run, rows):
+    method = "sklearn.ensemble.HistGradientBoostingRegressor(max_iter=3)"
+    run(f"fit my.csv --target cost --drop outcome --method {method}")
+    pipeline = load_model("my.skops")[0]
+    assert list(pipeline.named_steps) == ["columns", "categories", "model"]
+    seen = pipeline[:-1].transform(rows)
+    assert (seen.dtypes == "category").any() and seen.isna().any(axis=None)
+    assert np.isfinite(pipeline.predict(rows)).all()
+
+
 def test_no_time_and_a_class_that_is_new_are_told(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

@@ -78,3 +78,21 @@ def test_an_explanation_needs_a_model_that_explains(run, folder):
     run("fit flats.csv --target rent --drop owner --method sklearn.linear_model.Ridge")
     with pytest.raises(SystemExit, match="Ridge has no explain"):
         run("predict flats.skops flats.csv --explain")
+
+
+def test_rows_that_differ_are_said_and_fail_if_asked(run, folder):
+    flats = pd.read_csv(folder / "flats.csv")
+    flats.iloc[::2].to_csv(folder / "same.csv", index=False)
+    code, same = run("predict rent.skops same.csv --fail-on-shift")
+    assert code == 0
+    assert "0 of 3 columns differ" in same.err
+    flats.assign(area=flats["area"] * 10.7).to_csv(folder / "feet.csv", index=False)
+    code, said = run("predict rent.skops feet.csv")
+    assert code == 0
+    assert "note: the 60 rows differ from the training rows: area:" in said.err
+    code, checked = run("predict rent.skops feet.csv --check")
+    assert code == 0
+    assert "1 of 3 columns differ" in checked.err
+    code, failed = run("predict rent.skops feet.csv --fail-on-shift --interval 0.9")
+    assert code == 3
+    assert len(failed.out.splitlines()) == 61

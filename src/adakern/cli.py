@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from adakern._utils.hints import did_you_mean
-from adakern._utils.printable import printable, without_formula
+from adakern._utils.printable import as_written, printable, without_formula
 from adakern._version import __version__
 
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
@@ -103,6 +103,10 @@ def add_commands(commands):
         "from the mean on, and the training rows that kernels lean on, with weights"
     )
     option("--explain", action="store_true", help=explain)
+    check = "say on standard error how the rows differ from the training rows"
+    option("--check", action="store_true", help=check)
+    fail = "as --check, and end with code 3 after the predictions if a column differs"
+    option("--fail-on-shift", action="store_true", help=fail)
     types = "types of other packages that may be loaded, separated by commas"
     option("--trust", default="", help=types)
     predict.set_defaults(handle=_predict)
@@ -403,7 +407,8 @@ def _print_score(score):
         )
         found += ", balanced accuracy {balanced_accuracy:.1%}"
     else:
-        found = "R² {r2:.4g} (always the mean: 0), root mean squared error {rmse:.4g}"
+        found = "R² {r2:.4g} (always the mean: 0), root mean squared error "
+        found += as_written(score["rmse"], 4)
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
     if score.get("auc") is not None:
         said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
@@ -428,6 +433,7 @@ def _predict(arguments):
         "predict_interval": arguments.interval is not None,
         "predict_proba": arguments.proba,
         "explain": arguments.explain,
+        "check": arguments.check or arguments.fail_on_shift,
     }
     for method in (name for name in asked if asked[name]):
         if not hasattr(model, method):
@@ -436,6 +442,11 @@ def _predict(arguments):
     if not hasattr(model[-1], "members_"):  # which says so itself
         for note in new_categories(rows, card):
             _note(note)
+    code = 0
+    if asked["check"]:
+        report = model.check(rows)
+        print(printable(repr(report)), file=sys.stderr)
+        code = 3 if arguments.fail_on_shift and report.shifted else 0
     name = card["target"]
     out = pd.DataFrame({name: model.predict(rows)})
     if arguments.interval is not None:
@@ -456,7 +467,7 @@ def _predict(arguments):
     ):  # `| head` has seen enough; nothing may be flushed to it at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    return 0
+    return code
 
 
 def _explained(model, rows, name, predicted):

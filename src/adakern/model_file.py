@@ -32,7 +32,12 @@ from adakern._utils.files import atomic_path
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern.model_contents import check_sizes, is_sound, names_refused, parts_of
-from adakern.tables.encoding import make_encoder, takes_raw_columns
+from adakern.tables.encoding import (
+    CategoryColumns,
+    make_encoder,
+    most_categories,
+    takes_raw_columns,
+)
 from adakern.tables.read_table import read_as
 
 CARD = "card.json"
@@ -73,14 +78,19 @@ def as_columns(frame, kinds, forms):
 
 
 class TableModel(Pipeline):
-    """scikit-learn's pipeline, with intervals and explanations where its last step has
-    them.
+    """scikit-learn's pipeline, with intervals, explanations and checks where its last
+    step has them.
     """
 
     @available_if(lambda self: hasattr(self[-1], "predict_interval"))
     def predict_interval(self, X, coverage=0.9):
         """Lower and upper bounds (n, 2) of new targets."""
         return self[-1].predict_interval(self[:-1].transform(X), coverage)
+
+    @available_if(lambda self: hasattr(self[-1], "check"))
+    def check(self, X):
+        """Whether rows are like those that were learned from, column by column."""
+        return self[-1].check(self[:-1].transform(X))
 
     @available_if(lambda self: hasattr(self[-1], "explain"))
     def explain(self, X, **options):
@@ -142,7 +152,9 @@ def written(value):
         for name, param in value.get_params(deep=False).items()
         if name not in ("n_jobs", "random_state")
     }
-    params = [f"{k}={v}" for k, v in given.items() if v != written(defaults[k].default)]
+    # LightGBM's constructor takes more parameters than it names.
+    usual = {k: written(param.default) for k, param in defaults.items()}
+    params = [f"{k}={v}" for k, v in given.items() if v != usual.get(k)]
     # scikit-learn shows the classes of its private modules in the packages above.
     public = re.sub(r"\._.*", "", kind.__module__)
     return f"{public}.{kind.__name__}({', '.join(params)})"
@@ -151,12 +163,15 @@ def written(value):
 def table_pipeline(estimator, table):
     """A pipeline from a table to the estimator, its step "model".
 
-    Unless the estimator takes categories and missing values itself they are encoded,
-    and all columns and the target of a regression are standardised.
+    Unless the estimator takes categories and missing values itself, as they are or as
+    pandas' dtype category, they are encoded, and all columns and the target of a
+    regression are standardised.
     """
     known = {"kinds": table.kinds, "forms": table.forms}
     steps = [("columns", FunctionTransformer(as_columns, kw_args=known))]
-    if not takes_raw_columns(estimator):
+    if n := most_categories(estimator):
+        steps.append(("categories", CategoryColumns(table.kinds, n)))
+    elif not takes_raw_columns(estimator):
         steps += [("encoding", make_encoder(table.kinds)), ("scale", StandardScaler())]
         if table.task == "regression":
             estimator = TransformedTargetRegressor(
@@ -303,6 +318,8 @@ def load_model(path, trust=()):
     with _whole(path), warnings.catch_warnings():
         # Said above, in one sentence.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
+        # Of the rows that try what boosting does with categories.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
         pipeline = skops.io.load(path, trusted=types)
         if not is_sound(pipeline):
             raise ValueError("an index in it leads out of its arrays")

@@ -197,6 +197,7 @@ def test_on_many_rows_members_are_screened(estimator, capsys):
     dropped = [m for m in model.members_ if m.name not in used]
     assert "linear" in {m.name for m in dropped}  # of a target that is not
     assert all(m.weight == 0 and m.score < model.oof_score_ for m in dropped)
+    assert {m.name for m in model.members_ if m.dropped} <= {m.name for m in dropped}
     assert sum(model.weights_.values()) == pytest.approx(1)
     everyone = estimator(members=list(model.weights_), **few).fit(X, y)
     assert model.score(new, true) > everyone.score(new, true) - 0.01

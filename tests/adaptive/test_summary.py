@@ -7,6 +7,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive.model import Member, MemberTable
 
 FEW = {"members": ["linear"], "random_state": 0}
 
@@ -74,6 +75,15 @@ def test_a_fitted_model_prints_what_it_learned(rare):
     bundle = model._repr_mimebundle_()
     assert bundle["text/plain"] == str(model)
     assert bundle["text/html"].endswith("</table>") and rows in bundle["text/html"]
+
+
+def test_scores_that_cannot_be_compared_are_marked():
+    used, dropped = Member("linear", 1.0, 0.5, 0.1), Member("rbf", 0.0, 0.6, 0.1, True)
+    _, first, second, *said = repr(MemberTable([used, dropped])).splitlines()
+    assert first.split() == ["linear", "1.000", "0.5000", "0.10"]
+    assert second.split() == ["rbf", "dropped", "(0.6000)", "0.10"]
+    assert "cannot be compared" in " ".join(said)
+    assert len(repr(MemberTable([used])).splitlines()) == 2
 
 
 def test_names_with_dollars_are_no_formulas():

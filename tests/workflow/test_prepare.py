@@ -6,6 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from adakern.tables.encoding import most_categories
+from adakern_bench.config.estimators import make_estimator
+from adakern_bench.config.plan import load_plan
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
 
@@ -82,3 +85,58 @@ def test_constant_target_and_labels_pass_unchanged():
     labelled.y = np.array(["no", "yes"] * 45)
     prepared = prepare(labelled, TRAIN, TEST, scale_target="standard")
     assert prepared.restore(prepared.y_fit).tolist() == labelled.y[TRAIN].tolist()
+
+
+def mixed(n=90):
+    """A table whose target is told by a category, with gaps."""
+    pytest.importorskip("pandas")
+    city = RNG.integers(0, 6, size=n).astype(float)
+    y = np.array([3.0, 0, 5, 1, 4, 2])[city.astype(int)] + RNG.normal(0, 0.1, size=n)
+    number, city[4:60:9] = RNG.normal(size=n), np.nan
+    number[3:60:9] = np.nan
+    days = np.arange(18_000.0, 18_000.0 + n)
+    kinds = {"number [m]": "numeric", "city": "categorical", "day": "date"}
+    X = np.c_[number, city, days]
+    known = {"city": [f"city {k}" for k in range(6)]}
+    return Table(X, y, "made", "regression", list(kinds), categories=known, kinds=kinds)
+
+
+def test_categories_are_those_of_the_training_part():
+    table = mixed()
+    before = prepare(table, TRAIN, TEST, scale="standard", max_categories=10)
+    table.X[TEST, 0] *= 1000
+    table.X[TEST[1], 1] = np.nan
+    table.categories["city"].append("city of the test part")
+    table.X[TEST[0], 1] = 6
+    after = prepare(table, TRAIN, TEST, scale="standard", max_categories=10)
+    assert before.X_train.equals(after.X_train)
+    city = after.X_test["x0"]
+    assert city.dtype == "category" and list(city.cat.categories) == list(range(6))
+    assert city[TEST[:2]].isna().all() and city[TEST[2:]].notna().all()
+    assert after.X_train["x0"].isna().sum() == after.X_train["x1"].isna().sum() == 7
+    assert after.X_train["x2"].tolist() == table.X[TRAIN, 2].tolist()  # unscaled
+    np.testing.assert_array_equal(after.y_fit, table.y[TRAIN])
+
+
+def test_of_many_categories_the_rarest_share_one():
+    table = mixed()
+    data = prepare(table, TRAIN, TEST, max_categories=3)
+    counts = np.bincount(table.X[TRAIN, 1][~np.isnan(table.X[TRAIN, 1])].astype(int))
+    found = data.X_train["x0"].value_counts()
+    assert sorted(found) == sorted([*np.sort(counts)[-2:], np.sort(counts)[:-2].sum()])
+    assert len(data.X_train["x0"].cat.categories) == 3
+
+
+@pytest.mark.parametrize("name", ["boosting-default", "lightgbm-default", "lightgbm"])
+def test_boosting_learns_from_categories_and_a_fit_gives_it_the_same(name):
+    """In the workflow as on the command line, where the class tells what it takes."""
+    pytest.importorskip("lightgbm")
+    plan = load_plan(["experiment=compare", f"method=[{name}]", "name=mine"])
+    kept = plan.config.method[name].max_categories
+    estimator = make_estimator(plan.config.method[name].regressor.estimator, seed=0)
+    assert most_categories(estimator) == kept
+    rows = np.arange(300)
+    data = prepare(mixed(300), rows[:200], rows[200:], max_categories=kept)
+    predicted = estimator.fit(data.X_train, data.y_fit).predict(data.X_test)
+    missed = np.mean((predicted - data.y_test) ** 2) / data.y_test.var()
+    assert missed < 0.2

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from adakern_bench.records.machine import UNCOMMITTED, commit
 from adakern_bench.report.compare import compare_pairs
-from adakern_bench.report.publish import _several_commits
+from adakern_bench.report.publish import _several_commits, provenance
 from adakern_bench.report.tables import read_tables
 
 LOST_CODE = """\
@@ -29,7 +30,7 @@ def repository(project):
         ".gitignore", "results\ndata/tables\n.snakemake\n__pycache__\nrun-*\n"
     )
     git(project, "init", "--quiet")
-    commit(project)
+    commit_all(project)
     return project
 
 
@@ -42,7 +43,7 @@ def git(project, *arguments):
     return done.stdout.strip()
 
 
-def commit(project):
+def commit_all(project):
     git(project, "add", "--all")
     git(project, "commit", "--quiet", "--message", "As it is")
 
@@ -52,11 +53,38 @@ PUBLISH = ("publish", "small", "name=small", SELECTION)
 
 
 @pytest.mark.parametrize(
-    "commits", [("a", "b"), ("a with uncommitted changes",), (None,), ("a",)]
+    "commits", [("a", "b"), ("a", f"a{UNCOMMITTED}"), (None,), ("a",)]
 )
 def test_runs_of_one_commit_without_changes_are_published(commits):
     plan, records = SimpleNamespace(results="here"), pd.DataFrame({"commit": commits})
     assert (commits != ("a",)) == any(_several_commits(plan, records))
+
+
+def test_files_that_are_committed_after_the_run_need_no_other_run(
+    repository, monkeypatch
+):
+    """Those of a method of one's own, which nobody has committed yet."""
+    monkeypatch.chdir(repository.root)
+    repository.write("methods/mine.py", "# mine")
+    commit.cache_clear()
+    ran = commit()
+    assert ran.endswith(UNCOMMITTED)
+    config = SimpleNamespace(experiment="small", overrides=[])
+    plan = SimpleNamespace(results=repository.root, config=config)
+    records = pd.DataFrame({"commit": [ran], "repeat": [0], "status": ["ok"]})
+    (said,) = _several_commits(plan, records)
+    assert "methods/mine.py. Commit them" in said and "lost.py" not in said
+    commit_all(repository)
+    commit.cache_clear()
+    try:
+        assert not any(_several_commits(plan, records))
+        facts = provenance(plan, records)
+    finally:
+        commit.cache_clear()
+    assert facts["commit"] == git(repository, "rev-parse", "HEAD") != ran[:40]
+    assert "before their files were committed" in facts["note"]
+    earlier = provenance(plan, records.assign(commit="abc"))
+    assert earlier["commit"] == "abc" and "note" not in earlier
 
 
 def test_what_is_refused_and_what_is_kept(repository):
@@ -70,7 +98,7 @@ def test_what_is_refused_and_what_is_kept(repository):
 
     ran = git(repository, "rev-parse", "HEAD")
     (repository.root / "workflow/note.txt").write_text("after the run")
-    commit(repository)
+    commit_all(repository)
     repository.adakern(*PUBLISH, "--with-failures")
     kept = repository.root / "docs/results/small"
     names = {path.name for path in kept.iterdir()}

@@ -93,9 +93,8 @@ def preparation(dataset):
 def fit_of(dataset, method, stage):
     """How a method is fitted to a data set, with the version of the code that does it."""
     recipe = PLAN.recipe(dataset, method)
-    raw = {"raw": True} if PLAN.takes_raw(dataset, method) else {}
     return {
-        "preparation": preparation(dataset) | raw,
+        "preparation": preparation(dataset) | PLAN.columns_kept(dataset, method),
         "seed": PLAN.config.protocol.seed,
         "estimator": recipe["estimator"],
         "fixed": recipe["fixed"],

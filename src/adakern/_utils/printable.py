@@ -1,4 +1,4 @@
-"""Text of other people, before it reaches a terminal or a spreadsheet."""
+"""Numbers as people write them, and other people's text before it is shown."""
 
 import re
 
@@ -33,3 +33,14 @@ def printable(text):
     if not isinstance(text, str):
         return text
     return text.translate(dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}"))
+
+
+def as_written(value, digits):
+    """A number with so many significant digits, without an exponent up to 10^12.
+
+    >>> from adakern._utils.printable import as_written
+    >>> as_written(48_012.3, 3), as_written(0.012345, 3), as_written(2e-6, 3)
+    ('48,000', '0.0123', '2e-06')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if 1000 <= abs(rounded) < 1e12 else f"{value:.{digits}g}"

@@ -10,6 +10,7 @@ from adakern.adaptive.plot import plot_adaptive as plot_adaptive
 from adakern.adaptive.regressor import (
     AdaptiveKernelRegressor as AdaptiveKernelRegressor,
 )
+from adakern.adaptive.shift import ShiftReport as ShiftReport
 
 #: Names of the members, the most useful for their time first.
 MEMBERS = tuple(REGISTRY)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from adakern._utils.arrays import device_context, is_dask
 from adakern._utils.threads import one_blas_thread, one_thread
+from adakern._utils.warn import warn_user
 from adakern.adaptive.blend import fit_blend, predict_left_out
 from adakern.adaptive.choose import choose
 from adakern.adaptive.explain import (
@@ -25,6 +26,7 @@ from adakern.adaptive.fit_all import Limits, fit_all
 from adakern.adaptive.many_rows import in_memory
 from adakern.adaptive.model import make_model, members_table
 from adakern.adaptive.prepare import prepare, read_rows, validated
+from adakern.adaptive.shift import check_rows, seen_in, sentence
 from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
 
@@ -143,6 +145,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         blend = fit_blend(problem, fitted)
         model = make_model(problem, fitted, blend, rng)
         model.rows = learned_rows(problem, labels_of_rows(X))
+        model.seen = seen_in(problem)
         predicted, of_folds = predict_left_out(problem, fitted, blend)
         found, used = blend.decode(predicted), problem.position >= 0
         self.oof_prediction_ = np.full((len(used), *found.shape[1:]), np.nan)
@@ -163,6 +166,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         predicts."""
         check_is_fitted(self)
         read = read_rows(self, self.reader_, X)
+        if said := sentence(self.ensemble_.seen, self.reader_, read):
+            warn_user(said)
         with device_context(X):
             return read, self.ensemble_.predict(read)
 
@@ -216,6 +221,28 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         names = [column.name for column in reader.columns_]
         leant = leans_on(model, read, n_rows)
         return Explanation(values, base, predicted, data, names, classes, *leant)
+
+    def check(self, X):
+        """Whether rows are like those that were learned from, column by column.
+
+        Each column is compared with the training rows: values beyond their range,
+        missing values and new categories more often than chance would have it, and a
+        two-sample test against up to 500 of them (Kolmogorov and Smirnov's for numbers
+        and dates, chi-squared for categories). P-values are corrected by Holm for all
+        tests. Predictions warn of the first two where p is below 0.01, but of dates.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, d)
+
+        Returns
+        -------
+        ShiftReport
+            Prints as a table; ``shifted`` are the columns that differ.
+        """
+        check_is_fitted(self)
+        read = read_rows(self, self.reader_, in_memory(X))
+        return check_rows(self.ensemble_.seen, self.reader_, read)
 
     @property
     def columns_(self):

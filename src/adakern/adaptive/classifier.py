@@ -85,7 +85,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     classes_ : ndarray of shape (n_classes,)
     members_ : list of Member
         Name, weight, out-of-fold accuracy and seconds of each; prints as a table.
-        Those that were dropped come last, with their score and seconds until then. A
+        Those that were dropped come last, their scores in brackets. A
         kernel named ``-ard`` has one scale for each feature (automatic relevance
         determination).
     weights_ : dict

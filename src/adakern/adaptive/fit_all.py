@@ -247,12 +247,12 @@ def _screened(place, problem, member, found):
 def judge(members, blend, rows, may_go):
     """Which are kept, the records of all, and the loss of some of them.
 
-    The records are :class:`Member`, of weight 0.
+    The records are :class:`Member`, as dropped ones are kept.
     """
     values, slopes = [m.fits.left_out for m in members], [m.slope for m in members]
     loss_of, scores = blend.judge(values, slopes, rows)
     pairs = zip(members, scores, strict=True)
-    records = [Member(m.name, 0.0, float(score), m.seconds) for m, score in pairs]
+    records = [Member(m.name, 0.0, float(s), m.seconds, True) for m, s in pairs]
     return candidates_kept(loss_of, may_go), records, loss_of
 
 

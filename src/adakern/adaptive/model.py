@@ -21,6 +21,14 @@ FEWEST_REPEATED, FEWEST_REPETITIONS = 20, 50
 PROBE_ROWS, PROBE_CELLS = 500, 50_000
 
 
+#: Below a table of members.
+_OF_DROPPED = (
+    "dropped: by a quicker look, without which the others were as good; a score in\n"
+    "brackets is of that look (each row predicted from all others, or fewer rows) and\n"
+    "cannot be compared with those out of fold"
+)
+
+
 @dataclass
 class Member:
     """One member of a fitted model: what it is, how good it is, how much it counts.
@@ -30,15 +38,19 @@ class Member:
     name : str
     weight : float
     score : float
-        R² or accuracy of its out-of-fold predictions.
+        R² or accuracy of its out-of-fold predictions. Of one that was dropped: in
+        closed form, or on a subsample, and no number to compare the others with.
     seconds : float
         What its folds took together, or what came before it was dropped.
+    dropped : bool
+        Whether it was left out before the members were weighted.
     """
 
     name: str
     weight: float
     score: float
     seconds: float
+    dropped: bool = False
 
 
 class MemberTable(list):
@@ -46,9 +58,12 @@ class MemberTable(list):
 
     def __repr__(self):
         lines = [f"{'member':18} {'weight':>7} {'score':>8} {'seconds':>8}"]
-        lines += [
-            f"{m.name:18} {m.weight:7.3f} {m.score:8.4f} {m.seconds:8.2f}" for m in self
-        ]
+        for m in self:
+            weight = "dropped" if m.dropped else f"{m.weight:.3f}"
+            score = f"({m.score:.4f})" if m.dropped else f"{m.score:.4f}"
+            lines.append(f"{m.name:18} {weight:>7} {score:>8} {m.seconds:8.2f}")
+        if any(m.dropped for m in self):
+            lines.append(_OF_DROPPED)
         return "\n".join(lines)
 
 
@@ -198,6 +213,8 @@ class Ensemble:
     probe: Table
     #: Which training rows kernel members stand on; files of before have none.
     rows: Any = None
+    #: What new rows are compared with.
+    seen: Any = None
 
     def predict(self, X):
         """What the blend predicts for read rows."""

@@ -42,7 +42,7 @@ def plot_adaptive(model, *, axes=None):
 
         _, axes = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
     left, right = axes
-    members = model.members_[::-1]
+    members = [m for m in model.members_ if not m.dropped][::-1]
     bars = left.barh([m.name for m in members], [m.weight for m in members])
     left.bar_label(bars, [f"{m.score:.3f}" for m in members], padding=3)
     left.set_xlabel("weight (beside it the out-of-fold score)")

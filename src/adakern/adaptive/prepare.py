@@ -195,7 +195,11 @@ def _origin(position, table, all_rows):
     given = np.flatnonzero(position >= 0)[::-1]
     origin = np.empty(len(table.X), dtype=int)
     origin[position[given]] = given  # of several the first is set last
-    return origin if all_rows is None else all_rows.sample[origin]
+    if all_rows is None:
+        return origin
+    n_held_out = len(position) - len(all_rows.sample)
+    numbers = np.append(all_rows.sample, len(all_rows.y) + np.arange(n_held_out))
+    return numbers[origin]
 
 
 def _places_left_out(position, table, held_out, all_rows):
@@ -221,6 +225,7 @@ def validated(estimator, X, *y):
     if y:
         options["y_numeric"] = not is_classifier(estimator)
         refuse_missing_labels(y[0])
+        _refuse_several_targets(estimator, y[0])
     try:
         if categorical is None:
             checked = validation.validate_data(
@@ -233,6 +238,18 @@ def validated(estimator, X, *y):
     except OverflowError:
         raise ValueError("y holds a number beyond 1.8e308; rescale it") from None
     return (*checked, categorical) if y else checked
+
+
+def _refuse_several_targets(estimator, y):
+    """Name what fits a model for each column of the targets."""
+    shape = np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        name = "Classifier" if is_classifier(estimator) else "Regressor"
+        raise ValueError(
+            f"y has {shape[1]} columns, and {type(estimator).__name__} learns one "
+            f"target: fit sklearn.multioutput.MultiOutput{name}"
+            f"({type(estimator).__name__}()), which has a model for each"
+        )
 
 
 def refuse_missing_labels(y):

@@ -68,7 +68,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     ----------
     members_ : list of Member
         Name, weight, out-of-fold R² and seconds of each; prints as a table. Those that
-        were dropped come last, with their score and seconds until then. A kernel named
+        were dropped come last, their scores in brackets. A kernel named
         ``-ard`` has one scale for each feature (automatic relevance determination).
     weights_ : dict
         Weight of each member by name.
@@ -101,11 +101,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     become indicators, dates elapsed time, year, season and weekday, texts of several
     words up to 60 singular vectors of the frequencies of pieces of words; missing
     values take the median with an indicator of their own. A row entered again is never
-    on both
-    sides of a fold and counts once, but where there are ten rows or more with the same
-    features they are dealt out over the folds. Where targets of equal rows agree, and
-    tell more than the blend by twice the standard error, a new row that equals them
-    gets these. No member predicts farther beyond the range of the training targets than
+    on both sides of a fold and counts once, but where there are ten rows or more with
+    the same features they are dealt out over the folds. Where targets of equal rows
+    agree, and tell more than the blend by twice the standard error, a new row that
+    equals them gets these. No member predicts farther beyond the range of the training targets than
     half of it, nor beyond zero where all of them have one sign; bounds of intervals and
     quantiles have that sign too, so that an interval contains its prediction. The
     blend's out-of-fold loss is never greater than its best member's.

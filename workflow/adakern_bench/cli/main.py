@@ -5,9 +5,10 @@ import os
 import re
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from adakern._utils.printable import printable
+from adakern._utils.printable import as_written, printable
 from adakern.cli import add_commands, parsed
 from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
 from adakern_bench.base.locks import at_work
@@ -204,7 +205,7 @@ def _leaderboard(arguments, overrides):
     for task, of_task in runs.groupby("task"):
         print(f"\n{task.capitalize()}")
         board = leaderboard(of_task, metric=plan.config.metric).drop(columns="task")
-        print(board.to_string(index=False, float_format="%.4g"))
+        print(board.to_string(index=False, float_format=partial(as_written, digits=4)))
     print(
         "\nseconds: search and fit, all data sets; normalised_error: 0 best, 1 median "
         "or worse"

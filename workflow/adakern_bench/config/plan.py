@@ -114,7 +114,7 @@ def plan_from_snakemake(config, typed=None):
 #: Seconds that the fits of a group of small data sets take at most, by their costs.
 SHORT = 60
 #: From so many cells on they are worked off in groups, so many at least and at most.
-GROUPED_FROM, FEWEST_GROUPS, MOST_CELLS = 100, 20, 100
+GROUPED_FROM, FEWEST_GROUPS, MOST_CELLS = 100, 4, 100
 
 
 #: The command line asks for the plan that the Snakefile has composed.
@@ -196,10 +196,13 @@ class Plan:
             found |= of_method
         return found
 
-    def takes_raw(self, dataset, method):
-        """Whether a method gets the categories and missing values of a table."""
-        raw = self.config.method[base_name(method)].raw_columns
-        return raw and self.entry(dataset).format == "table"
+    def columns_kept(self, dataset, method):
+        """Which columns of a table a method gets as they are, for its preparation."""
+        entry = self.config.method[base_name(method)]
+        if self.entry(dataset).format != "table":
+            return {}
+        kept = {"raw": entry.raw_columns, "max_categories": entry.max_categories}
+        return {name: value for name, value in kept.items() if value}
 
     def swept(self, dataset, method):
         """Axis -> value of the sweeps that a cell is a point of."""

@@ -78,6 +78,10 @@ class Method:
     #: It takes categories and missing values itself: of a table of mixed columns it
     #: gets a DataFrame with these, and the target in its own units.
     raw_columns: bool = False
+    #: It takes missing values, and pandas' dtype category with so many categories of a
+    #: column (of more, the rarest share one): of a table of mixed columns it gets a
+    #: DataFrame with these, dates as numbers, and the target in its own units.
+    max_categories: int = number(0, least=0)
 
 
 @dataclass
@@ -144,7 +148,7 @@ class Jobs:
 
     #: Data sets up to this many rows solve all repeats in one job, others one a job.
     batch_rows: int = number(2000, least=0)
-    #: So many cells of small data sets are worked off in one process; null: a twentieth
+    #: So many cells of small data sets are worked off in one process; null: a quarter
     #: of all from 100 on, 100 at most, and fewer where they take more than a minute.
     cells: int | None = number(None, least=1)
     threads: int = number(1, least=1, most=10_000)

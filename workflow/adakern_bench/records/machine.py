@@ -12,6 +12,8 @@ from pathlib import Path
 
 #: What numbers depend on.
 CODE = ("Snakefile", "workflow", "src", "conf", "methods", "requirements")
+#: Behind the name of a commit.
+UNCOMMITTED = " with uncommitted changes"
 PACKAGES = (
     *("adakern", "numpy", "scipy", "scikit-learn"),
     # What baselines compute with.
@@ -55,9 +57,15 @@ def _processor():
 def commit():
     """The commit that runs, and whether there are changes that it does not hold."""
     name = git("rev-parse", "HEAD")
-    if name and git("status", "--porcelain", "--", *CODE):
-        name += " with uncommitted changes"
+    if name and uncommitted():
+        name += UNCOMMITTED
     return name or "unknown"
+
+
+def uncommitted():
+    """Files that numbers depend on and that no commit holds as they are."""
+    told = git("status", "--porcelain", "--untracked-files=all", "--", *CODE) or ""
+    return [line[3:] for line in told.splitlines()]
 
 
 def log_run(results, started, cores):

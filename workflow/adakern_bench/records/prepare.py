@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from adakern.tables.encoding import make_encoder
+from adakern.tables.encoding import CategoryColumns, make_encoder
 
 SCALERS = {
     "unit": MinMaxScaler,
@@ -56,20 +56,23 @@ def prepare(
     scale_target="none",
     clip=(),
     raw=False,
+    max_categories=0,
 ):
-    """Encode, clip and scale on statistics of the training part; `raw` keeps mixed
-    columns.
+    """Encode, clip and scale on statistics of the training part.
+
+    `raw` keeps mixed columns, and a method that takes so many categories of a column
+    gets them as pandas' dtype category.
     """
     y_train, y_test = table.y[train], table.y[test]
-    if raw and table.is_mixed:
-        X = table.frame()
-        return Prepared(
-            X.iloc[train],
-            y_train,
-            X.iloc[test],
-            y_test,
-            **_kept_apart(table, train, test),
-        )
+    if table.is_mixed and (raw or max_categories):
+        X, steps = table.frame(), []
+        if max_categories:
+            columns = CategoryColumns(table.kinds, max_categories)
+            steps.append(columns.fit(X.iloc[train]))
+            X = columns.transform(X)
+        apart = _kept_apart(table, train, test)
+        X_train, X_test = X.iloc[train], X.iloc[test]
+        return Prepared(X_train, y_train, X_test, y_test, steps=steps, **apart)
     X, steps = table.X, []
     reference = train if scale_fit == "train" else slice(None)
     if table.is_mixed:

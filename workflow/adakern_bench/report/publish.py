@@ -6,8 +6,9 @@ Copies the records, tables and figures of a finished run, makes those for a pape
 records their provenance and the command that reproduces them. Large tables are
 compressed; pages are rendered from them when the documentation is built. Nothing there
 is written by hand. Runs that are incomplete, have failures, or whose records are from
-several commits or uncommitted changes are refused; ``--with-failures`` permits failed
-runs.
+several commits or uncommitted files are refused; ``--with-failures`` permits failed
+runs. Files that were committed after the run are those that it ran if Snakemake would
+run nothing again: then the provenance names that commit, and says so.
 """
 
 import gzip
@@ -26,13 +27,25 @@ import pandas as pd
 from adakern._utils.files import write_json
 from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.config.compose import ConfigError
-from adakern_bench.records.machine import machine, package_versions
+from adakern_bench.records.machine import (
+    UNCOMMITTED,
+    commit,
+    machine,
+    package_versions,
+    uncommitted,
+)
 from adakern_bench.report.origin import in_one, make_command
 from adakern_bench.report.paper import write_paper
 from adakern_bench.report.wording import count
 
 KEPT = ["records.parquet", "config.yaml"]
 KEPT += ["summary.csv", "ttest.csv", "ranks.csv", "published.csv"]
+
+#: Of runs whose files were committed later.
+_LATER = (
+    "The runs were made before their files were committed; by this commit none of them "
+    "would be run again."
+)
 
 #: Minimum size, in bytes, of a table to be compressed.
 LARGE = 2**17
@@ -88,10 +101,17 @@ def _commits(plan, records):
 def _several_commits(plan, records):
     ran = _commits(plan, records).value_counts()
     named = ", ".join(f"{name[:50]} ({n})" for name, n in ran.items())
-    if len(ran) != 1 or "unknown" in ran or "uncommitted" in ran.index[0]:
+    if len(ran) != 1 or "unknown" in ran:
         yield (
             f"the runs must all be of one commit, without changes, and are of: "
             f"{named or 'none that is known'}; remove {plan.results} and run it again"
+        )
+    elif ran.index[0].endswith(UNCOMMITTED) and (files := uncommitted()):
+        more = f" and {len(files) - 5} more" * (len(files) > 5)
+        yield (
+            f"the runs depend on files that no commit holds: {', '.join(files[:5])}"
+            f"{more}. Commit them (git add, git commit) and publish again: nothing has "
+            "to be run again"
         )
 
 
@@ -139,6 +159,8 @@ def _calls(results):
 def provenance(plan, records):
     """Provenance: command, commit, versions, machine, date and time spent."""
     wall = [call["seconds"] for call in _calls(plan.results)]
+    ran = _commits(plan, records).iloc[0]
+    later = {"note": _LATER} if ran.endswith(UNCOMMITTED) else {}
     facts = {
         "experiment": plan.config.experiment,
         "overrides": plan.config.overrides,
@@ -147,7 +169,8 @@ def provenance(plan, records):
         ),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": machine(),
-        "commit": _commits(plan, records).iloc[0],
+        "commit": commit() if later else ran,
+        **later,
         "wall_seconds": round(sum(wall), 1) if wall else None,
         "versions": package_versions(),
     }

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from adakern._utils.printable import as_written
 from adakern.evaluation import GREATER_IS_BETTER, QUANTITIES
 from adakern.evaluation.quantities import Quantity
 from adakern.evaluation.ranking import are_tied
@@ -73,17 +74,6 @@ def display(metric, value):
     if 0 < abs(value) < 0.5 * 10.0**-digits:  # else it would be a row of zeros
         return f"{value:.0e}"
     return f"{value:.{digits}f}"
-
-
-def as_written(value, digits):
-    """A number with so many significant digits, without an exponent up to 10^12.
-
-    >>> from adakern_bench.report.tables import as_written
-    >>> as_written(48_012.3, 3), as_written(0.012345, 3), as_written(2e-6, 3)
-    ('48,000', '0.0123', '2e-06')
-    """
-    rounded = float(f"{value:.{digits}g}")
-    return f"{rounded:,.0f}" if 1000 <= abs(rounded) < 1e12 else f"{value:.{digits}g}"
 
 
 def display_table(frame):

@@ -9,8 +9,9 @@ from matplotlib.ticker import FuncFormatter
 from scipy.stats import binomtest
 from sklearn.metrics import ConfusionMatrixDisplay, precision_recall_curve
 
+from adakern._utils.printable import as_written
 from adakern_bench.report.figures import COLOURS, STYLE, plain_ticks
-from adakern_bench.report.tables import as_written, heading, scaled
+from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import count
 
 #: Inches of each picture: two stand in a row of the page.

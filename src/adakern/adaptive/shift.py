@@ -1,0 +1,221 @@
+"""Whether new rows are like those that a model learned from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import betabinom, chi2_contingency, ks_2samp
+
+from adakern.evaluation import holm_correction
+
+#: A warning comes with predictions where rows like the training rows would bring one in
+#: a hundred calls; a column is said to be shifted where one in twenty would be.
+WARNED, SHIFTED = 0.01, 0.05
+
+#: Categories of fewer rows, in both samples together, are compared as one.
+FEWEST_OF_CATEGORY = 10
+
+#: Rows kept to compare with, fewer of more columns.
+SAMPLE_ROWS, SAMPLE_CELLS = 500, 50_000
+
+
+@dataclass
+class Seen:
+    """What is kept of the training rows: the range and missing values of each column.
+
+    ``single`` counts categories that one row has: about so many of as many new rows
+    have one that was not seen. ``sample`` are some of the rows.
+    """
+
+    n: int
+    low: np.ndarray
+    high: np.ndarray
+    missing: np.ndarray
+    single: np.ndarray
+    sample: np.ndarray
+
+
+@dataclass
+class ColumnCheck:
+    """What is unusual in one column of new rows.
+
+    Attributes
+    ----------
+    column : str
+    outside : float
+        Share of rows beyond the range of the training rows.
+    missing : float
+        Share of rows without a value, or with a category that was not seen.
+    known_missing : float
+        The same of the training rows.
+    test : str
+        The test that shows most: "range", "missing", "KS" or "chi-squared".
+    p : float
+        Its p-value after Holm's correction for all tests of all columns.
+    """
+
+    column: str
+    outside: float
+    missing: float
+    known_missing: float
+    test: str
+    p: float
+
+
+@dataclass(repr=False)
+class ShiftReport:
+    """What :meth:`AdaptiveKernelRegressor.check` finds; prints as a table.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    outside : float
+        Share of rows with a column beyond the training rows' range.
+    columns : list of ColumnCheck
+        The most unusual ones first.
+    shifted : list of str
+        Columns with p below 0.05.
+    """
+
+    n: int
+    outside: float
+    columns: list
+    shifted: list
+
+    def __repr__(self):
+        lines = [
+            f"{self.n} rows, {self.outside:.1%} with a value outside of the training "
+            f"rows' range; {len(self.shifted)} of {len(self.columns)} columns differ",
+            f"{'column':24} {'outside':>8} {'missing':>8} {'before':>8} "
+            f"{'test':>12} {'p (Holm)':>9}",
+        ]
+        lines += [
+            f"{c.column[:24]:24} {c.outside:8.1%} {c.missing:8.1%} "
+            f"{c.known_missing:8.1%} {c.test:>12} {c.p:9.2g}"
+            for c in self.columns
+        ]
+        return "\n".join(lines)
+
+
+def seen_in(problem):
+    """What is kept of the training rows of a fit."""
+    table, reader = problem.table, problem.reader
+    first = _first_of(reader)
+    X, counts = table.X[:, first], table.counts
+    n = int(counts.sum())
+    missing = np.isnan(X)
+    values = np.where(missing, np.inf, X).min(axis=0)
+    high = np.where(missing, -np.inf, X).max(axis=0)
+    single = np.zeros(len(first), dtype=int)
+    for j in np.flatnonzero(reader.is_categorical[first]):
+        codes = X[~missing[:, j], j].astype(int)
+        single[j] = np.sum(np.bincount(codes, counts[~missing[:, j]]) == 1)
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(len(X)), counts))
+    kept = max(50, min(SAMPLE_ROWS, SAMPLE_CELLS // len(first)))
+    return Seen(n, values, high, counts @ missing, single, X[rows[:kept]])
+
+
+def _first_of(reader):
+    """The columns of numbers that stand for those of the table: a date's is the day."""
+    return np.searchsorted(reader.source_, np.arange(len(reader.columns_)))
+
+
+def _counted(seen, X):
+    """Which values are beyond the range, which are missing, and p-values (2, d)."""
+    missing = np.isnan(X)
+    outside = (seen.low > X) | (seen.high < X)
+    known, m = np.maximum(seen.n - seen.missing, 2), len(X)
+    p = np.ones((2, X.shape[1]))
+    # Most calls have none, and the distributions take a millisecond.
+    if outside.any():
+        # The range of n rows leaves out a part of 2 / (n + 1), of this distribution.
+        beyond, given = outside.sum(axis=0), m - missing.sum(axis=0)
+        p[0] = betabinom.sf(beyond - 1, np.maximum(given, 1), 2, known - 1)
+    if missing.any():
+        expected = np.minimum(seen.missing + seen.single, seen.n)
+        absent = missing.sum(axis=0)
+        p[1] = betabinom.sf(absent - 1, m, 1 + expected, 1 + seen.n - expected)
+    return outside, missing, np.where(np.isnan(p), 1.0, p)
+
+
+def sentence(seen, reader, read):
+    """What a warning says of rows to be predicted, or None where all is as usual."""
+    if seen is None or not len(read):
+        return None
+    X = read[:, _first_of(reader)]
+    outside, missing, p = _counted(seen, X)
+    if p.min() * p.size >= WARNED:
+        return None
+    # New rows are later ones, and ranges of what texts become say nothing to people.
+    has_no_range = [column.kind in ("date", "text") for column in reader.columns_]
+    p[0, has_no_range] = 1.0
+    small = np.reshape(holm_correction(p.ravel()), p.shape) < WARNED
+    if not small.any():
+        return None
+    said = []
+    for j, column in enumerate(reader.columns_):
+        if small[0, j]:
+            least, most = np.nanmin(X[:, j]), np.nanmax(X[:, j])
+            said.append(
+                f"{column.name}: {outside[:, j].mean():.0%} outside of "
+                f"{seen.low[j]:.4g} to {seen.high[j]:.4g} ({least:.4g} to {most:.4g})"
+            )
+        if small[1, j]:
+            said.append(
+                f"{column.name}: {missing[:, j].mean():.0%} missing or of a new "
+                f"category, {seen.missing[j] / seen.n:.0%} in training"
+            )
+    more = f"; and {len(said) - 5} more" if len(said) > 5 else ""
+    return (
+        f"the {len(X)} rows differ from the training rows: {'; '.join(said[:5])}{more}"
+        ". check(X) compares all columns"
+    )
+
+
+def check_rows(seen, reader, read):
+    """The :class:`ShiftReport` of some rows."""
+    if seen is None:
+        raise ValueError(
+            "the model was fitted by a version that kept nothing to compare rows with; "
+            "fit it again"
+        )
+    first = _first_of(reader)
+    X, is_categorical = read[:, first], reader.is_categorical[first]
+    outside, missing, p = _counted(seen, X)
+    pairs = zip(seen.sample.T, X.T, is_categorical, strict=True)
+    p = np.vstack([p, [_two_samples(*pair) for pair in pairs]])
+    corrected = np.reshape(holm_correction(p.ravel()), p.shape)
+    found = []
+    for j, column in enumerate(reader.columns_):
+        by = int(p[:, j].argmin())
+        tests = "range", "missing", "chi-squared" if is_categorical[j] else "KS"
+        shares = outside[:, j].mean(), missing[:, j].mean(), seen.missing[j] / seen.n
+        shares = map(float, shares)
+        found.append(
+            ColumnCheck(column.name, *shares, tests[by], float(corrected[by, j]))
+        )
+    found.sort(key=lambda check: check.p)
+    shifted = [check.column for check in found if check.p < SHIFTED]
+    return ShiftReport(len(X), float(outside.any(axis=1).mean()), found, shifted)
+
+
+def _two_samples(old, new, is_categorical):
+    """The p-value of equal distributions of two samples of a column."""
+    if not is_categorical:
+        old, new = old[~np.isnan(old)], new[~np.isnan(new)]
+        if not (len(old) and len(new)):
+            return 1.0
+        # Exact up to some thousand pairs, where the limit is not yet reached.
+        method = "exact" if len(old) * len(new) <= 10_000 else "asymp"
+        return float(ks_2samp(old, new, method=method).pvalue)
+    levels, codes = np.unique(np.append(old, new), return_inverse=True)
+    counts = np.array(
+        [
+            np.bincount(part, minlength=len(levels))
+            for part in np.split(codes, [len(old)])
+        ]
+    )
+    rare = counts.sum(axis=0) < FEWEST_OF_CATEGORY
+    counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
+    counts = counts[:, counts.sum(axis=0) > 0]
+    return float(chi2_contingency(counts).pvalue) if counts.shape[1] > 1 else 1.0
