@@ -439,9 +439,8 @@ def _predict(arguments):
         if not hasattr(model, method):
             raise ValueError(f"{card['estimator']} has no {method}")
     rows = read_rows(arguments.file, card["kinds"], card["forms"])
-    if not hasattr(model[-1], "members_"):  # which says so itself
-        for note in new_categories(rows, card):
-            _note(note)
+    for note in new_categories(rows, card):
+        _note(note)
     code = 0
     if asked["check"]:
         report = model.check(rows)

@@ -123,8 +123,7 @@ def test_new_categories_are_told_of_once_with_column_and_count():
         warnings.simplefilter("error")
         same = model.predict(asked(2, 2.0, "2"))
     np.testing.assert_array_equal(same, same[0])
-    with pytest.warns(
-        UserWarning, match="column 0: .* of 2 of 3 rows, such as '9'"
-    ) as w:
+    message = "column 0: .* of 2 of 3 rows, such as '9'"
+    with pytest.warns(UserWarning, match=message) as told:
         model.predict(asked(9, 2, 10))
-    assert len(w) == 1
+    assert sum("does not know" in str(warning.message) for warning in told) == 1
