@@ -171,6 +171,32 @@ def test_a_method_is_written_as_in_python(run):
     assert abs(pipeline[-1].regressor_.intercept_) < 1e-12
 
 
+def test_what_is_said_of_a_rare_class_is_right(capsys):
+    """By hand: 2 of 20 rows are it, the first and the third by probability."""
+    p = np.array([0.6, 0.5, 0.4, *np.linspace(0.3, 0.01, 17)])
+    y = pd.Series(["no"] * 20)
+    y[[0, 2]] = "yes"
+    shares = y.value_counts(normalize=True)
+    found = cli._of_rare_class(y, np.c_[1 - p, p], shares)
+    assert found["rare_class"] == "yes" and found["rare_share"] == 0.1
+    assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+    # Of the first two rows one is it, and one of two is among them.
+    assert (found["threshold"], found["precision"], found["recall"]) == (0.5, 0.5, 0.5)
+    plain = {"accuracy": 0.9, "balanced_accuracy": 0.5, "largest_class": 0.9}
+    cli._print_score(
+        {"of": "rows left out", "auc": 0.97, "brier": 0.1, **plain, **found}
+    )
+    said = capsys.readouterr().out
+    for words in ("always the largest class: 90.0%", "ROC curve 97.0%", "Brier score"):
+        assert words in said
+    assert "'yes' (10.0% of the rows): average precision 83.3%" in said
+
+
+def test_prices_are_printed_whole(capsys):
+    cli._print_score({"of": "rows left out", "r2": 0.5, "rmse": 48_012.3})
+    assert "root mean squared error 48,010" in capsys.readouterr().out
+
+
 def test_a_method_with_more_parameters_than_it_names_is_written():
     lightgbm = pytest.importorskip("lightgbm")
     told = written(lightgbm.LGBMRegressor(max_cat_to_onehot=30))
