@@ -7,9 +7,9 @@
 A cell is a generated data set of 100 rows and the method "dummy". A plan is a dry run
 of Snakemake in a process of its own: the processor's seconds and the memory at its
 peak. A run makes the tables, splits and records of the groups with the first `--run`
-cells; the processor's seconds that it takes beside the plan and the fits themselves are
-its overhead, a cell, and as a ratio to the fits. With ``--save FILE`` (CSV) what was
-measured replaces what the file has for as many cells.
+cells; the processor's seconds that it takes beside the plan are its overhead, a cell
+(a dummy's fit takes nothing), and as a ratio to the time in the children that fit. With
+``--save FILE`` (CSV) what was measured replaces what the file has for as many cells.
 """
 
 import json
@@ -92,7 +92,7 @@ def measure(project, n, n_run, cores):
     records = project.root.glob("results/small/records/*/*/*.json")
     seconds = [json.loads(file.read_text())[0]["run_seconds"] for file in records]
     n_run, fits = len(seconds), sum(seconds)
-    overhead = spent - found["plan_seconds"] - fits
+    overhead = spent - found["plan_seconds"]
     return found | {
         "run_cells": n_run,
         "overhead_seconds_a_cell": overhead / n_run,

@@ -24,7 +24,15 @@ from torture import ESTIMATORS, cases, judge
 DOORS = {
     "attacks": ["tests/workflow/test_hostile.py", "-k", "not secret"],
     "secrets": ["tests/workflow/test_hostile.py", "-k", "secret"],
-    "tables": ["tests/datasets"],
+    "tables": ["tests/datasets", "tests/tables"],
+    "models": [
+        *("tests/test_model_file.py", "tests/test_fuzz_models.py", "-k"),
+        "refused or checked or compared or trusted or harm",
+    ],
+    "trackers": [
+        *("tests/workflow/test_tracking.py", "-k"),
+        "in_a_sentence or no_table or deleted",
+    ],
     "faults": [
         "tests/workflow/test_faults.py",
         "tests/workflow/test_compare.py::test_a_file_that_is_none_of_the_run_is_refused",

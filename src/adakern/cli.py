@@ -214,9 +214,11 @@ def _fit(arguments):
     _fit_rows(pipeline, table, rows)
     score = _score_found(pipeline, table)
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
+    facts["coverage"] = coverage = _coverage(pipeline[-1], table)
     save_model(pipeline, output, make_card(table, score=score, **facts))
     _check_written(output, table.X.head(1), is_flagship)
     _print_result(pipeline[-1], table.kinds, score)
+    _print_coverage(coverage)
     size, took = output.stat().st_size / 1e6, time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
@@ -409,6 +411,35 @@ def _of_rare_class(y, proba, shares):
         "precision": float(precision[where]),
         "recall": float(recall[where]),
     }
+
+
+def _coverage(model, table):
+    """Coverage of intervals or sets by category and group, where rows are left out of
+    folds.
+    """
+    found = getattr(model, "oof_covered_", [])
+    if len(found) != len(table.y):
+        return {}
+    from adakern.adaptive.coverage import coverage_by
+
+    kinds = {
+        name: table.X[name]
+        for name, kind in table.kinds.items()
+        if kind == "categorical"
+    }
+    if table.groups is not None:
+        kinds[str(table.groups.name)] = table.groups
+    return coverage_by(found, kinds)
+
+
+def _print_coverage(coverage):
+    if coverage:
+        from adakern.adaptive.coverage import coverage_lines
+
+        print(
+            "\nCoverage of intervals or sets of 90 %, on rows left out, lowest first:"
+        )
+        print(printable("\n".join(coverage_lines(coverage))))
 
 
 def _print_result(model, kinds, score):

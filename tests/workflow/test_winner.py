@@ -10,6 +10,8 @@ import pytest
 from adakern_bench.data import Table
 from adakern_bench.records.split import save_splits
 from adakern_bench.report.winner import MOST_COLUMNS, explain, explain_files, fitted
+from record_factory import failed, write_records
+from script import run_script
 
 STANDARD = {"scale": "standard", "scale_target": "standard"}
 SETTINGS = {"preparation": STANDARD, "seed": 0, "threads": 1, "fixed": []}
@@ -185,3 +187,18 @@ def test_a_table_of_many_columns_is_bounded(tmp_path, rng):
     captions = json.loads((out[0] / "captions.json").read_text())
     pictures = {path.stem for path in out[0].glob("*.svg")}
     assert pictures == set(captions) and "7_columns" in pictures
+
+
+def test_where_no_run_was_finished_none_is_looked_into(tmp_path):
+    """The time was over, or every fit failed: the report says so."""
+    records = [failed("mine", "dummy", k, status="timeout") for k in range(2)]
+    write_records(tmp_path, records)
+    ranks = tmp_path / "ranks.csv"
+    ranks.write_text("task,method\nclassification,dummy\n")
+    found = [*tmp_path.glob("records/*/*/*.json")]
+    files = {"ranks": ranks, "records": found, "table": "", "split": ""}
+    made = {"figures": tmp_path / "figures", "table": tmp_path / "columns.csv"}
+    run_script("winner", files, made, metric=None, fits={"dummy": {}}, limits={})
+    told = json.loads((made["figures"] / "captions.json").read_text())
+    assert told == {"": "no run of dummy was finished, and none is looked into"}
+    assert pd.read_csv(made["table"]).empty

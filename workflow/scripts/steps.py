@@ -12,9 +12,9 @@ from types import SimpleNamespace
 from adakern._utils.files import write_json
 from adakern_bench.base.paths import AGAIN, SCRIPTS
 from adakern_bench.records.job import job
+from adakern_bench.report.wording import count
 
 params, (mark,) = snakemake.params, snakemake.output
-asked_again = Path(mark).with_suffix(AGAIN)
 
 
 class Named(dict):
@@ -25,18 +25,27 @@ class Named(dict):
 
 def work_off(step, further):
     """Run the script of a rule."""
-    for path in map(Path, step["output"].values()):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if asked_again.exists():
-            path.with_suffix(AGAIN).touch()
-    Path(step["log"][0]).parent.mkdir(parents=True, exist_ok=True)
+    for path in (*step["output"].values(), *step["log"]):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
     given = {name: Named(step[name]) for name in ("wildcards", "input", "output")}
     given["params"] = Named(step["params"] | further)
     inner = SimpleNamespace(rule=step["rule"], log=step["log"], **given)
     runpy.run_path(str(SCRIPTS / f"{step['rule']}.py"), {"snakemake": inner})
 
 
+def ask_again():
+    """Each search and fit is computed again where the group is, once."""
+    asked = Path(mark).with_suffix(AGAIN)
+    for step in params.steps if asked.exists() else ():
+        if step["rule"] in ("search", "solve"):
+            (path,) = map(Path, step["output"].values())
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_suffix(AGAIN).touch()
+    asked.unlink(missing_ok=True)
+
+
 with job(snakemake):
+    ask_again()
     limits = {"limits": params.get("limits")}
     asides = params.get("aside") or [{"params": {}}] * len(params.steps)
     made, failed = [], {}
@@ -52,7 +61,6 @@ with job(snakemake):
         made += [step["output"].get("table"), step["output"].get("record")]
     if failed:
         told = "\n".join(failed.values())
-        raise RuntimeError(
-            f"{len(failed)} data sets failed, the others are kept:\n{told}"
-        )
+        n_failed = count(len(failed), "data set")
+        raise RuntimeError(f"{n_failed} failed, the others are kept:\n{told}")
     write_json(mark, list(filter(None, made)))

@@ -14,10 +14,11 @@ from adakern_bench.report.winner import explain_files
 
 files, output, params = snakemake.input, snakemake.output, snakemake.params
 
-with job(snakemake):
-    method = read_csv(files.ranks)["method"][0]
-    paths = [path for path in map(Path, files.records) if path.parent.name == method]
-    runs = [r for r in read_records(paths, params.metric) if r["status"] == "ok"]
+
+def fitted_again(method, runs):
+    """Why the method was not, "" where it was."""
+    if not runs:
+        return f"no run of {method} was finished, and none is looked into"
     record = max(runs, key=lambda run: run["n_train"])  # in time, the latest rows
     repeat, cell = record["repeat"], params.fits[method]
     found = record["best_params"] or {}
@@ -25,9 +26,17 @@ with job(snakemake):
     task = partial(explain_files, method, *given, cell, found, repeat, params.metric)
     limits = params.limits | {"journal": journal(snakemake)}
     outcome = run_each({repeat: task}, **limits)[repeat]
-    if outcome.status != "ok":  # the comparison stands without it
+    if outcome.status == "ok":
+        return ""
+    return f"{method} was not fitted again: {outcome.reason}"
+
+
+with job(snakemake):
+    method = read_csv(files.ranks)["method"][0]
+    paths = [path for path in map(Path, files.records) if path.parent.name == method]
+    finished = [r for r in read_records(paths, params.metric) if r["status"] == "ok"]
+    if reason := fitted_again(method, finished):  # the comparison stands without it
         Path(output.figures).mkdir(parents=True, exist_ok=True)
-        reason = f"{method} was not fitted again: {outcome.reason}"
         write_json(Path(output.figures, "captions.json"), {"": reason})
         with atomic_path(output.table) as path:
             pd.DataFrame(columns=["column", "hint"]).to_csv(path, index=False)

@@ -97,6 +97,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     oof_score_ : float
         Accuracy of these.
     oof_log_loss_ : float
+    oof_covered_ : ndarray of shape (n,)
+        1 where the set of coverage 0.9 by models without the row contains its
+        target, else 0; NaN as in ``oof_prediction_``.
     constant_score_ : float
         Accuracy of the largest class alone.
     threshold_ : float or None
@@ -194,6 +197,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         counts = np.bincount(codes, table.weights)
         self.constant_score_ = float(counts.max() / counts.sum())
         self.threshold_ = self._best_threshold(proba, codes, table.weights)
+        return self._doubts
 
     def _best_threshold(self, proba, codes, weights):
         """The threshold of the second class's probability that is best out of fold."""

@@ -78,6 +78,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         ``max_rows``.
     oof_score_ : float
         R² of these.
+    oof_covered_ : ndarray of shape (n,)
+        1 where the interval of coverage 0.9 by models without the row contains its
+        target, else 0; NaN as in ``oof_prediction_``.
     constant_score_ : float
         What the mean alone would reach.
     feature_importances_ : ndarray of shape (d,)
@@ -151,6 +154,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             0.0 if seen.min() >= 0 else -np.inf,
             0.0 if seen.max() <= 0 else np.inf,
         )
+        return np.abs(self._errors.errors)
 
     @in_blocks
     def predict(self, X):

@@ -114,7 +114,7 @@ def plan_from_snakemake(config, typed=None):
 #: Seconds that the fits of a group of small data sets take at most, by their costs.
 SHORT = 60
 #: From so many cells on they are worked off in groups, so many at least and at most.
-GROUPED_FROM, FEWEST_GROUPS, MOST_CELLS = 100, 20, 100
+GROUPED_FROM, FEWEST_GROUPS, MOST_CELLS = 100, 4, 100
 
 
 #: The command line asks for the plan that the Snakefile has composed.

@@ -148,7 +148,7 @@ class Jobs:
 
     #: Data sets up to this many rows solve all repeats in one job, others one a job.
     batch_rows: int = number(2000, least=0)
-    #: So many cells of small data sets are worked off in one process; null: a twentieth
+    #: So many cells of small data sets are worked off in one process; null: a quarter
     #: of all from 100 on, 100 at most, and fewer where they take more than a minute.
     cells: int | None = number(None, least=1)
     threads: int = number(1, least=1, most=10_000)

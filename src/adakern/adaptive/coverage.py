@@ -1,0 +1,63 @@
+"""How often intervals and sets contain the targets of some kinds of rows."""
+
+import numpy as np
+
+from adakern.adaptive.intervals import conformal_quantile
+
+#: Of which intervals and sets.
+COVERAGE = 0.9
+
+#: Fewer rows of a kind tell little: of fifty the standard error is 4 %.
+FEWEST_ROWS = 50
+
+#: Less than this is said.
+LOW = 0.85
+
+
+def covered(surprise, weights):
+    """Whether intervals or sets of coverage 0.9 contain the targets of the rows left
+    out; ``surprise`` (n,) is what they bound.
+    """
+    return surprise <= conformal_quantile(surprise, weights, COVERAGE)
+
+
+def coverage_by(found, kinds):
+    """Coverage of the rows of each kind, by column: pairs of a share and a number.
+
+    Parameters
+    ----------
+    found : ndarray of shape (n,)
+        ``oof_covered_``.
+    kinds : mapping of str to array-like of shape (n,)
+        Categories or groups of the rows.
+
+    Returns
+    -------
+    dict of dict
+        Of kinds of fifty rows or more, the least covered ones first.
+    """
+    seen = ~np.isnan(found)
+    result = {}
+    for name, values in kinds.items():
+        values = np.asarray(values, dtype=object)[seen]
+        places = np.array([value == value and value is not None for value in values])
+        levels, codes = np.unique(values[places].astype(str), return_inverse=True)
+        n = np.bincount(codes, minlength=len(levels))
+        hits = np.bincount(codes, found[seen][places], minlength=len(levels))
+        enough = np.flatnonzero(n >= FEWEST_ROWS)
+        order = sorted(enough, key=lambda k: hits[k] / n[k])
+        if order:
+            result[name] = {
+                levels[k]: (float(hits[k] / n[k]), int(n[k])) for k in order
+            }
+    return result
+
+
+def coverage_lines(found):
+    """What :func:`coverage_by` found as lines: the least covered of each column."""
+    for name, shares in found.items():
+        least = list(shares.items())[:3]
+        said = ", ".join(f"{level} {share:.0%} of {n}" for level, (share, n) in least)
+        more = f" and {len(shares) - 3} more" if len(shares) > 3 else ""
+        low = sum(share < LOW for share, _ in shares.values())
+        yield f"  {name}: {said}{more}" + f"; {low} below {LOW:.0%}" * bool(low)
