@@ -198,15 +198,8 @@ def _fit(arguments):
     estimator, is_flagship = _estimator(arguments, table.task), not arguments.method
     pipeline = table_pipeline(estimator, table)
     if arguments.minutes and is_flagship:
-        left = 60 * arguments.minutes - (time.perf_counter() - started)
-        if left < LEAST_SECONDS:
-            _note(
-                f"--minutes {arguments.minutes:g} is over before the fit begins, which "
-                "is given a second"
-            )
-            left = LEAST_SECONDS
-        # With --time a first model is fitted to be judged.
-        pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
+        left = _seconds_left(arguments, started)
+        pipeline.set_params(model__time_limit=left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
     rows = np.arange(len(table.y))
     if table.times is not None:
@@ -223,6 +216,18 @@ def _fit(arguments):
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0
+
+
+def _seconds_left(arguments, started):
+    """The time limit of a fit: with --time a first model is fitted to be judged."""
+    left = 60 * arguments.minutes - (time.perf_counter() - started)
+    if left < LEAST_SECONDS:
+        _note(
+            f"--minutes {arguments.minutes:g} is over before the fit begins, which "
+            "is given a second"
+        )
+        left = LEAST_SECONDS
+    return left / 2 if arguments.time else left
 
 
 def _fit_rows(pipeline, table, rows):
