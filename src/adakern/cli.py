@@ -304,7 +304,7 @@ def _estimator(arguments, task):
     else:
         estimator = estimator_of(arguments.method)
     if is_classifier(estimator) != classifies:
-        raise ValueError(f"--method {arguments.method} is no estimator for {task}")
+        raise ValueError(f"--method {arguments.method} is not an estimator for {task}")
     params = estimator.get_params().items()
     unseeded = [
         name for name, v in params if name.endswith("random_state") and v is None

@@ -121,11 +121,11 @@ def _built(node):
             return ast.literal_eval(node)
         except ValueError:
             raise ValueError(
-                f"{ast.unparse(node)} is no value; text has quotes"
+                f"{ast.unparse(node)} is not a value; text needs quotation marks"
             ) from None
     found = resolve(ast.unparse(node.func))
     if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
-        raise ValueError(f"{ast.unparse(node.func)} is no class of estimators")
+        raise ValueError(f"{ast.unparse(node.func)} is not an estimator class")
     args = map(_built, node.args)
     return found(
         *args, **{keyword.arg: _built(keyword.value) for keyword in node.keywords}
@@ -360,7 +360,7 @@ def _whole(path):
         raise
     except Exception as error:  # skops, zipfile and NumPy raise any
         raise ModelFileError(
-            f"{path} is no model that `adakern fit` wrote, or not all of it: {error}"
+            f"{path} is not a complete model written by `adakern fit`: {error}"
         ) from error
 
 

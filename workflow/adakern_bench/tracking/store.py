@@ -41,7 +41,7 @@ _REASONS = {
     "readonly database": "may not be written: change its permissions",
     "Permission denied": "may not be written: change the permissions of its folder",
     "Max retries exceeded": "does not answer: start it, or change MLFLOW_TRACKING_URI",
-    "file is not a database": "is no database of MLflow: move that file away",
+    "file is not a database": "is not a database of MLflow: move that file away",
     "malformed": "is damaged: move it away",
     **dict.fromkeys(
         ("unable to open database file", "File exists", "Not a directory"),
