@@ -342,6 +342,30 @@ def test_unknown_categories_are_told_and_predicted(ridge, run, rows, folder):
     assert predictions(said)["cost"].notna().all()
 
 
+def test_text_is_learned_from_kept_and_asked(run, folder, rng):
+    """And the warning of a new category comes once, with a range of answers."""
+    words, n = np.array(["old", "new", "large", "small", "bright", "damp"]), 80
+    places = rng.integers(0, len(words), size=(n, 5))
+    frame = pd.DataFrame(
+        {
+            "note": [" ".join(words[row]) for row in places],
+            "ward": rng.choice(["x", "y"], n),
+            "cost": (places == 4).sum(axis=1) + 0.1 * rng.normal(size=n),
+        }
+    )
+    frame.to_csv(folder / "notes.csv", index=False)
+    said = run("fit notes.csv --target cost --preset fast")
+    assert "text: 'note', read by pieces of words" in said.out
+    model, card = load_model("notes.skops")
+    assert card["kinds"] == {"note": "text", "ward": "categorical"}
+    assert model[-1].oof_score_ > 0.5
+    new = frame.drop(columns="cost").assign(ward="z")
+    new.to_csv(folder / "newer.csv", index=False)
+    said = run("predict notes.skops newer.csv --interval 0.9")
+    assert said.err.count("does not know the category of 80 of 80 rows") == 1
+    np.testing.assert_allclose(predictions(said)["cost"], model.predict(new))
+
+
 def test_a_reader_who_has_seen_enough_is_no_error(ridge):  # as in `| head -1`
     code = (
         "from adakern.cli import main; exit(main(['predict', 'my.skops', 'new.csv']))"

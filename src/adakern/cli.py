@@ -6,6 +6,7 @@ import re
 import sys
 import time
 import warnings
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -48,7 +49,8 @@ def main(argv=None):
     arguments = parsed(parser, own, argv or ["--help"])
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _note
+            note = cache(_note)  # once, however many answers are asked for
+            warnings.showwarning = lambda message, *_, **__: note(str(message))
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
         extra = (
@@ -190,6 +192,7 @@ def _fit(arguments):
         task=arguments.task,
         group=False if arguments.group == "none" else arguments.group,
         time=arguments.time,
+        texts=not arguments.method,
         **named_columns(arguments),
     )
     notes = [f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]
@@ -198,8 +201,9 @@ def _fit(arguments):
     estimator, is_flagship = _estimator(arguments, table.task), not arguments.method
     pipeline = table_pipeline(estimator, table)
     if arguments.minutes and is_flagship:
-        left = _seconds_left(arguments, started)
-        pipeline.set_params(model__time_limit=left)
+        left = _seconds_left(arguments.minutes, started)
+        # With --time a first model is fitted to be judged.
+        pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
     rows = np.arange(len(table.y))
     if table.times is not None:
@@ -218,16 +222,15 @@ def _fit(arguments):
     return 0
 
 
-def _seconds_left(arguments, started):
-    """The time limit of a fit: with --time a first model is fitted to be judged."""
-    left = 60 * arguments.minutes - (time.perf_counter() - started)
+def _seconds_left(minutes, started):
+    """What is left of the minutes since a start, some seconds in any case."""
+    left = 60 * minutes - (time.perf_counter() - started)
     if left < LEAST_SECONDS:
         _note(
-            f"--minutes {arguments.minutes:g} is over before the fit begins, which "
-            "is given a second"
+            f"--minutes {minutes:g} is over before the fit begins, which is given a "
+            "second"
         )
-        left = LEAST_SECONDS
-    return left / 2 if arguments.time else left
+    return max(left, LEAST_SECONDS)
 
 
 def _fit_rows(pipeline, table, rows):
