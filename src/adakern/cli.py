@@ -181,11 +181,7 @@ def _fit(arguments):
     from adakern.model_file import make_card, save_model, table_pipeline
 
     started = time.perf_counter()
-    output = arguments.output or Path(
-        f"{arguments.file.name.partition('.')[0][:100]}.skops"
-    )
-    if output.is_dir():
-        raise ValueError(f"--output {output} is a folder; name a file in it")
+    output = _output(arguments)
     table = read_table(
         arguments.file,
         arguments.target,
@@ -220,6 +216,15 @@ def _fit(arguments):
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0
+
+
+def _output(arguments):
+    """The file of the model, named after the table's where none is asked for."""
+    name = f"{arguments.file.name.partition('.')[0][:100]}.skops"
+    output = arguments.output or Path(name)
+    if output.is_dir():
+        raise ValueError(f"--output {output} is a folder; name a file in it")
+    return output
 
 
 def _seconds_left(minutes, started):
