@@ -45,6 +45,7 @@ from adakern.adaptive import (
 from adakern.baselines import EasyMKL
 from adakern.baselines.optional import require
 from adakern.dank import DANKRegressor
+from adakern.datasets import read_table
 from adakern.lab import LABRBFRegressor
 from adakern.model_file import (
     FORMAT,
@@ -171,6 +172,53 @@ def test_a_method_is_written_as_in_python(run):
     assert abs(pipeline[-1].regressor_.intercept_) < 1e-12
 
 
+def test_what_is_said_of_a_rare_class_is_right(capsys):
+    """By hand: 2 of 20 rows are it, the first and the third by probability."""
+    p = np.array([0.6, 0.5, 0.4, *np.linspace(0.3, 0.01, 17)])
+    y = pd.Series(["no"] * 20)
+    y[[0, 2]] = "yes"
+    shares = y.value_counts(normalize=True)
+    found = cli._of_rare_class(y, np.c_[1 - p, p], shares)
+    assert found["rare_class"] == "yes" and found["rare_share"] == 0.1
+    assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+    # Of the first two rows one is it, and one of two is among them.
+    assert (found["threshold"], found["precision"], found["recall"]) == (0.5, 0.5, 0.5)
+    plain = {"accuracy": 0.9, "balanced_accuracy": 0.5, "largest_class": 0.9}
+    cli._print_score(
+        {"of": "rows left out", "auc": 0.97, "brier": 0.1, **plain, **found}
+    )
+    said = capsys.readouterr().out
+    for words in ("always the largest class: 90.0%", "ROC curve 97.0%", "Brier score"):
+        assert words in said
+    assert "'yes' (10.0% of the rows): average precision 83.3%" in said
+
+
+def test_the_card_says_of_whom_of_when_and_what_for(tmp_path):
+    wards, days = ["north", "south"] * 10, pd.date_range("2025-01-01", periods=20)
+    frame = pd.DataFrame({"patient": np.repeat(range(5), 4), "ward": wards})
+    frame = frame.assign(day=days, x=np.arange(20) / 7, y=np.arange(20) * 1.5)
+    frame.to_csv(tmp_path / "my.csv", index=False)
+    table = read_table(tmp_path / "my.csv", "y", group="patient", time="day")
+    card = model_file.make_card(table)
+    assert card["groups"] == {"column": "patient", "number": 5}
+    assert card["times"]["from"][:10] == "2025-01-01"
+    assert "long after 2025-01-20" in card["not_for"][-1]
+    assert card["read_by"] == f"adakern>={card['versions']['adakern']}"
+    plain = model_file.make_card(read_table(tmp_path / "my.csv", "y", group=False))
+    assert "groups" not in plain and "such as a patient" in " ".join(plain["not_for"])
+    # Wrong by 1 in the north, by 2 in the south, which has one row fewer.
+    off = np.where(np.arange(19) % 2, 2.0, 1.0)
+    rows = np.arange(19)
+    found = cli._errors_by_category(table, rows, table.y.to_numpy()[:19] - off)
+    assert found["ward"]["north"] == {"rows": 10, "error": pytest.approx(1.0)}
+    assert found["ward"]["south"] == {"rows": 9, "error": pytest.approx(2.0)}
+
+
+def test_prices_are_printed_whole(capsys):
+    cli._print_score({"of": "rows left out", "r2": 0.5, "rmse": 48_012.3})
+    assert "root mean squared error 48,010" in capsys.readouterr().out
+
+
 def test_a_method_with_more_parameters_than_it_names_is_written():
     lightgbm = pytest.importorskip("lightgbm")
     told = written(lightgbm.LGBMRegressor(max_cat_to_onehot=30))
@@ -208,21 +256,27 @@ def test_no_time_and_a_class_that_is_new_are_told(tmp_path, monkeypatch, capsys)
         ("fit my.csv --target cost --minutes 0", "0 must be above 0"),
         ("fit my.csv --target cst", "Did you mean 'cost'?"),
         ("fit my.csv --target admitted", "holds dates"),
-        ("fit my.csv --target cost --method sklearn.svm.SVC", "no estimator for reg"),
+        (
+            "fit my.csv --target cost --method sklearn.svm.SVC",
+            "not an estimator for",
+        ),
         ("fit my.csv --target cost --method sklearn.svm.SVX", "no attribute 'SVX'"),
         ("fit my.csv --target cost --method svr", "Did you mean 'svr-cv'?"),
         (
             "fit my.csv --target cost --method os.system('true')",
-            "no class of estimators",
+            "not an estimator class",
         ),
         ("fit my.csv --target cost --method sklearn.svm.SVR(2)", "positional"),
         ("fit none.csv --target cost", "none.csv"),
         ("fit my.csv --target cost --output .", "is a folder; name a file in it"),
         ("fit my.csv --target cost --minuets 1", "Did you mean '--minutes'?"),
-        ("fit my.csv --target cost --method sklearn.svm.SVR(C=ten)", "ten is no value"),
+        (
+            "fit my.csv --target cost --method sklearn.svm.SVR(C=ten)",
+            "is not a value",
+        ),
         ("predict none.skops new.csv", "no file none.skops"),
         ("predict my.skops new.csv --interval 90", "90 must be between 0 and 1"),
-        ("predict my.csv new.csv", "no model that `adakern fit` wrote"),
+        ("predict my.csv new.csv", "not a complete model written by"),
         ("predict my.skops new.csv --proba", "Ridge has no predict_proba"),
         ("predict my.skops new.csv --interval 0.9", "Ridge has no predict_interval"),
     ],
@@ -288,6 +342,30 @@ def test_unknown_categories_are_told_and_predicted(ridge, run, rows, folder):
     assert predictions(said)["cost"].notna().all()
 
 
+def test_text_is_learned_from_kept_and_asked(run, folder, rng):
+    """And the warning of a new category comes once, with a range of answers."""
+    words, n = np.array(["old", "new", "large", "small", "bright", "damp"]), 80
+    places = rng.integers(0, len(words), size=(n, 5))
+    frame = pd.DataFrame(
+        {
+            "note": [" ".join(words[row]) for row in places],
+            "ward": rng.choice(["x", "y"], n),
+            "cost": (places == 4).sum(axis=1) + 0.1 * rng.normal(size=n),
+        }
+    )
+    frame.to_csv(folder / "notes.csv", index=False)
+    said = run("fit notes.csv --target cost --preset fast")
+    assert "text: 'note', read by pieces of words" in said.out
+    model, card = load_model("notes.skops")
+    assert card["kinds"] == {"note": "text", "ward": "categorical"}
+    assert model[-1].oof_score_ > 0.5
+    new = frame.drop(columns="cost").assign(ward="z")
+    new.to_csv(folder / "newer.csv", index=False)
+    said = run("predict notes.skops newer.csv --interval 0.9")
+    assert said.err.count("does not know the category of 80 of 80 rows") == 1
+    np.testing.assert_allclose(predictions(said)["cost"], model.predict(new))
+
+
 def test_a_reader_who_has_seen_enough_is_no_error(ridge):  # as in `| head -1`
     code = (
         "from adakern.cli import main; exit(main(['predict', 'my.skops', 'new.csv']))"
@@ -338,7 +416,7 @@ def test_a_tree_that_leads_out_of_its_nodes_is_refused(field, tmp_path):
 )
 def test_a_damaged_card_is_refused(facts, tmp_path):
     save_model(make_pipeline(Ridge()), tmp_path / "m.skops", a_card(**facts))
-    with pytest.raises(ModelFileError, match="no model that"):
+    with pytest.raises(ModelFileError, match="not a complete model"):
         load_model(tmp_path / "m.skops")
 
 
@@ -351,6 +429,7 @@ class NoTorch:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, NoTorch())
 import numpy as np
+from adakern.datasets import read_table
 from adakern.model_file import load_model
 X = np.random.default_rng(0).normal(size=(40, 3))
 print(load_model(sys.argv[1])[0].predict(X).tolist())
@@ -543,7 +622,7 @@ DISAGREEING = {
 def test_parts_that_do_not_go_together_are_refused(what, tmp_path):
     """scikit-learn would look beyond its arrays; some of these end the process."""
     save_model(make_pipeline(DISAGREEING[what]()), tmp_path / "m.skops", a_card())
-    with pytest.raises(ModelFileError, match="no model that"):
+    with pytest.raises(ModelFileError, match="not a complete model"):
         load_model(tmp_path / "m.skops")
 
 
@@ -611,7 +690,7 @@ def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
     damaged[len(whole) // 3] ^= 255
     (tmp_path / "damaged.skops").write_bytes(damaged)
     for name in ("foreign", "cut", "damaged"):
-        with pytest.raises(ModelFileError, match="no model that"):
+        with pytest.raises(ModelFileError, match="not a complete model"):
             load_model(tmp_path / f"{name}.skops")
     newer = card["versions"] | {"numpy": "1.0"}
     save_model(model, tmp_path / "newer.skops", card | {"versions": newer})

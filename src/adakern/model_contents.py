@@ -36,7 +36,7 @@ ALWAYS_UNPACKED = 2**28
 #: Rooms whose classes touch neither files nor processes nor a network.
 ROOMS = re.compile(
     r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
-    r"|adakern\.tables\.(columns|encoding)\.\S+"
+    r"|adakern\.tables\.(columns|encoding|texts)\.\S+"
     r"|adakern\.model_file\.TableModel"
     r"|sklearn\.(_loss|calibration|cluster\._kmeans|compose|covariance|cross_decomposition"
     r"|decomposition|discriminant_analysis|dummy|ensemble|feature_selection|frozen"

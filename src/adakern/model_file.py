@@ -121,11 +121,11 @@ def _built(node):
             return ast.literal_eval(node)
         except ValueError:
             raise ValueError(
-                f"{ast.unparse(node)} is no value; text has quotes"
+                f"{ast.unparse(node)} is not a value; text needs quotation marks"
             ) from None
     found = resolve(ast.unparse(node.func))
     if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
-        raise ValueError(f"{ast.unparse(node.func)} is no class of estimators")
+        raise ValueError(f"{ast.unparse(node.func)} is not an estimator class")
     args = map(_built, node.args)
     return found(
         *args, **{keyword.arg: _built(keyword.value) for keyword in node.keywords}
@@ -196,6 +196,7 @@ def make_card(table, **facts):
         "dropped": table.dropped,
         "columns": [vars(account) for account in table.account],
         "rows": len(table.X),
+        **_origin(table),
         "data_fingerprint": hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()[:32],
         "format": FORMAT,
         "versions": versions(),
@@ -203,8 +204,34 @@ def make_card(table, **facts):
     }
 
 
+def _origin(table):
+    """Groups and times of the rows, and what a model of them is not for."""
+    origin, not_for = {}, ["categories that are not among those listed here"]
+    if table.groups is not None:
+        n_groups = int(table.groups.nunique())
+        origin["groups"] = {"column": str(table.groups.name), "number": n_groups}
+    else:
+        not_for.append(
+            "rows that share something, such as a patient, with training rows of "
+            "another result: they were taken for independent"
+        )
+    if table.times is not None:
+        first, last = str(table.times.min()), str(table.times.max())
+        origin["times"] = {"column": str(table.times.name), "from": first, "to": last}
+        not_for.append(f"rows long after {last}: the score is of the latest ones alone")
+    else:
+        not_for.append("a time other than that of these rows, which is not known")
+    return {
+        **origin,
+        "not_for": not_for,
+        "read_by": f"adakern>={versions()['adakern']}",
+    }
+
+
 def new_categories(rows, card):
     """A sentence for each column with categories that the model has not seen."""
+    if str(card.get("estimator", "")).startswith("AdaptiveKernel"):
+        return  # which warns of them itself
     for name, known in card["categories"].items():
         new = rows[name].dropna()[lambda values, known=known: ~values.isin(known)]
         if len(new):
@@ -335,7 +362,7 @@ def _whole(path):
         raise
     except Exception as error:  # skops, zipfile and NumPy raise any
         raise ModelFileError(
-            f"{path} is no model that `adakern fit` wrote, or not all of it: {error}"
+            f"{path} is not a complete model written by `adakern fit`: {error}"
         ) from error
 
 

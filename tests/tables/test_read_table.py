@@ -242,7 +242,7 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
             "Expected 2 fields in line 3, saw 4",
         ),
         (b'a,y\n1,2\n"3,4\n' + b"5,6\n" * 40000, {}, "quotation mark"),
-        (b"\xff\xfea", {}, "no text in utf-16"),
+        (b"\xff\xfea", {}, "not valid utf-16"),
         (b"PAR1 and no more", {}, "my.csv cannot be read"),
         (parquet("a\0b"), {}, "NUL"),
         (parquet([1, 2]), {}, "lists"),

@@ -56,7 +56,11 @@ def lightgbm(**params):
 
 
 HANDED_ON = "none of the parameters that a conf"
-NO_PACKAGE, NO_CLASS, NO_MODULE = "neither a package", "no estimator cl", "no module"
+NO_PACKAGE, NO_CLASS, NO_MODULE = (
+    "neither a package",
+    "not a class derived from",
+    "no module",
+)
 LEAVES, IS_PATH, NO_FILE = "leaves the project", "is a path that leaves", "name a file"
 NO_FUNCTION = "names no function"
 WORDS = "sklearn.feature_extraction.text.CountVectorizer"
@@ -436,7 +440,7 @@ def record_elsewhere(conf):
     for record, message in (
         (make_record("../../home", "dank"), "belongs elsewhere"),
         (make_record("heart", "dank") | {"task": "x"}, "lacks a known task"),
-        ([1], "no record of a solve"),
+        ([1], "not a record of a solve"),
     ):
         path.write_text(json.dumps([record]))
         with pytest.raises(SystemExit, match=message):

@@ -193,10 +193,10 @@ def test_a_task_without_splits_keeps_its_rows(server):
 
 def test_answers_that_are_none(server):
     server.answers["/api/v1/json/data/31"] = b"<html>Log in, please</html>"
-    with pytest.raises(DatasetError, match="this is no answer of OpenML"):
+    with pytest.raises(DatasetError, match="not an answer of OpenML"):
         load_plan(["dataset=[openml-31]", METHOD])
     server.answers["/api/v1/json/data/31"] = {"data_set_description": ["31"]}
-    with pytest.raises(DatasetError, match="this is no answer of OpenML"):
+    with pytest.raises(DatasetError, match="not an answer of OpenML"):
         load_plan(["dataset=[openml-31]", METHOD])
 
 

@@ -119,7 +119,11 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
 
     client = mlflow.MlflowClient(f"sqlite:///{project.root}/mlflow.db")
     (version,) = client.search_model_versions("name = 'dose'")
-    assert client.get_run(version.run_id).data.tags["repeat"] == "0"
+    run = client.get_run(version.run_id).data
+    assert run.tags["repeat"] == "0" and run.tags["method"] in version.description
+    assert float(version.tags["test/rmse"]) == pytest.approx(run.metrics["test/rmse"])
+    champion = client.get_model_version_by_alias("dose", "champion")
+    assert champion.version == version.version
 
     # As `mlflow ui` would serve them, here without the server.
     models = sorted(project.root.glob("mlartifacts/my-my-study/*/artifacts/model"))
@@ -258,13 +262,18 @@ def test_any_name_of_a_file_will_do(place, name):
     assert re.fullmatch(r"name=my-[a-z0-9-]+", overrides[1])
 
 
-def test_the_flagship_gets_the_raw_columns_of_a_table(place):
+def test_each_method_gets_the_columns_that_it_takes(place):
     root, path = place
     shutil.copytree(CONF, root / "conf", dirs_exist_ok=True)
-    methods = "method=[adaptive,boosting-default]"
+    methods = "method=[adaptive,boosting-default,krr-cv]"
     plan = load_plan([*adopt(path, "outcome", root), methods], conf=root / "conf")
-    raw = {method: plan.takes_raw("my-my", method) for method in plan.methods}
-    assert raw == {"adaptive": True, "boosting-default": False}
+    kept = {method: plan.columns_kept("my-my", method) for method in plan.methods}
+    # scikit-learn's boosting takes 255 categories and has a bin for missing values.
+    assert kept == {
+        "adaptive": {"raw": True},
+        "boosting-default": {"max_categories": 255},
+        "krr-cv": {},
+    }
 
 
 def test_what_cannot_be_adopted_is_said(place, capsys):
@@ -298,7 +307,7 @@ def test_a_method_by_its_name_is_the_one_that_is_written():
     assert estimator_of(written(model))[-1].get_params() == model[-1].get_params()
     with pytest.warns(UserWarning, match="krr-cv is fitted with its defaults"):
         method_named("krr-cv", "regression")
-    with pytest.raises(ValueError, match="svm-cv is no method for regression"):
+    with pytest.raises(ValueError, match="svm-cv is not a method for regression"):
         method_named("svm-cv", "regression")
     with pytest.raises(ValueError, match=r"Did you mean 'krr-cv'.*sklearn\.svm\.SVC"):
         method_named("krr-vc", "regression")

@@ -38,7 +38,7 @@ def test_a_suite_is_its_sets():
         (["suite=uci12"], "Did you mean 'uci121'"),
         (
             ["suite=uci121", "suite.entry.files=[]"],
-            "uci121.csv is no table of sets .IndexError",
+            "uci121.csv is not a table of sets .IndexError",
         ),
         (["suite=uci121", "suite.only=[irs]"], "no set 'irs'. Did you mean 'iris'"),
         (["suite=uci121", "dataset=[]", "suite.min_rows=100000"], "nothing to do"),

@@ -300,7 +300,7 @@ def _folder(path):
         (_cut_off, "is damaged: move it away"),
         (
             lambda path: path.write_bytes(b"not a table\n" * 500),
-            "no database of MLflow",
+            "not a database of MLflow",
         ),
         (_folder, "cannot be opened: it is to be a file"),
     ],

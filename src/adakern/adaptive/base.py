@@ -104,7 +104,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
-            Numbers, categories, dates and missing values (None, NaN). On PyTorch
+            Numbers, categories, dates, texts and missing values (None, NaN). On PyTorch
             tensors the kernel members compute in PyTorch, on their device; all else is
             NumPy's. Answers are of the kind of the rows that are asked about. A memory
             map, or an array or data frame of Dask, may be larger than memory.

@@ -101,15 +101,16 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     Notes
     -----
     A numeric column is standardised with its tails bent to a logarithm; categories
-    become indicators, dates elapsed time, year, season and weekday; missing values take
-    the median with an indicator of their own. A row entered again is never on both
-    sides of a fold and counts once, but where there are ten rows or more with the same
-    features they are dealt out over the folds. Where targets of equal rows agree, and
-    tell more than the blend by twice the standard error, a new row that equals them
-    gets these. No member predicts farther beyond the range of the training targets than
-    half of it, nor beyond zero where all of them have one sign; bounds of intervals and
-    quantiles have that sign too, so that an interval contains its prediction. The
-    blend's out-of-fold loss is never greater than its best member's.
+    become indicators, dates elapsed time, year, season and weekday, texts of several
+    words up to 60 singular vectors of the frequencies of pieces of words; missing
+    values take the median with an indicator of their own. A row entered again is never
+    on both sides of a fold and counts once, but where there are ten rows or more with
+    the same features they are dealt out over the folds. Where targets of equal rows
+    agree, and tell more than the blend by twice the standard error, a new row that
+    equals them gets these. No member predicts farther beyond the range of the training
+    targets than half of it, nor beyond zero where all of them have one sign; bounds of
+    intervals and quantiles have that sign too, so that an interval contains its
+    prediction. The blend's out-of-fold loss is never greater than its best member's.
 
     Examples
     --------

@@ -146,8 +146,9 @@ def sentence(seen, reader, read):
     outside, missing, p = _counted(seen, X)
     if p.min() * p.size >= WARNED:
         return None
-    is_date = [column.kind == "date" for column in reader.columns_]
-    p[0, is_date] = 1.0  # new rows are later ones
+    # New rows are later ones, and ranges of what texts become say nothing to people.
+    has_no_range = [column.kind in ("date", "text") for column in reader.columns_]
+    p[0, has_no_range] = 1.0
     small = np.reshape(holm_correction(p.ravel()), p.shape) < WARNED
     if not small.any():
         return None

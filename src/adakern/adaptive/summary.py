@@ -73,12 +73,10 @@ def _score_line(model):
 
 
 def _rows_line(model):
-    """How many rows were learned from, and which columns were not."""
+    """How many rows and columns were learned from."""
     left_out = np.isnan(model.oof_prediction_).reshape(len(model.oof_prediction_), -1)
     n_used = int((~left_out.any(axis=1)).sum())
-    dropped = [a.column for a in model.columns_ if a.became != "feature"]
-    said = f"{n_used:,} rows, {model.n_features_in_ - len(dropped)} features"
-    return f"{said}; not used: {', '.join(dropped)}" if dropped else said
+    return f"{n_used:,} rows, {model.n_features_in_} features"
 
 
 def _used(model):

@@ -13,13 +13,13 @@ class Account:
     Attributes
     ----------
     column : str
-    kind : {"numeric", "categorical", "date"}
+    kind : {"numeric", "categorical", "date", "text"}
     form : str
         How its cells write numbers or dates, "" where they are values of a type.
     missing : int
         Rows without a value.
     levels : int or None
-        Different values, None for numbers and dates.
+        Different values, None for numbers, dates and texts.
     became : str
         "feature", "target", or why it is none of them.
     undo : str

@@ -1,4 +1,4 @@
-"""A table of columns of any kind as numbers: categories, dates, missing values."""
+"""A table of columns of any kind as numbers: categories, dates, texts, gaps."""
 
 from dataclasses import dataclass, field
 
@@ -9,6 +9,7 @@ from adakern.tables import kinds
 from adakern.tables.account import Account
 from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours, says_date
 from adakern.tables.kinds import Cells, Column
+from adakern.tables.texts import MOST_CHARACTERS, TextVectors
 
 
 def as_columns(X):
@@ -86,6 +87,8 @@ class ReadColumn(Column):
         The number of each category.
     with_hour : bool
         Whether times of the day were among its dates.
+    vectors : TextVectors or None
+        What makes numbers of its texts.
     name : str
     n_missing : int
         Training rows without a value.
@@ -93,37 +96,45 @@ class ReadColumn(Column):
 
     codes: dict = field(default_factory=dict)
     with_hour: bool = False
+    vectors: TextVectors | None = None
     name: str = ""
     n_missing: int = 0
 
     @property
     def width(self):
         """How many columns of numbers it becomes."""
+        if self.kind == "text":
+            return self.vectors.n_vectors
         return len(PARTS) + self.with_hour if self.kind == "date" else 1
-
-    @property
-    def parts(self):
-        """What each of these columns is, "" where there is one."""
-        return [*PARTS, HOUR][: self.width] if self.kind == "date" else [""]
 
     def account(self):
         """What is said of it to people."""
-        levels = len(self.codes) if self.kind == "categorical" else None
-        became = ", ".join(self.parts) if self.kind == "date" else "feature"
-        undo = "categorical_features" if self.form else ""
+        became = {
+            "date": ", ".join([*PARTS, HOUR][: self.width]),
+            "text": f"feature, {self.width} numbers by pieces of its words",
+        }
+        is_changed = self.form or self.kind == "text"
         return Account(
-            self.name, self.kind, self.form, self.n_missing, levels, became, undo
+            self.name,
+            self.kind,
+            self.form,
+            self.n_missing,
+            len(self.codes) if self.kind == "categorical" else None,
+            became.get(self.kind, "feature"),
+            "categorical_features" if is_changed else "",
         )
 
 
 class TableReader:
-    """Columns of numbers, dates and categories, all as numbers.
+    """Columns of numbers, dates, texts and categories, all as numbers.
 
     What a column holds is found as for the cells of a file, see
     :func:`adakern.tables.kinds.describe`: texts that write numbers are numbers, texts
-    that write dates become columns of elapsed days, year, season, weekday and hour, any
-    other column is categorical. Nothing is learned here but the form of the cells and
-    the spelling of categories.
+    that write dates become columns of elapsed days, year, season, weekday and hour,
+    texts of several words that hardly repeat a few numbers by the pieces of their words
+    (:class:`adakern.tables.texts.TextVectors`), any other column is categorical.
+    Nothing is learned here but the form of the cells, the spelling of categories and
+    which pieces texts share.
 
     Attributes
     ----------
@@ -189,6 +200,8 @@ class TableReader:
         cells = Cells.of(values, self._name(j))
         declared = self.categorical[j]
         found = Column("categorical") if declared else kinds.describe(cells)
+        if found.kind == "categorical" and not declared and kinds.is_text(cells):
+            found = Column("text")
         column = ReadColumn(found.kind, found.form, found.notes)
         read, _ = kinds.read(cells, found.kind, found.form)
         is_missing = [value is None or value != value for value in read]
@@ -198,18 +211,48 @@ class TableReader:
             column.codes = {s: code for code, s in enumerate(spellings)}
         if column.kind == "date":
             column.with_hour = has_hours(read)
+        if column.kind == "text":
+            texts = dict.fromkeys(s for s in read if s is not None)
+            column.vectors = TextVectors().fit([*texts])
         return column
 
     def _read(self, values, column, j):
         """The columns of numbers (n, width) of one column."""
         cells = Cells.of(values, self._name(j))
         if column.kind == "categorical":
-            spellings = kinds.read_categories(cells)
-            codes = [column.codes.get(s, np.nan) for s in spellings]
-            return np.reshape(np.array(codes, dtype=float), (-1, 1))
+            return self._codes(cells, column)
+        if column.kind == "text":
+            return _text_numbers(cells, column)
         read, strays = kinds.read(cells, column.kind, column.form)
         if strays:
             warn_user(kinds.about_strays(cells, column.kind, strays))
         if column.kind == "date":
             return date_parts(read, column.with_hour)
         return read[:, None]
+
+    def _codes(self, cells, column):
+        """The codes (n, 1) of categories; new ones, which are told of, are missing."""
+        spellings = kinds.read_categories(cells)
+        codes = [column.codes.get(s, np.nan) for s in spellings]
+        codes = np.reshape(np.array(codes, dtype=float), (-1, 1))
+        new = [s for s, code in zip(spellings, codes, strict=True) if code != code]
+        new = [s for s in new if s is not None]
+        if new:
+            warn_user(
+                f"{cells.name}: the model does not know the category of {len(new)} of "
+                f"{len(codes)} rows, such as {new[0]!r}; it is taken for missing"
+            )
+        return codes
+
+
+def _text_numbers(cells, column):
+    """The numbers (n, width) of texts, of which each is read once."""
+    distinct = Cells(cells.name, cells.distinct, np.arange(len(cells.distinct)))
+    texts = kinds.read_categories(distinct)
+    n_long = sum(text is not None and len(text) > MOST_CHARACTERS for text in texts)
+    if n_long:
+        warn_user(
+            f"{cells.name}: {n_long} texts are longer than {MOST_CHARACTERS:,} "
+            "characters; what follows these is not read"
+        )
+    return column.vectors.transform(texts)[cells.codes]

@@ -189,7 +189,7 @@ def _decoded(data, encoding, name, notes):
     try:
         text = data.decode(encoding)
     except (LookupError, UnicodeError) as error:
-        raise TableError(f"{name} is no text in {encoding}: {error}.") from None
+        raise TableError(f"{name} is not valid {encoding}: {error}.") from None
     if encoding in ("cp1252", "latin-1"):
         notes.append(
             f"encoding: {encoding}, a guess: if letters are wrong, save it as UTF-8"
@@ -311,7 +311,7 @@ def _separator(text, name, target, notes):
     if not scores:
         unclosed = " Is a quotation mark not closed?" * (text.count('"') % 2)
         raise TableError(
-            f"{name} is no table separated by a comma, semicolon, tab or bar: no "
+            f"{name} is not a table separated by a comma, semicolon, tab or bar: no "
             "separator gives all lines the same number of fields, two or "
             f"more.{unclosed}"
         )

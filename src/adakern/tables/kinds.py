@@ -1,5 +1,5 @@
-"""What a column holds, numbers, dates or categories, and its values: for cells of
-files and for values of data frames alike.
+"""What a column holds, numbers, dates, texts or categories, and its values: for cells
+of files and for values of data frames alike.
 """
 
 import unicodedata
@@ -23,6 +23,10 @@ FEW_NUMBERS = 10
 TRUE_OR_FALSE = "true or false"
 #: The form of categories that are one where :func:`plain_spelling` is.
 ALIKE = "alike"
+#: A column of fewer different texts has categories.
+FEWEST_TEXTS = 50
+#: And so has one whose cells are of fewer words on average: names and codes.
+FEWEST_WORDS = 3
 #: One cell in so many may be no number in a column of numbers, or no date.
 ONE_IN = 20
 
@@ -97,7 +101,7 @@ class Column:
 
     Attributes
     ----------
-    kind : {"numeric", "date", "categorical"}
+    kind : {"numeric", "date", "categorical", "text"}
     form : str
         Of numbers the decimal mark and the unit, of dates how they are written; ""
         where the values are no texts.
@@ -165,6 +169,14 @@ def are_days(cells):
         return False
     values = [*cells.counts(NO_VALUE), *cells.others()]
     return bool(values) and all(dates.parse_whole(value) for value in values)
+
+
+def is_text(cells):
+    """Whether most rows of a column of categories hold a text of their own."""
+    texts = cells.counts()
+    n_rows, n_words = sum(texts.values()), sum(len(text.split()) for text in texts)
+    many = len(texts) > max(FEWEST_TEXTS, n_rows / 2)
+    return many and not cells.others() and n_words >= FEWEST_WORDS * len(texts)
 
 
 def _most_strays(n):

@@ -133,6 +133,8 @@ def about(X, kinds, time):
                     "in case, blanks or accents alone, and are categories of their "
                     f"own (--merge {name!r} makes them one)"
                 )
+    if found := [name for name, kind in kinds.items() if kind == "text"]:
+        yield f"text: {', '.join(map(repr, found))}, read by pieces of words"
     if n_missing := X.isna().sum().sum():
         yield (
             f"missing values: {n_missing} in {count(X.isna().any(axis=1).sum(), 'row')}"

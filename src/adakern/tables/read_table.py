@@ -48,7 +48,7 @@ class TableFile:
         The target: numbers, or text for classes that are no numbers.
     task : {"classification", "regression"}
     kinds : dict of str to str
-        Feature -> "numeric", "categorical" or "date".
+        Feature -> "numeric", "categorical", "date" or "text".
     forms : dict of str to str
         Feature -> how its cells are written: of numbers the decimal mark and the unit,
         of dates as in ``strptime``.
@@ -96,6 +96,7 @@ def read_table(
     merge=(),
     group=None,
     time=None,
+    texts=False,
 ):
     """Read a table from a file, and find out what its columns are.
 
@@ -132,6 +133,9 @@ def read_table(
         whose values repeat, False takes none.
     time : str, default=None
         The column that says when a row was observed, dates or numbers.
+    texts : bool, default=False
+        Whether columns of free text are features, of the kind "text", which
+        :class:`adakern.AdaptiveKernelRegressor` learns from; others drop them.
 
     Returns
     -------
@@ -155,7 +159,7 @@ def read_table(
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
     with _named(Path(path)) as (data, name):
-        read = {"categorical": categorical, "merge": merge}
+        read = {"categorical": categorical, "merge": merge, "texts": texts}
         typed = typed_columns(data, name, target, **read)
         asked = _Asked(target, task, drop, [*keep, *categorical], group, time)
         return _found(typed, asked)
@@ -359,13 +363,17 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
                 undo = ""
         elif name == asked.time:
             became = "feature, and the order of the rows"
+        elif kind == "text":
+            became = "feature, numbers by pieces of its words"
         n_levels = frame[name].nunique() if kind == "categorical" else None
         n_missing = int(frame[name].isna().sum())
         found.append(Account(name, kind, form, n_missing, n_levels, became, undo))
     return found
 
 
-def typed_columns(data, name, target, layout=None, categorical=(), merge=()):
+def typed_columns(
+    data, name, target, layout=None, categorical=(), merge=(), texts=False
+):
     """The frame, kinds and forms by column, the layout and sentences of a file; some
     columns are categorical, whatever their cells look like, and some categories are
     merged.
@@ -385,6 +393,9 @@ def typed_columns(data, name, target, layout=None, categorical=(), merge=()):
         usual, is_target = layout.decimal, key == target
         alike = key in merged
         found, values[key] = _typed(column, cells[key], usual, is_target, alike)
+        may_be_text = texts and not (is_target or alike or key in declared)
+        if may_be_text and found.kind == "categorical" and columns.is_text(cells[key]):
+            found.kind = "text"
         kinds[key], forms[key] = found.kind, found.form
         notes += found.notes
     return pd.DataFrame(values), kinds, forms, layout, notes

@@ -102,7 +102,7 @@ def estimator_class(dotted):
             raise ValueError(f"_target_ {dotted!r} cannot be used: {error}") from None
         if isinstance(found, type) and issubclass(found, BaseEstimator):
             return found
-        why = "it is no estimator class (one derived from sklearn.base.BaseEstimator)"
+        why = "it is not a class derived from sklearn.base.BaseEstimator"
     raise ValueError(f"_target_ {dotted!r} cannot be used: {why}")
 
 

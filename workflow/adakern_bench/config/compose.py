@@ -246,7 +246,7 @@ def _missing_tuners(config):
 def _suite_entries(suite, folder):
     if Path(suite.sets).name != suite.sets or not (folder / suite.sets).is_file():
         raise ConfigError(
-            f"suite.sets={suite.sets!r} is no name of a file beside the suite's own"
+            f"suite.sets={suite.sets!r} does not name a file beside the suite's own"
         )
     _check_file(folder / suite.sets, folder.parent)
     try:
@@ -255,7 +255,7 @@ def _suite_entries(suite, folder):
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         told = f"{type(error).__name__}: {error}"
         raise ConfigError(
-            f"{suite.sets} is no table of sets ({told}); it has the column set and "
+            f"{suite.sets} is not a table of sets ({told}); it has the column set and "
             "columns of entries in whole numbers, n if min_rows or max_rows are set, "
             "and its entry has files"
         ) from None

@@ -160,7 +160,7 @@ class Answers:
             columns = of_columns["data_features"]["feature"]
             columns = sorted(columns, key=lambda column: int(column["index"]))
             if "sparse" in str(about.get("format")).lower():
-                raise DatasetError(f"{called} is sparse, as texts are; it is no table")
+                raise DatasetError(f"{called} is sparse, as texts are, and not a table")
             target = target or about.get("default_target_attribute")
             target = _target(called, f"openml-{number}", target, columns)
             others = [column for column in columns if column is not target]
@@ -276,6 +276,6 @@ def _answer(place):
         raise
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise DatasetError(
-            f"{place}: this is no answer of OpenML ({type(error).__name__}: {error}); "
+            f"{place}: not an answer of OpenML ({type(error).__name__}: {error}); "
             "ask again later, or remove the file if it is one"
         ) from None

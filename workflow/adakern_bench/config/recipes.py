@@ -25,7 +25,7 @@ def method_named(name, task):
         )
     config, _ = load_config([f"method=[{name}]"])
     if (recipe := getattr(config.method[name], TASK_RECIPE[task])) is None:
-        raise ValueError(f"--method {name} is no method for {task}")
+        raise ValueError(f"--method {name} is not a method for {task}")
     if recipe.grid:
         warn_user(
             f"{name} is fitted with its defaults; `adakern compare` searches its "

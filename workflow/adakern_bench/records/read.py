@@ -93,7 +93,7 @@ def read_file(path):
             missing = {f"a known task, not {record['task']!r}"}
         if missing:
             raise ValueError(
-                f"{path} is no record of a solve, or one of an older version: it lacks "
+                f"{path} is not a record of a solve, or of an older version: it lacks "
                 f"{', '.join(sorted(missing))}. Remove its folder and run again."
             )
     return records

@@ -44,7 +44,7 @@ def contrast(records, parameter, reference, metric=None):
     reference = {str(value): value for value in values}.get(str(reference), reference)
     if reference not in values:
         raise ValueError(
-            f"{reference!r} is no value of {parameter!r}; use one of "
+            f"{reference!r} is not a value of {parameter!r}; use one of "
             f"{', '.join(map(str, values))}"
         )
     records = records.dropna(subset=axis)
