@@ -90,9 +90,10 @@ include: "workflow/rules/track.smk"
 if workflow.is_main_process and "--dry-run" in sys.argv:  # which has no onstart
 
     def say_what_is_to_come():
-        """Also where an error has kept Snakemake from a plan: nothing."""
-        if workflow.dag:
-            print(to_come(workflow.dag.needrun_jobs(exclude_finished=False)))
+        """Nothing where an error has kept Snakemake from a plan, or no job is left."""
+        dag = workflow.dag
+        if jobs := list(dag.needrun_jobs(exclude_finished=False)) if dag else []:
+            print(to_come(jobs))
 
     atexit.register(say_what_is_to_come)
 

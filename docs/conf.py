@@ -27,13 +27,16 @@ suppress_warnings = ["myst.xref_missing", "config.cache", "ref.ref", "ref.term"]
 exclude_patterns = [
     "_build",
     "_ext",
+    "_templates",
     "examples",
     "results/*/*",
     "gallery/*.ipynb",
     "gallery/*.py",
 ]
 autosummary_generate = True
+templates_path = ["_templates"]
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

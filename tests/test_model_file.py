@@ -45,6 +45,7 @@ from adakern.adaptive import (
 from adakern.baselines import EasyMKL
 from adakern.baselines.optional import require
 from adakern.dank import DANKRegressor
+from adakern.datasets import read_table
 from adakern.lab import LABRBFRegressor
 from adakern.model_file import (
     FORMAT,
@@ -169,6 +170,53 @@ def test_a_method_is_written_as_in_python(run):
     assert pipeline[-1].regressor_.alpha == 0.5
     # The target is standardised as in the comparison.
     assert abs(pipeline[-1].regressor_.intercept_) < 1e-12
+
+
+def test_what_is_said_of_a_rare_class_is_right(capsys):
+    """By hand: 2 of 20 rows are it, the first and the third by probability."""
+    p = np.array([0.6, 0.5, 0.4, *np.linspace(0.3, 0.01, 17)])
+    y = pd.Series(["no"] * 20)
+    y[[0, 2]] = "yes"
+    shares = y.value_counts(normalize=True)
+    found = cli._of_rare_class(y, np.c_[1 - p, p], shares)
+    assert found["rare_class"] == "yes" and found["rare_share"] == 0.1
+    assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+    # Of the first two rows one is it, and one of two is among them.
+    assert (found["threshold"], found["precision"], found["recall"]) == (0.5, 0.5, 0.5)
+    plain = {"accuracy": 0.9, "balanced_accuracy": 0.5, "largest_class": 0.9}
+    cli._print_score(
+        {"of": "rows left out", "auc": 0.97, "brier": 0.1, **plain, **found}
+    )
+    said = capsys.readouterr().out
+    for words in ("always the largest class: 90.0%", "ROC curve 97.0%", "Brier score"):
+        assert words in said
+    assert "'yes' (10.0% of the rows): average precision 83.3%" in said
+
+
+def test_the_card_says_of_whom_of_when_and_what_for(tmp_path):
+    wards, days = ["north", "south"] * 10, pd.date_range("2025-01-01", periods=20)
+    frame = pd.DataFrame({"patient": np.repeat(range(5), 4), "ward": wards})
+    frame = frame.assign(day=days, x=np.arange(20) / 7, y=np.arange(20) * 1.5)
+    frame.to_csv(tmp_path / "my.csv", index=False)
+    table = read_table(tmp_path / "my.csv", "y", group="patient", time="day")
+    card = model_file.make_card(table)
+    assert card["groups"] == {"column": "patient", "number": 5}
+    assert card["times"]["from"][:10] == "2025-01-01"
+    assert "long after 2025-01-20" in card["not_for"][-1]
+    assert card["read_by"] == f"adakern>={card['versions']['adakern']}"
+    plain = model_file.make_card(read_table(tmp_path / "my.csv", "y", group=False))
+    assert "groups" not in plain and "such as a patient" in " ".join(plain["not_for"])
+    # Wrong by 1 in the north, by 2 in the south, which has one row fewer.
+    off = np.where(np.arange(19) % 2, 2.0, 1.0)
+    rows = np.arange(19)
+    found = cli._errors_by_category(table, rows, table.y.to_numpy()[:19] - off)
+    assert found["ward"]["north"] == {"rows": 10, "error": pytest.approx(1.0)}
+    assert found["ward"]["south"] == {"rows": 9, "error": pytest.approx(2.0)}
+
+
+def test_prices_are_printed_whole(capsys):
+    cli._print_score({"of": "rows left out", "r2": 0.5, "rmse": 48_012.3})
+    assert "root mean squared error 48,010" in capsys.readouterr().out
 
 
 def test_a_method_with_more_parameters_than_it_names_is_written():
@@ -381,6 +429,7 @@ class NoTorch:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, NoTorch())
 import numpy as np
+from adakern.datasets import read_table
 from adakern.model_file import load_model
 X = np.random.default_rng(0).normal(size=(40, 3))
 print(load_model(sys.argv[1])[0].predict(X).tolist())

@@ -47,7 +47,13 @@ PartialDependenceDisplay.from_estimator(
 )
 
 # %%
-# SHAP values say what each column adds to one prediction. They come from the package
+# What each column adds to one prediction, from the mean on: Shapley values of the
+# columns, which sum to the prediction. ``plot()`` draws all rows.
+found = model.explain(flats[:5])
+found.plot(0)
+
+# %%
+# The same values, with any model, come from the package
 # `shap`, which adakern does not need and this page does not run; it asks for
 # predictions of arrays, which get their names and types back first. Run with shap 0.51:
 #

@@ -16,6 +16,8 @@ from adakern._version import __version__
 
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
 LATEST = 0.2
+#: Categories of a column by each of which the model's card tells the error.
+FEW_CATEGORIES = 20
 
 #: Options that name columns, separated by commas.
 NAMED = ("drop", "keep", "categorical", "merge")
@@ -179,11 +181,7 @@ def _fit(arguments):
     from adakern.model_file import make_card, save_model, table_pipeline
 
     started = time.perf_counter()
-    output = arguments.output or Path(
-        f"{arguments.file.name.partition('.')[0][:100]}.skops"
-    )
-    if output.is_dir():
-        raise ValueError(f"--output {output} is a folder; name a file in it")
+    output = _output(arguments)
     table = read_table(
         arguments.file,
         arguments.target,
@@ -218,6 +216,15 @@ def _fit(arguments):
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0
+
+
+def _output(arguments):
+    """The file of the model, named after the table's where none is asked for."""
+    name = f"{arguments.file.name.partition('.')[0][:100]}.skops"
+    output = arguments.output or Path(name)
+    if output.is_dir():
+        raise ValueError(f"--output {output} is a folder; name a file in it")
+    return output
 
 
 def _seconds_left(minutes, started):
@@ -367,12 +374,36 @@ def _score(table, rows, predicted, proba):
     of = f"the {len(rows)} latest rows" if table.times is not None else "rows left out"
     y = table.y.iloc[rows]
     found = {"of": of, **score(table.task, y, predicted)}
+    found["by_category"] = _errors_by_category(table, rows, predicted)
     if table.task == "classification":
         shares = y.value_counts(normalize=True)
         found["largest_class"] = float(shares.iloc[0])
         if proba is not None and len(shares) == proba.shape[1]:
             found |= probability_scores(y, proba, np.unique(table.y))
             found |= _of_rare_class(y, proba, shares) if len(shares) == 2 else {}
+    return found
+
+
+def _errors_by_category(table, rows, predicted):
+    """Column -> category -> rows left out and their error, of few categories each.
+
+    The error is the share that is wrong, or the root of the mean squared error.
+    """
+    y = table.y.iloc[rows]
+    is_share = table.task == "classification"
+    missed = (y != predicted).astype(float) if is_share else (y - predicted) ** 2
+    found = {}
+    for name, kind in table.kinds.items():
+        of = table.X[name].iloc[rows]
+        if kind == "categorical" and of.nunique() <= FEW_CATEGORIES:
+            means = missed.groupby(of.set_axis(missed.index)).agg(["size", "mean"])
+            errors = means["mean"] if is_share else means["mean"] ** 0.5
+            found[name] = {
+                str(level): {"rows": int(n), "error": float(error)}
+                for level, n, error in zip(
+                    means.index, means["size"], errors, strict=True
+                )
+            }
     return found
 
 

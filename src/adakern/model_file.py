@@ -196,10 +196,35 @@ def make_card(table, **facts):
         "dropped": table.dropped,
         "columns": [vars(account) for account in table.account],
         "rows": len(table.X),
+        **_origin(table),
         "data_fingerprint": hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()[:32],
         "format": FORMAT,
         "versions": versions(),
         **facts,
+    }
+
+
+def _origin(table):
+    """Groups and times of the rows, and what a model of them is not for."""
+    origin, not_for = {}, ["categories that are not among those listed here"]
+    if table.groups is not None:
+        n_groups = int(table.groups.nunique())
+        origin["groups"] = {"column": str(table.groups.name), "number": n_groups}
+    else:
+        not_for.append(
+            "rows that share something, such as a patient, with training rows of "
+            "another result: they were taken for independent"
+        )
+    if table.times is not None:
+        first, last = str(table.times.min()), str(table.times.max())
+        origin["times"] = {"column": str(table.times.name), "from": first, "to": last}
+        not_for.append(f"rows long after {last}: the score is of the latest ones alone")
+    else:
+        not_for.append("a time other than that of these rows, which is not known")
+    return {
+        **origin,
+        "not_for": not_for,
+        "read_by": f"adakern>={versions()['adakern']}",
     }
 
 

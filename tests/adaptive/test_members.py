@@ -209,6 +209,24 @@ def test_trees_of_a_screening_are_fewer_in_regression(classify):
     assert counts == ([60, 750] if classify else [20, 250])
 
 
+@pytest.mark.parametrize("extra", [False, True])
+@pytest.mark.parametrize("classify", [False, True])
+def test_forests_answer_as_scikit_learns_do(classify, extra, rng):
+    X, y = make_friedman1(150, random_state=0)
+    X[::5, 1] = np.nan
+    Y = np.eye(3)[np.digitize(y, [12, 17])] if classify else y[:, None]
+    name = "extra-trees" if extra else "forest"
+    found = member(name, classify=classify).fit(X, Y, rng.uniform(size=150))
+    trees = found.model_
+    expected = trees.predict(X)[:, None]
+    if classify:
+        proba = trees.predict_proba(X)
+        expected = np.log((proba * len(trees) + 0.5) / (len(trees) + 1))
+    np.testing.assert_array_equal(found.predict(X), expected)
+    alone = np.vstack([found.predict(row[None]) for row in X[:5]])
+    np.testing.assert_array_equal(alone, expected[:5])
+
+
 def test_the_number_of_boosted_trees_is_bounded_for_many_classes():
     X, y = make_friedman1(300, random_state=0)
     Y = np.eye(60)[np.argsort(np.argsort(y)) % 60]

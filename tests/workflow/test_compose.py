@@ -6,10 +6,13 @@ import subprocess
 import sys
 
 import pytest
+from omegaconf import OmegaConf
 
-from adakern_bench.config.compose import ConfigError, load_config
+from adakern_bench.base.paths import CONF
+from adakern_bench.config import compose
+from adakern_bench.config.compose import ConfigError, available, load_config
 from adakern_bench.config.plan import load_plan, plan_from_snakemake
-from adakern_bench.config.schema import View
+from adakern_bench.config.schema import Config, View
 from project import Project
 
 
@@ -28,6 +31,18 @@ def refusal(conf, *overrides):
     with pytest.raises(ConfigError) as caught:
         plan(conf, *overrides)
     return str(caught.value)
+
+
+def test_entries_are_those_that_omegaconf_makes():
+    """They take a short way, on which thousands are typed in seconds."""
+    chosen = ",".join(available("dataset")[::8])
+    composed = compose._compose([f"dataset=[{chosen}]"], CONF)
+    OmegaConf.set_struct(composed, False)
+    found = compose._typed_config(composed)
+    assert found == compose._typed(Config, composed) and len(found.dataset) > 5
+    (name, *_) = found.dataset
+    composed.dataset[name].n = "12"  # a text, which OmegaConf takes for a number
+    assert compose._typed_config(composed).dataset[name].n == 12
 
 
 def test_a_figure_is_added_on_the_command_line(conf):

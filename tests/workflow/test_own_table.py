@@ -119,7 +119,11 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
 
     client = mlflow.MlflowClient(f"sqlite:///{project.root}/mlflow.db")
     (version,) = client.search_model_versions("name = 'dose'")
-    assert client.get_run(version.run_id).data.tags["repeat"] == "0"
+    run = client.get_run(version.run_id).data
+    assert run.tags["repeat"] == "0" and run.tags["method"] in version.description
+    assert float(version.tags["test/rmse"]) == pytest.approx(run.metrics["test/rmse"])
+    champion = client.get_model_version_by_alias("dose", "champion")
+    assert champion.version == version.version
 
     # As `mlflow ui` would serve them, here without the server.
     models = sorted(project.root.glob("mlartifacts/my-my-study/*/artifacts/model"))

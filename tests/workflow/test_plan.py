@@ -30,6 +30,23 @@ def test_batches(overrides, expected):
     )
 
 
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["jobs.cells=4"], [["clowns", "monks1"], ["sk-wine"]]),
+        (["jobs.cells=100"], [["clowns", "monks1", "sk-wine"]]),
+        ([], []),  # few cells
+        (["jobs.cells=4", "jobs.batch_rows=0"], []),  # large data sets
+        (["jobs.cells=4", "tracking.models=true"], []),
+        # A minute of fits, by their costs, is the most of a group.
+        (["jobs.cells=4", "method.dummy.cost.seconds=1e6"], []),
+    ],
+)
+def test_groups(overrides, expected):
+    chosen = ["dataset=[clowns,monks1,sk-wine]", "method=[svm-cv,dummy]"]
+    assert plan(*chosen, "protocol.repeats=1", *overrides).groups == expected
+
+
 def test_hand_over_reads_the_tuners_search():
     tuned = "method.mkl-uniform.classifier.tune_with=svm-cv"
     chosen = ["dataset=[clowns]", "method=[mkl-uniform]", tuned]
@@ -37,6 +54,7 @@ def test_hand_over_reads_the_tuners_search():
     assert found.cells == [("clowns", "mkl-uniform")], "the tuner is not compared"
     assert found.hand_over_method("clowns", "mkl-uniform") == "svm-cv"
     assert found.search_method("clowns", "mkl-uniform") == "mkl-uniform"
+    assert found.searches("clowns") == ["svm-cv", "mkl-uniform"]
     without_grid = plan(*chosen, "~method.mkl-uniform.classifier.grid.C")
     assert without_grid.search_method("clowns", "mkl-uniform") == "svm-cv"
 

@@ -430,7 +430,7 @@ def test_version_7_beside_the_others_of_uci121():
         )
         change = change["adaptive"].drop(["uci121-chess-krvk", "uci121-letter"]).abs()
         assert (change > 1e-9).sum() == n_changed and change.max() < most
-    assert f"({100 * table['adaptive'].mean():.1f} % with the" in README
+    assert f"({100 * table['adaptive'].mean():.1f} % with [version 7]" in README
     took = new.groupby("dataset")["fit_seconds"].mean()
     small = new["dataset"].isin(rows.index[rows <= 1000])
     means = [new.loc[part, "fit_seconds"].mean() for part in (small, ~small)]

@@ -146,7 +146,7 @@ def to_come(jobs):
         name = job.rule.name
         if name in ("solve", "cells"):
             # Snakemake removes the file that a job is to make again.
-            is_removed = name == "solve" and not workflow.dag.reason(job).missing_output
+            is_removed = name == "solve" and os.path.exists(job.output[-1])
             is_new = is_forced(job) or is_removed
             for dataset, method, repeats in fits_of(job):
                 code = fit_of(dataset, method, "solve")["code"]

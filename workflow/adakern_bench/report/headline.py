@@ -37,7 +37,8 @@ def evidence(tables, records):
     for task, ranks in tables["ranks"].groupby("task"):
         sentences += [_significance(ranks, tests[tests["task"] == task])]
         sentences += [_over_sets(ranks, records[records["task"] == task])]
-    return [sentence for sentence in [*sentences, _failures(records)] if sentence]
+    # What holds for both tasks is said once.
+    return list(filter(None, dict.fromkeys([*sentences, _failures(records)])))
 
 
 def _how_sure(ranks, tests, records):
@@ -113,10 +114,11 @@ def _conclusion(task, cells, ranks):
     over = f"{best:.2f} over {count(len(datasets), 'data set')}"
     if tied:
         return f"{name}: {tied} for the best mean rank, {over}."
+    shared = "" if first.wins.is_integer() else ", where a tie is shared"
     return (
         f"{name}: {first.method} has the best mean rank, {over} (best on "
-        f"{first.wins:g}), ahead of "
-        f"{second.method} with {second.average_rank:.2f}{lead}."
+        f"{first.wins:.3g}{shared}), ahead of {second.method} with "
+        f"{second.average_rank:.2f}{lead}."
     )
 
 

@@ -102,7 +102,23 @@ def register(results, name, tracking_uri=None):
         known = client.search_model_versions(f"name = '{name}'")
         if run.info.run_id not in {version.run_id for version in known}:
             mlflow.set_tracking_uri(tracking_uri)
-            mlflow.register_model(f"runs:/{run.info.run_id}/model", name)
+            version = mlflow.register_model(f"runs:/{run.info.run_id}/model", name)
+            _describe(client, version, run, results)
+
+
+def _describe(client, version, run, results):
+    """Say of a registered model what it is and how good; it is the "champion" now."""
+    name, number, told = version.name, version.version, run.data.tags
+    client.update_model_version(
+        name,
+        number,
+        f"{told['method']} on {told['dataset']}, the best of {Path(results).name}: its "
+        f"first repeat, fitted to the training part",
+    )
+    for metric, value in sorted(run.data.metrics.items()):
+        if metric.startswith("test/"):
+            client.set_model_version_tag(name, number, metric, f"{value:g}")
+    client.set_registered_model_alias(name, "champion", number)
 
 
 def experiment_id(experiment, tracking_uri=None):
