@@ -290,13 +290,15 @@ def test_what_cannot_be_adopted_is_said(place, capsys):
 
 
 @pytest.mark.parametrize(
-    ("cut", "most", "said"), [(0, False, ""), (1, False, "1 of 3"), (2, True, "2 of 3")]
+    ("cut", "most", "said"),
+    [(0, False, ""), (1, False, "1 of 3"), (2, True, "2 of 3"), (3, True, "3 of 3")],
 )
 def test_runs_that_ran_out_of_time_are_said(tmp_path, cut, most, said):
     status = ["timeout"] * cut + ["ok"] * (3 - cut)
     pd.DataFrame({"status": status}).to_parquet(tmp_path / "records.parquet")
     found, words = out_of_time(tmp_path)
     assert found is most and words.startswith(said) and bool(words) == bool(cut)
+    assert ("of the others" in words) == (0 < cut < 3)
 
 
 def test_a_method_by_its_name_is_the_one_that_is_written():
