@@ -12,11 +12,11 @@ from adakern_bench.cli.run import _find_cache
 def test_caches_have_a_place(tmp_path, monkeypatch, home):
     (tmp_path / "file").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "")  # so that its absence is restored
+    monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / home))
     _find_cache()
-    found = os.environ.get("XDG_CACHE_HOME")
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    found = os.environ.pop("XDG_CACHE_HOME", None)
     if home == "home":
         assert found is None
         assert (tmp_path / "home/.cache").is_dir()

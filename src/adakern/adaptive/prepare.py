@@ -242,7 +242,7 @@ def validated(estimator, X, *y):
 
 def _refuse_several_targets(estimator, y):
     """Name what fits a model for each column of the targets."""
-    shape = np.shape(y)
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
     if len(shape) == 2 and shape[1] > 1:
         name = "Classifier" if is_classifier(estimator) else "Regressor"
         raise ValueError(
