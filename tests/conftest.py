@@ -19,7 +19,8 @@ data_sets = [
 ]
 data_sets += ["tables/test_infer.py", "tables/test_one_reader.py"]
 tables = [f"tables/test_{name}.py" for name in ("around", "bombs", "read_table")]
-tables += ["test_model_file.py"]
+tables += [f"adaptive/test_{name}.py" for name in ("coverage", "explain", "shift")]
+tables += ["test_model_file.py", "test_predict_options.py"]
 collect_ignore_glob = (
     [] if find_spec("adakern_bench") else ["workflow/*", *helpers, *data_sets]
 )
