@@ -1,6 +1,6 @@
 """Write conf/suite/development.csv: digests of every set that was developed on or seen.
 
-    python tools/development_digests.py --mirror ../shared/data
+    python tools/development_digests.py --mirror FOLDER
 
 The mirror is laid out as data/README.md says. A set whose files are not there is named
 and keeps its line. The file holds hashes alone: no value can be told from it.
