@@ -528,9 +528,8 @@ def _predict(arguments):
     try:
         safe.to_csv(sys.stdout, index=False)
         sys.stdout.flush()
-    except (
-        BrokenPipeError
-    ):  # `| head` has seen enough; nothing may be flushed to it at the end
+    except BrokenPipeError:
+        # `| head` has seen enough; nothing may be flushed to it at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code

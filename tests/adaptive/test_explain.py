@@ -121,6 +121,7 @@ def test_a_row_is_explained_as_among_others_and_every_time(four):
         [X[["a", "b"]], np.random.default_rng(1).normal(size=(80, 6))]
     )
     model = AdaptiveKernelRegressor(members=["rbf", "forest"]).fit(wide, y)
+    # The global state is never used, only looked at: it is to stay as it is.
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     all_rows = model.explain(wide[:3])
     alone = model.explain(wide[1:2])
