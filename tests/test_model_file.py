@@ -36,7 +36,7 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.svm import SVC, SVR
 from sklearn.tree import export_graphviz
 
-from adakern import cli, model_contents, model_file
+from adakern import cli, left_out, model_contents, model_file
 from adakern.adaptive import (
     MEMBERS,
     AdaptiveKernelClassifier,
@@ -178,13 +178,13 @@ def test_what_is_said_of_a_rare_class_is_right(capsys):
     y = pd.Series(["no"] * 20)
     y[[0, 2]] = "yes"
     shares = y.value_counts(normalize=True)
-    found = cli._of_rare_class(y, np.c_[1 - p, p], shares)
+    found = left_out.of_rare_class(y, np.c_[1 - p, p], shares)
     assert found["rare_class"] == "yes" and found["rare_share"] == 0.1
     assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
     # Of the first two rows one is it, and one of two is among them.
     assert (found["threshold"], found["precision"], found["recall"]) == (0.5, 0.5, 0.5)
     plain = {"accuracy": 0.9, "balanced_accuracy": 0.5, "largest_class": 0.9}
-    cli._print_score(
+    left_out.print_score(
         {"of": "rows left out", "auc": 0.97, "brier": 0.1, **plain, **found}
     )
     said = capsys.readouterr().out
@@ -209,13 +209,13 @@ def test_the_card_says_of_whom_of_when_and_what_for(tmp_path):
     # Wrong by 1 in the north, by 2 in the south, which has one row fewer.
     off = np.where(np.arange(19) % 2, 2.0, 1.0)
     rows = np.arange(19)
-    found = cli._errors_by_category(table, rows, table.y.to_numpy()[:19] - off)
+    found = left_out.errors_by_category(table, rows, table.y.to_numpy()[:19] - off)
     assert found["ward"]["north"] == {"rows": 10, "error": pytest.approx(1.0)}
     assert found["ward"]["south"] == {"rows": 9, "error": pytest.approx(2.0)}
 
 
 def test_prices_are_printed_whole(capsys):
-    cli._print_score({"of": "rows left out", "r2": 0.5, "rmse": 48_012.3})
+    left_out.print_score({"of": "rows left out", "r2": 0.5, "rmse": 48_012.3})
     assert "root mean squared error 48,010" in capsys.readouterr().out
 
 
@@ -731,3 +731,13 @@ def test_a_class_that_a_spreadsheet_would_compute_is_written_as_text(run, folder
     ]
     assert "an apostrophe stands before" in said.err
     assert list(found) == ["y", *(f"y={label}" for label in sorted(classes))]
+
+
+def test_a_threshold_is_chosen_by_fit_and_kept_in_the_file(run, folder):
+    run("fit my.csv --target outcome --drop cost --preset fast --threshold f1")
+    model = load_model(folder / "my.skops")[0]
+    rows = pd.read_csv(folder / "new.csv", sep=";", decimal=",")
+    second = model.predict_proba(rows)[:, 1] >= model[-1].threshold_
+    assert model.predict(rows).tolist() == model.classes_[second.astype(int)].tolist()
+    with pytest.raises(SystemExit, match="for two classes and the default method"):
+        cli.main(["fit", "my.csv", "--target", "cost", "--threshold", "f1"])

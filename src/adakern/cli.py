@@ -11,13 +11,16 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from adakern._utils.hints import did_you_mean
-from adakern._utils.printable import as_written, printable, without_formula
+from adakern._utils.printable import printable, without_formula
 from adakern._version import __version__
-
-#: Part of the rows, the latest ones, that a model of ordered rows is judged by.
-LATEST = 0.2
-#: Categories of a column by each of which the model's card tells the error.
-FEW_CATEGORIES = 20
+from adakern.left_out import (
+    coverage_found,
+    fit_rows,
+    note,
+    print_coverage,
+    print_result,
+    score_found,
+)
 
 #: Options that name columns, separated by commas.
 NAMED = ("drop", "keep", "categorical", "merge")
@@ -49,8 +52,8 @@ def main(argv=None):
     arguments = parsed(parser, own, argv or ["--help"])
     try:
         with warnings.catch_warnings():
-            note = cache(_note)  # once, however many answers are asked for
-            warnings.showwarning = lambda message, *_, **__: note(str(message))
+            told = cache(note)  # once, however many answers are asked for
+            warnings.showwarning = lambda message, *_, **__: told(str(message))
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
         extra = (
@@ -169,10 +172,6 @@ def below(high, allowed):
     return number
 
 
-def _note(message, *_, **__):
-    print(printable(f"note: {message}"), file=sys.stderr)
-
-
 def _fit(arguments):
     import numpy as np
     import skops.io  # noqa: F401  (if it is missing, say so before the work)
@@ -204,14 +203,14 @@ def _fit(arguments):
     rows = np.arange(len(table.y))
     if table.times is not None:
         rows = np.argsort(table.times.to_numpy(), kind="stable")
-    _fit_rows(pipeline, table, rows)
-    score = _score_found(pipeline, table)
+    fit_rows(pipeline, table, rows)
+    score = score_found(pipeline, table)
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
-    facts["coverage"] = coverage = _coverage(pipeline[-1], table)
+    facts["coverage"] = coverage = coverage_found(pipeline[-1], table)
     save_model(pipeline, output, make_card(table, score=score, **facts))
     _check_written(output, table.X.head(1), is_flagship)
-    _print_result(pipeline[-1], table.kinds, score)
-    _print_coverage(coverage)
+    print_result(pipeline[-1], table.kinds, score)
+    print_coverage(coverage)
     size, took = output.stat().st_size / 1e6, time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
@@ -231,45 +230,11 @@ def _seconds_left(minutes, started):
     """What is left of the minutes since a start, some seconds in any case."""
     left = 60 * minutes - (time.perf_counter() - started)
     if left < LEAST_SECONDS:
-        _note(
+        note(
             f"--minutes {minutes:g} is over before the fit begins, which is given a "
             "second"
         )
     return max(left, LEAST_SECONDS)
-
-
-def _fit_rows(pipeline, table, rows):
-    """Fit to some rows; the flagship weighs its members by new groups, or on the latest
-    of rows in order of time.
-    """
-    X, y = table.X.iloc[rows], table.y.iloc[rows]
-    given = {}
-    n_early = len(rows) - max(1, round(LATEST * len(rows)))
-    early, late = set(y.iloc[:n_early]), set(y.iloc[n_early:])
-    if table.task == "classification" and table.times is not None and late - early:
-        new = min(late - early)
-        _note(f"members are not weighed on the latest rows, where {new!r} is new")
-    elif hasattr(pipeline[-1], "members") and table.times is not None:
-        columns = pipeline[:-1].fit(X)  # learns nothing
-        given = {
-            "X_val": columns.transform(X.iloc[n_early:]),
-            "y_val": y.iloc[n_early:],
-        }
-        X, y = X.iloc[:n_early], y.iloc[:n_early]
-    elif hasattr(pipeline[-1], "members") and table.groups is not None:
-        given = {"groups": table.groups.iloc[rows]}
-    pipeline.fit(X, y, **{f"model__{name}": value for name, value in given.items()})
-
-
-def _score_found(pipeline, table):
-    """The score of rows left out, or None, said, where it cannot be computed."""
-    try:
-        return _score(table, *_held_out(pipeline, table))
-    except ValueError as error:
-        _note(
-            f"no score of rows left out: a model of a part of the rows fails: {error}"
-        )
-        return None
 
 
 def _check_written(output, row, is_flagship):
@@ -306,7 +271,7 @@ def _estimator(arguments, task):
         more = {"threshold": arguments.threshold} if arguments.threshold else {}
         return flagship(preset=arguments.preset, random_state=0, verbose=1, **more)
     if arguments.minutes:
-        _note("--minutes bounds the time of the default method alone")
+        note("--minutes bounds the time of the default method alone")
     if re.fullmatch(r"[\w-]+", arguments.method):
         estimator = _method_named(arguments.method, task)
     else:
@@ -333,162 +298,6 @@ def _method_named(name, task):
     )
 
 
-def _held_out(pipeline, table):
-    """Positions of rows, what models that did not learn from them predict, and their
-    probabilities of classes, or None.
-    """
-    import numpy as np
-    from sklearn.base import clone
-    from sklearn.model_selection import GroupKFold, cross_val_predict
-
-    rows, model = np.arange(len(table.y)), pipeline[-1]
-    if table.times is not None:
-        rows = np.argsort(table.times.to_numpy(), kind="stable")
-        early, late = np.split(rows, [round(len(rows) * (1 - LATEST))])
-        first = clone(pipeline)
-        if hasattr(model, "members_"):
-            first[-1].set_params(verbose=0)
-        _fit_rows(first, table, early)
-        new = table.X.iloc[late]
-        has_classes = hasattr(first, "predict_proba")
-        proba = first.predict_proba(new) if has_classes else None
-        return late, first.predict(new), proba
-    if not hasattr(model, "oof_prediction_"):
-        groups = rows if table.groups is None else table.groups
-        folds = GroupKFold(min(5, len(set(groups))), shuffle=True, random_state=0)
-        found = cross_val_predict(pipeline, table.X, table.y, groups=groups, cv=folds)
-        return rows, found, None
-    found = model.oof_prediction_
-    seen = ~np.isnan(found).reshape(len(rows), -1).any(axis=1)
-    rows, found = rows[seen], found[seen]
-    if found.ndim == 1:
-        return rows, found, None
-    return rows, model.predicted_classes(found), found
-
-
-def _score(table, rows, predicted, proba):
-    import numpy as np
-
-    from adakern.evaluation import probability_scores, score
-
-    of = f"the {len(rows)} latest rows" if table.times is not None else "rows left out"
-    y = table.y.iloc[rows]
-    found = {"of": of, **score(table.task, y, predicted)}
-    found["by_category"] = _errors_by_category(table, rows, predicted)
-    if table.task == "classification":
-        shares = y.value_counts(normalize=True)
-        found["largest_class"] = float(shares.iloc[0])
-        if proba is not None and len(shares) == proba.shape[1]:
-            found |= probability_scores(y, proba, np.unique(table.y))
-            found |= _of_rare_class(y, proba, shares) if len(shares) == 2 else {}
-    return found
-
-
-def _errors_by_category(table, rows, predicted):
-    """Column -> category -> rows left out and their error, of few categories each.
-
-    The error is the share that is wrong, or the root of the mean squared error.
-    """
-    y = table.y.iloc[rows]
-    is_share = table.task == "classification"
-    missed = (y != predicted).astype(float) if is_share else (y - predicted) ** 2
-    found = {}
-    for name, kind in table.kinds.items():
-        of = table.X[name].iloc[rows]
-        if kind == "categorical" and of.nunique() <= FEW_CATEGORIES:
-            means = missed.groupby(of.set_axis(missed.index)).agg(["size", "mean"])
-            errors = means["mean"] if is_share else means["mean"] ** 0.5
-            found[name] = {
-                str(level): {"rows": int(n), "error": float(error)}
-                for level, n, error in zip(
-                    means.index, means["size"], errors, strict=True
-                )
-            }
-    return found
-
-
-def _of_rare_class(y, proba, shares):
-    """Average precision of the rarer class, and where precision and recall balance."""
-    import numpy as np
-    from sklearn.metrics import average_precision_score, precision_recall_curve
-
-    rare = shares.index[-1]
-    p, truth = proba[:, int(rare == max(shares.index))], y == rare
-    precision, recall, at = precision_recall_curve(truth, p)
-    where = np.abs(precision - recall)[:-1].argmin()
-    return {
-        "rare_class": rare,
-        "rare_share": float(shares.iloc[-1]),
-        "average_precision": float(average_precision_score(truth, p)),
-        "threshold": float(at[where]),
-        "precision": float(precision[where]),
-        "recall": float(recall[where]),
-    }
-
-
-def _coverage(model, table):
-    """Coverage of intervals or sets by category and group, where rows are left out of
-    folds.
-    """
-    found = getattr(model, "oof_covered_", [])
-    if len(found) != len(table.y):
-        return {}
-    from adakern.adaptive.coverage import coverage_by
-
-    kinds = {
-        name: table.X[name]
-        for name, kind in table.kinds.items()
-        if kind == "categorical"
-    }
-    if table.groups is not None:
-        kinds[str(table.groups.name)] = table.groups
-    return coverage_by(found, kinds)
-
-
-def _print_coverage(coverage):
-    if coverage:
-        from adakern.adaptive.coverage import coverage_lines
-
-        print(
-            "\nCoverage of intervals or sets of 90 %, on rows left out, lowest first:"
-        )
-        print(printable("\n".join(coverage_lines(coverage))))
-
-
-def _print_result(model, kinds, score):
-    if score is not None:
-        _print_score(score)
-    if hasattr(model, "members_"):
-        if not model.verbose:  # else it has printed them itself
-            print(f"\n{model.members_}")
-        print("\nShare of each column in what the model knows:")
-        shares = zip(model.feature_importances_, kinds, strict=True)
-        for share, name in sorted(shares, reverse=True)[:20]:
-            print(printable(f"  {share:6.1%}  {name}"))
-
-
-def _print_score(score):
-    if "accuracy" in score:
-        found = (
-            "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
-        )
-        found += ", balanced accuracy {balanced_accuracy:.1%}"
-    else:
-        found = "R² {r2:.4g} (always the mean: 0), root mean squared error "
-        found += as_written(score["rmse"], 4)
-    print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
-    if score.get("auc") is not None:
-        said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
-        print(said.format(**score))
-    if "average_precision" in score:
-        said = (
-            "  {rare_class!r} ({rare_share:.1%} of the rows): average precision "
-            "{average_precision:.1%}; called so from a probability of {threshold:.3g} "
-            "on, {precision:.1%} are and {recall:.1%} are found (--threshold)"
-        )
-        print(printable(said.format(**score)))
-
-
 def _predict(arguments):
     import pandas as pd
 
@@ -506,8 +315,8 @@ def _predict(arguments):
         if not hasattr(model, method):
             raise ValueError(f"{card['estimator']} has no {method}")
     rows = read_rows(arguments.file, card["kinds"], card["forms"])
-    for note in new_categories(rows, card):
-        _note(note)
+    for said in new_categories(rows, card):
+        note(said)
     code = 0
     if asked["check"]:
         report = model.check(rows)
@@ -524,7 +333,7 @@ def _predict(arguments):
         out = pd.concat([out, _explained(model, rows, name, out[name])], axis=1)
     safe = out.rename(columns=without_formula).map(without_formula)
     if not safe.equals(out) or list(safe.columns) != list(out.columns):
-        _note("an apostrophe stands before what a spreadsheet would take for a formula")
+        note("an apostrophe stands before what a spreadsheet would take for a formula")
     try:
         safe.to_csv(sys.stdout, index=False)
         sys.stdout.flush()

@@ -1,0 +1,206 @@
+"""How good a model of `adakern fit` is on rows that were left out, and its words."""
+
+import sys
+
+from adakern._utils.printable import as_written, printable
+
+#: Part of the rows, the latest ones, that a model of ordered rows is judged by.
+LATEST = 0.2
+#: Categories of a column by each of which the model's card tells the error.
+FEW_CATEGORIES = 20
+
+
+def note(message):
+    """Say something on standard error, beside the results."""
+    print(printable(f"note: {message}"), file=sys.stderr)
+
+
+def fit_rows(pipeline, table, rows):
+    """Fit to some rows; the flagship weighs its members by new groups, or on the latest
+    of rows in order of time.
+    """
+    X, y = table.X.iloc[rows], table.y.iloc[rows]
+    given = {}
+    n_early = len(rows) - max(1, round(LATEST * len(rows)))
+    early, late = set(y.iloc[:n_early]), set(y.iloc[n_early:])
+    if table.task == "classification" and table.times is not None and late - early:
+        new = min(late - early)
+        note(f"members are not weighed on the latest rows, where {new!r} is new")
+    elif hasattr(pipeline[-1], "members") and table.times is not None:
+        columns = pipeline[:-1].fit(X)  # learns nothing
+        given = {
+            "X_val": columns.transform(X.iloc[n_early:]),
+            "y_val": y.iloc[n_early:],
+        }
+        X, y = X.iloc[:n_early], y.iloc[:n_early]
+    elif hasattr(pipeline[-1], "members") and table.groups is not None:
+        given = {"groups": table.groups.iloc[rows]}
+    pipeline.fit(X, y, **{f"model__{name}": value for name, value in given.items()})
+
+
+def score_found(pipeline, table):
+    """The score of rows left out, or None, said, where it cannot be computed."""
+    try:
+        return _score(table, *_held_out(pipeline, table))
+    except ValueError as error:
+        note(f"no score of rows left out: a model of a part of the rows fails: {error}")
+        return None
+
+
+def _held_out(pipeline, table):
+    """Positions of rows, what models that did not learn from them predict, and their
+    probabilities of classes, or None.
+    """
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import GroupKFold, cross_val_predict
+
+    rows, model = np.arange(len(table.y)), pipeline[-1]
+    if table.times is not None:
+        rows = np.argsort(table.times.to_numpy(), kind="stable")
+        early, late = np.split(rows, [round(len(rows) * (1 - LATEST))])
+        first = clone(pipeline)
+        if hasattr(model, "members_"):
+            first[-1].set_params(verbose=0)
+        fit_rows(first, table, early)
+        new = table.X.iloc[late]
+        has_classes = hasattr(first, "predict_proba")
+        proba = first.predict_proba(new) if has_classes else None
+        return late, first.predict(new), proba
+    if not hasattr(model, "oof_prediction_"):
+        groups = rows if table.groups is None else table.groups
+        folds = GroupKFold(min(5, len(set(groups))), shuffle=True, random_state=0)
+        found = cross_val_predict(pipeline, table.X, table.y, groups=groups, cv=folds)
+        return rows, found, None
+    found = model.oof_prediction_
+    seen = ~np.isnan(found).reshape(len(rows), -1).any(axis=1)
+    rows, found = rows[seen], found[seen]
+    if found.ndim == 1:
+        return rows, found, None
+    return rows, model.predicted_classes(found), found
+
+
+def _score(table, rows, predicted, proba):
+    import numpy as np
+
+    from adakern.evaluation import probability_scores, score
+
+    of = f"the {len(rows)} latest rows" if table.times is not None else "rows left out"
+    y = table.y.iloc[rows]
+    found = {"of": of, **score(table.task, y, predicted)}
+    found["by_category"] = errors_by_category(table, rows, predicted)
+    if table.task == "classification":
+        shares = y.value_counts(normalize=True)
+        found["largest_class"] = float(shares.iloc[0])
+        if proba is not None and len(shares) == proba.shape[1]:
+            found |= probability_scores(y, proba, np.unique(table.y))
+            found |= of_rare_class(y, proba, shares) if len(shares) == 2 else {}
+    return found
+
+
+def errors_by_category(table, rows, predicted):
+    """Column -> category -> rows left out and their error, of few categories each.
+
+    The error is the share that is wrong, or the root of the mean squared error.
+    """
+    y = table.y.iloc[rows]
+    is_share = table.task == "classification"
+    missed = (y != predicted).astype(float) if is_share else (y - predicted) ** 2
+    found = {}
+    for name, kind in table.kinds.items():
+        of = table.X[name].iloc[rows]
+        if kind == "categorical" and of.nunique() <= FEW_CATEGORIES:
+            means = missed.groupby(of.set_axis(missed.index)).agg(["size", "mean"])
+            errors = means["mean"] if is_share else means["mean"] ** 0.5
+            found[name] = {
+                str(level): {"rows": int(n), "error": float(error)}
+                for level, n, error in zip(
+                    means.index, means["size"], errors, strict=True
+                )
+            }
+    return found
+
+
+def of_rare_class(y, proba, shares):
+    """Average precision of the rarer class, and where precision and recall balance."""
+    import numpy as np
+    from sklearn.metrics import average_precision_score, precision_recall_curve
+
+    rare = shares.index[-1]
+    p, truth = proba[:, int(rare == max(shares.index))], y == rare
+    precision, recall, at = precision_recall_curve(truth, p)
+    where = np.abs(precision - recall)[:-1].argmin()
+    return {
+        "rare_class": rare,
+        "rare_share": float(shares.iloc[-1]),
+        "average_precision": float(average_precision_score(truth, p)),
+        "threshold": float(at[where]),
+        "precision": float(precision[where]),
+        "recall": float(recall[where]),
+    }
+
+
+def coverage_found(model, table):
+    """Coverage of intervals or sets by category and group, where rows are left out of
+    folds.
+    """
+    found = getattr(model, "oof_covered_", [])
+    if len(found) != len(table.y):
+        return {}
+    from adakern.adaptive.coverage import coverage_by
+
+    kinds = {
+        name: table.X[name]
+        for name, kind in table.kinds.items()
+        if kind == "categorical"
+    }
+    if table.groups is not None:
+        kinds[str(table.groups.name)] = table.groups
+    return coverage_by(found, kinds)
+
+
+def print_coverage(coverage):
+    """Print the coverage of intervals or sets, where it is known."""
+    if coverage:
+        from adakern.adaptive.coverage import coverage_lines
+
+        print(
+            "\nCoverage of intervals or sets of 90 %, on rows left out, lowest first:"
+        )
+        print(printable("\n".join(coverage_lines(coverage))))
+
+
+def print_result(model, kinds, score):
+    """Print the score, the members and how much each column counts."""
+    if score is not None:
+        print_score(score)
+    if hasattr(model, "members_"):
+        if not model.verbose:  # else it has printed them itself
+            print(f"\n{model.members_}")
+        print("\nShare of each column in what the model knows:")
+        shares = zip(model.feature_importances_, kinds, strict=True)
+        for share, name in sorted(shares, reverse=True)[:20]:
+            print(printable(f"  {share:6.1%}  {name}"))
+
+
+def print_score(score):
+    """Print the score of rows left out."""
+    if "accuracy" in score:
+        found = (
+            "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
+        )
+        found += ", balanced accuracy {balanced_accuracy:.1%}"
+    else:
+        found = "R² {r2:.4g} (always the mean: 0), root mean squared error "
+        found += as_written(score["rmse"], 4)
+    print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
+    if score.get("auc") is not None:
+        said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
+        print(said.format(**score))
+    if "average_precision" in score:
+        said = (
+            "  {rare_class!r} ({rare_share:.1%} of the rows): average precision "
+            "{average_precision:.1%}; called so from a probability of {threshold:.3g} "
+            "on, {precision:.1%} are and {recall:.1%} are found (--threshold)"
+        )
+        print(printable(said.format(**score)))
