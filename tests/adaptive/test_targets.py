@@ -49,6 +49,8 @@ def test_answers_have_a_place_for_each_target(fitted):
     assert model.predict_interval(X).shape == (N, 3, 2)
     assert model.predict_quantiles(X, [0.1, 0.2, 0.5, 0.9]).shape == (N, 3, 4)
     assert model.feature_importances_.shape == (3,)
+    one = np.vstack([model.predict(row[None]) for row in X[:5]])
+    np.testing.assert_allclose(one, model.predict(X)[:5], rtol=1e-9)
     assert model.oof_covered_.shape == (N, 3)
     assert model.targets_.tolist() == ["a", "b", "c"]
     each = r2_score(Y, model.oof_prediction_, multioutput="raw_values")
@@ -160,6 +162,8 @@ def test_a_member_learns_a_target_from_the_rows_that_have_it(name):
     weights = 1.0 + np.arange(N) % 2
     model = for_missing(unfitted(name), Y).fit(X, Y, weights)
     assert len(model.parts) == 2
+    few = np.vstack([model.predict(row[None]) for row in X[:4]])
+    np.testing.assert_allclose(few, model.predict(X)[:4], rtol=1e-6)
     for columns in ([0, 1], [2]):
         known = ~np.isnan(Y[:, columns[0]])
         alone = unfitted(name).fit(X[known], Y[known][:, columns], weights[known])

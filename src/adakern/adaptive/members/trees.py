@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
+from adakern.adaptive.tree_walk import FEW_ROWS_ASKED, trees_of
 from adakern.adaptive.views import TreeView
 
 #: HistGradientBoosting treats a column as categorical up to so many categories.
@@ -156,6 +157,8 @@ class Forest(Member):
     def _mean_of_trees(self, X):
         """Values or probabilities (n, k), added up in the order of scikit-learn."""
         trees = self.model_.estimators_
+        if len(X) <= FEW_ROWS_ASKED:
+            return trees_of(self.model_).leaves(X).cumsum(axis=0)[-1] / len(trees)
         total = sum(tree.tree_.predict(X) for tree in trees) / len(trees)
         return total.reshape(len(X), -1)
 
@@ -223,13 +226,29 @@ class Boosting(Member):
         return self
 
     def predict(self, X):
-        X, few_rows = np.where(self.empty_, 0.0, X), len(X) < ROWS_FOR_THREADS
-        with one_thread("openmp") if few_rows else nullcontext():
+        X, categorical = np.where(self.empty_, 0.0, X), self.models_[0].is_categorical_
+        few = len(X) <= FEW_ROWS_ASKED and categorical is None
+        ask = self._of_few if few else self._of_many
+        return np.hstack([ask(model, X) for model in self.models_])
+
+    def _of_many(self, model, X):
+        """Values or logarithms of probabilities (n, k) of one model."""
+        with one_thread("openmp") if len(X) < ROWS_FOR_THREADS else nullcontext():
             if self.setting.classify:
-                (model,) = self.models_
                 proba = model.predict_proba(X)
                 return log_proba(proba, model.classes_, self.n_classes_)
-            return np.column_stack([model.predict(X) for model in self.models_])
+            return model.predict(X)[:, None]
+
+    def _of_few(self, model, X):
+        """The same for a few rows: rounds are added up in the order of scikit-learn."""
+        rounds = trees_of(model).leaves(X)[:, :, 0]
+        rounds = rounds.reshape(-1, model.n_trees_per_iteration_, len(X))
+        start = np.broadcast_to(model._baseline_prediction.T, rounds[:1].shape)
+        raw = np.concatenate([start, rounds]).cumsum(axis=0)[-1].T
+        if not self.setting.classify:
+            return raw
+        proba = model._loss.predict_proba(np.asfortranarray(raw))
+        return log_proba(proba, model.classes_, self.n_classes_)
 
 
 def _share(share, X):
