@@ -30,6 +30,12 @@ from adakern.tables.columns import (
 #: entered again, but cases of one kind, of which every fold should have some.
 FULL_CELL = 10
 
+#: Up to so many classes have columns of the means of categories.
+MOST_CLASSES = 10
+
+#: Parts of the rows by which these means are learned where folds are two or one.
+PARTS_OF_FEW_FOLDS = 5
+
 #: Parts of the greatest weight that no sum would notice; such rows are left out.
 LEAST_WEIGHT = np.finfo(float).eps
 
@@ -41,7 +47,8 @@ class Table:
     Rows of fold -1 are never left out. ``cell`` is the same number for rows with the
     same features, ``counts`` and ``mass`` are how often each occurs with its target and
     the weight of these together; ``alone`` says whether what is predicted for a row
-    without its cell tells what is predicted for new rows.
+    without its cell tells what is predicted for new rows. ``means`` (n, n_folds, m) are
+    the last columns of X, the means of categories, as they are without each fold.
     """
 
     X: np.ndarray
@@ -52,15 +59,28 @@ class Table:
     counts: np.ndarray
     mass: np.ndarray
     alone: np.ndarray
+    means: np.ndarray | None = None
 
     @property
     def n_folds(self):
         """Number of folds, 1 if there are too few rows to leave any out."""
         return int(self.fold.max()) + 1
 
+    def without(self, k):
+        """The rows as they look where the targets of fold k are not known."""
+        if self.means is None:
+            return self.X
+        return np.hstack([self.X[:, : self.n_columns], self.means[:, k]])
+
+    @property
+    def n_columns(self):
+        """How many columns X has but for the means."""
+        return self.X.shape[1] - (0 if self.means is None else self.means.shape[2])
+
     def take(self, rows):
         """The table of these rows."""
-        return Table(*(values[rows] for values in vars(self).values()))
+        parts = (None if v is None else v[rows] for v in vars(self).values())
+        return Table(*parts)
 
     def subsample(self, rng, n_learned, n_judged):
         """So many rows: fold 0, drawn from fold 0, and the others, of fold -1."""
@@ -167,6 +187,7 @@ def prepare(
     table, position = make_table(
         rows, Y, weights, estimator.n_folds, rng, groups=groups, validation=held_out
     )
+    _add_means(table, reader)
     is_fast, is_categorical = estimator.preset == "fast", reader.is_categorical
     return Problem(
         table,
@@ -329,6 +350,23 @@ def _group_codes(groups, weights):
         warn_user("groups has one value only: folds are drawn as without groups")
         return None
     return groups
+
+
+def _add_means(table, reader):
+    """Add the means of levels to the rows of a table, where some column has many."""
+    (n, n_classes), fold = table.Y.shape, table.fold
+    if n_classes > MOST_CLASSES or not (fold != 0).any():
+        return
+    targets = table.Y[:, 1:] if n_classes == 2 else table.Y
+    # Rows of a single fold are there to judge by, not to learn from.
+    known = table.weights * (fold != 0 if table.n_folds == 1 else 1)
+    reader.learn_means(table.X, targets, known)
+    part = fold if table.n_folds > 2 else np.arange(n) % PARTS_OF_FEW_FOLDS
+    learned = partial(reader.means_left_out, table.X, targets, part=part)
+    means = learned(known)
+    if means.shape[1]:
+        without = [learned(table.weights * (fold != k)) for k in range(table.n_folds)]
+        table.X, table.means = np.hstack([table.X, means]), np.stack(without, axis=1)
 
 
 def _fitted_views(table, is_categorical):
