@@ -330,7 +330,7 @@ METHODS = f"adaptive {BASELINES} svm-cv nystrom-krr knpl"
 
 def compared(*more):
     """Name -> method of the experiment ``compare``, and of others."""
-    config, _ = load_config(["experiment=compare", *more])
+    config = load_config(["experiment=compare", *more])
     return config.method
 
 

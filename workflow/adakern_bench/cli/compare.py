@@ -22,7 +22,7 @@ from adakern_bench.cli.choose import JOB, choose, slowness
 from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.entry import ENDINGS
 from adakern_bench.config.infer import inferred_yaml
-from adakern_bench.config.plan import absent_needs
+from adakern_bench.config.plan import absent_needs, load_plan
 from adakern_bench.report.wording import count, duration
 
 _MADE_FROM = "# From: "
@@ -43,7 +43,7 @@ def add_arguments(parser):
 
 def run_compare(arguments, given):
     """Compare methods on a file, and say how to use the best; the exit status."""
-    from adakern_bench.cli.run import planned, run
+    from adakern_bench.cli.run import run
     from adakern_bench.report.use import model_lines, out_of_time
 
     started = time.time()
@@ -56,21 +56,20 @@ def run_compare(arguments, given):
         file, (overrides, size, task) = None, _of_openml(number, arguments, given)
     slower = slowness()
     overrides += _chosen(overrides, size, task, given, arguments, slower)
+    plan = load_plan(overrides)
     if arguments.dry_run:
-        return run(overrides, arguments.cores, dry_run=True)
-    plan = planned(overrides)
+        return run(plan, arguments.cores, dry_run=True)
     _try_again(plan.results)
-    limits = {}
     if arguments.minutes:
         # What comes after the fits takes the start of some jobs.
         seconds = 60 * arguments.minutes
         ends = started + seconds - min(4 * JOB * slower, seconds / 3)
         cores = arguments.cores or os.cpu_count()
-        status, n_batches = _first_repeats(plan, overrides, cores, ends)
-        limits = {"ends": ends, "batches": n_batches}
+        status, n_batches = _first_repeats(plan, cores, ends)
         if status:
             return status
-    if status := run(overrides, arguments.cores, **limits):
+        plan = plan.limited(n_batches, ends)
+    if status := run(plan, arguments.cores):
         return status
     most, said = out_of_time(plan.results)
     if said:
@@ -99,8 +98,6 @@ def _own(file, arguments):
 
 def _of_openml(number, arguments, given):
     """(overrides, size, task) of ``openml:31`` or ``openml:task-59``."""
-    from adakern_bench.config.plan import load_plan
-
     for option in ("task", "name", "group", "time", *NAMED):
         if getattr(arguments, option):
             sys.exit(
@@ -129,7 +126,7 @@ def _chosen(overrides, size, task, given, arguments, slower):
         return ["jobs.batch_rows=0", *given] if arguments.minutes else given
     cores = arguments.cores or os.cpu_count()
     limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
-    config, _ = load_config([*overrides, *given])
+    config = load_config([*overrides, *given])
     methods = config.method
     absent = absent_needs(methods)
     for method, needs in absent.items():
@@ -152,14 +149,14 @@ def _try_again(results):
             path.unlink()
 
 
-def _first_repeats(plan, overrides, cores, ends):
+def _first_repeats(plan, cores, ends):
     """Run the first repeat of every method, and see how many more there is time for.
 
     The exit status, and how many batches of repeats are to be run in all.
     """
-    from adakern_bench.cli.run import settings_of
+    from adakern_bench.cli.run import started
 
-    (name,), started = plan.datasets, time.time()
+    (name,), since = plan.datasets, time.time()
     batches = plan.batches(name)
     if len(batches) == 1:
         return 0, 1
@@ -173,8 +170,7 @@ def _first_repeats(plan, overrides, cores, ends):
         "adakern",
         "--cores",
         str(cores),
-        "--config",
-        *settings_of(overrides, ends=ends),
+        *started(plan.limited(1, ends)),
     ]
     process = subprocess.Popen([*command, "--", *map(str, files)])
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake ends its jobs
@@ -185,7 +181,7 @@ def _first_repeats(plan, overrides, cores, ends):
         return status, 1
     runs = [record for file in files for record in read_json(file)]
     spent = [run["run_seconds"] + (run["search_seconds"] or 0) for run in runs]
-    each = max(time.time() - started, sum(spent) / cores)
+    each = max(time.time() - since, sum(spent) / cores)
     # The best method is fitted once more, for the report.
     left = ends - time.time() - max(spent)
     repeats = min(len(batches), 1 + max(0, int(0.8 * left / each)))

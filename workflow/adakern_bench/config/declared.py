@@ -34,7 +34,7 @@ def is_needed(config):
     return config.suite is not None and bool(config.suite.tables)
 
 
-def fill_in(config, selected):
+def fill_in(config):
     """Put the tables of the folder among the data sets, or raise a ConfigError."""
     suite, folder = config.suite, _folder(config)
     folds = max(config.search.folds, config.protocol.repeats)
@@ -58,7 +58,6 @@ def fill_in(config, selected):
     for name, entry in entries.items():
         if is_selected(suite, name.removeprefix(f"{suite.name}-"), entry.n):
             config.dataset[name] = entry
-            selected["dataset"].append(name)
 
 
 @contextmanager
