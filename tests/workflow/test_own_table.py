@@ -56,6 +56,7 @@ def own(project, tmp_path_factory):
 
 def test_a_file_becomes_a_report_of_its_own(own):
     project, path = own
+    parsed = project.count("adakern.tables.files.cells_of_file")
     command = [
         "compare",
         str(path),
@@ -82,6 +83,7 @@ def test_a_file_becomes_a_report_of_its_own(own):
     )  # a job each, the first first
     again = project.adakern("show", "my-my-study", *QUICK).stdout
     assert (results / "report.html").as_uri() in again
+    assert parsed.read_text() == "cells_of_file\n"  # once, from the file to the report
 
 
 def test_from_a_file_to_a_model_in_use(own, tmp_path):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import unicodedata
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,9 +21,11 @@ from adakern.datasets import TableError
 from adakern_bench.base.paths import ROOT
 from adakern_bench.cli.choose import JOB, choose, slowness
 from adakern_bench.config.compose import ConfigError, load_config
-from adakern_bench.config.entry import ENDINGS
+from adakern_bench.config.entry import ENDINGS, DatasetEntry, DatasetError
 from adakern_bench.config.infer import inferred_yaml
 from adakern_bench.config.plan import absent_needs, load_plan
+from adakern_bench.data.parsers import parsed
+from adakern_bench.data.sources import make_ready
 from adakern_bench.report.wording import count, duration
 
 _MADE_FROM = "# From: "
@@ -209,13 +212,14 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         copied += ".data"
     raw = f"{name}/{copied}"
     asked = {"target": str(target)} | {k: v for k, v in options.items() if v}
+    typed = None
     if path.exists() and not again and _is_kept(path, asked, sha256, file):
         print(f"Using {path.relative_to(root)}, made earlier (--again: infer it again)")
     else:
         if options.get("group") == "none":
             options["group"] = False
         try:
-            text, found = inferred_yaml(name, file, raw, target, **options)
+            text, found, typed = inferred_yaml(name, file, raw, target, **options)
         except TableError as error:
             raise ConfigError(str(error)) from None
         made = {
@@ -238,6 +242,10 @@ def adopt(file, target, root, *, name=None, again=False, **options):
     if not copy.exists() or copy.read_bytes() != file.read_bytes():
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
+    if typed is not None:
+        entry = DatasetEntry(**_entry(path))
+        with suppress(DatasetError):  # planning says what is wrong
+            make_ready(name, entry, root / "data", frames=[parsed(typed)])
     return comparison_of(name, root)
 
 

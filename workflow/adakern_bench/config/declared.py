@@ -140,7 +140,7 @@ def _checked(row, path, place, folds):
     options = {"group": False, "task": row.get("task") or None}
     if role:
         options[role] = column
-    stated, found = inferred(path, place, row["target"], **options)
+    stated, found, _ = inferred(path, place, row["target"], **options)
     if gaps := [note for note in found.notes if note.endswith("without a target")]:
         raise TableError(f"the target {row['target']!r} has gaps ({gaps[0]})")
     if len(found.X) < FEWEST_ROWS:

@@ -26,7 +26,6 @@ import pandas as pd
 
 from adakern._utils.files import write_json
 from adakern_bench.config.compose import ConfigError
-from adakern_bench.config.run import write_run
 from adakern_bench.records.machine import (
     UNCOMMITTED,
     commit,
@@ -38,7 +37,9 @@ from adakern_bench.report.origin import make_command, selection
 from adakern_bench.report.paper import write_paper
 from adakern_bench.report.wording import count
 
-KEPT = ["records.parquet", "summary.csv", "ttest.csv", "ranks.csv", "published.csv"]
+#: Files of the results, and their names in the publication.
+KEPT = {"run.yaml": "config.yaml", "records.parquet": "records.parquet"}
+KEPT |= {f"{t}.csv": f"{t}.csv" for t in ("summary", "ttest", "ranks", "published")}
 
 #: Of runs whose files were committed later.
 _LATER = (
@@ -67,10 +68,9 @@ def publish(plan, target, with_failures=False):
         shutil.rmtree(folder, ignore_errors=True)
     shown = [f"figures/{name}.svg" for name in plan.figures()]
     shown += [f"tables/{name}.csv" for name in plan.tables()]
-    for name in [*KEPT, *shown]:
+    for name, kept in (KEPT | dict(zip(shown, shown, strict=True))).items():
         if (plan.results / name).exists():
-            _keep(plan.results / name, new / name)
-    write_run(plan, new / "config.yaml")
+            _keep(plan.results / name, new / kept)
     if records is not None:
         write_paper(plan.results, asdict(plan.config), new / "paper")
     write_json(new / "provenance.json", provenance(plan, records))
