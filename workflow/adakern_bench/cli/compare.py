@@ -12,6 +12,7 @@ import time
 import unicodedata
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from adakern._utils.files import read_json
@@ -19,11 +20,11 @@ from adakern._utils.printable import printable
 from adakern.cli import NAMED, add_table_arguments, named_columns
 from adakern.datasets import TableError
 from adakern_bench.base.paths import ROOT
-from adakern_bench.cli.choose import JOB, choose, slowness
-from adakern_bench.config.compose import ConfigError, load_config
+from adakern_bench.cli.choose import FLAGSHIP, JOB, choose, slowness
+from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import ENDINGS, DatasetEntry, DatasetError
 from adakern_bench.config.infer import inferred_yaml
-from adakern_bench.config.plan import absent_needs, load_plan
+from adakern_bench.config.plan import absent_needs, load_plan, with_tuners
 from adakern_bench.data.parsers import parsed
 from adakern_bench.data.sources import make_ready
 from adakern_bench.report.wording import count, duration
@@ -54,12 +55,12 @@ def run_compare(arguments, given):
     number = str(arguments.file).removeprefix("openml:")
     if number == str(arguments.file):
         file = (arguments.started_in / arguments.file.expanduser()).resolve()
-        overrides, size, task = _own(file, arguments)
+        overrides, size = _own(file, arguments)
     else:
-        file, (overrides, size, task) = None, _of_openml(number, arguments, given)
+        file, size, overrides = None, None, _of_openml(number, arguments)
     slower = slowness()
-    overrides += _chosen(overrides, size, task, given, arguments, slower)
-    plan = load_plan(overrides)
+    choice = partial(_chosen, size, given, arguments, slower)
+    plan = load_plan([*overrides, *given], choose=choice)
     if arguments.dry_run:
         return run(plan, arguments.cores, dry_run=True)
     _try_again(plan.results)
@@ -87,7 +88,7 @@ def run_compare(arguments, given):
 
 
 def _own(file, arguments):
-    """(overrides, size, task) of a table of one's own."""
+    """(overrides, rows and features) of a table of one's own."""
     if arguments.target is None:
         sys.exit("adakern compare: --target names the column to predict")
     keys = ("task", "name", "group", "time", "again")
@@ -95,12 +96,11 @@ def _own(file, arguments):
     options |= named_columns(arguments)
     overrides = adopt(file, arguments.target, ROOT, **options)
     name = overrides[1].removeprefix("name=")
-    path = ROOT / "conf" / "dataset" / f"{name}.yaml"
-    return overrides, _made(path).get("size"), _entry(path).get("task")
+    return overrides, _made(ROOT / "conf" / "dataset" / f"{name}.yaml").get("size")
 
 
-def _of_openml(number, arguments, given):
-    """(overrides, size, task) of ``openml:31`` or ``openml:task-59``."""
+def _of_openml(number, arguments):
+    """Overrides of ``openml:31`` or ``openml:task-59``."""
     for option in ("task", "name", "group", "time", *NAMED):
         if getattr(arguments, option):
             sys.exit(
@@ -114,32 +114,41 @@ def _of_openml(number, arguments, given):
     overrides += ["protocol.published_split=prefer"] * ("task" in name)
     if arguments.target:
         overrides.append(f"dataset.{name}.target={arguments.target}")
-    entry = load_plan([*overrides, *given]).entry(name)
-    print(
-        f"{entry.title}: {entry.n or 'so many'} rows, {entry.d} features, {entry.task}"
-    )
-    return overrides, entry.n and (entry.n, entry.d), entry.task
+    return overrides
 
 
-def _chosen(overrides, size, task, given, arguments, slower):
-    """The methods and limits that the size of the table and --minutes allow."""
-    groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
-    name = overrides[1].removeprefix("name=")
-    if "method" in groups or size is None:
-        return ["jobs.batch_rows=0", *given] if arguments.minutes else given
-    cores = arguments.cores or os.cpu_count()
-    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
-    config = load_config([*overrides, *given])
-    methods = config.method
-    absent = absent_needs(methods)
-    for method, needs in absent.items():
+def _chosen(size, given, arguments, slower, config):
+    """Keep the methods and set the limits that the size of a table and --minutes allow;
+    the overrides that say so.
+    """
+    ((name, entry),) = config.dataset.items()
+    if entry.openml:
+        rows = entry.n or "so many"
+        print(f"{entry.title}: {rows} rows, {entry.d} features, {entry.task}")
+    typed = {override.lstrip("+").partition("=")[0] for override in given}
+    said = []
+    if arguments.minutes and "jobs.batch_rows" not in typed:
+        config.jobs.batch_rows = 0
+        said.append("jobs.batch_rows=0")
+    n, d = size or (entry.n, entry.d)
+    if not n or any(re.match(r"[+~]*method[=.]", override) for override in given):
+        return said
+    methods = dict(config.method)
+    for method, needs in absent_needs(methods).items():
         print(f"  left out: {method} ({', '.join(needs)} is not installed)")
         del methods[method]
-    n, d = size
-    chosen, said = choose(name, methods, n, d, task, **limits)
-    print("\n".join(f"  {sentence}" for sentence in said), flush=True)
-    keys = {override.partition("=")[0] for override in given}
-    return [o for o in chosen if o.partition("=")[0] not in keys] + given
+    cores = arguments.cores or os.cpu_count()
+    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
+    names, of_flagship, told = choose(methods, n, d, entry.task, **limits)
+    print("\n".join(f"  {sentence}" for sentence in told), flush=True)
+    config.method, config.compared = with_tuners(config.method, names), names
+    for parameter, value in of_flagship.items():
+        setting = f"settings.{name}.{FLAGSHIP}.{parameter}"
+        if setting not in typed:
+            of_table = config.settings.setdefault(name, {})
+            of_table.setdefault(FLAGSHIP, {})[parameter] = value
+            said.append(f"+{setting}={value}")
+    return [*said, f"method=[{','.join(names)}]"]
 
 
 def _try_again(results):

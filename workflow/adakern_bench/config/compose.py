@@ -233,10 +233,8 @@ def _typed(of_type, node):
 
 def _missing_tuners(config):
     """Methods that others are tuned with and that the configuration does not hold."""
-    recipes = [r for m in config.method.values() for r in (m.classifier, m.regressor)]
-    return sorted(
-        {r.tune_with for r in recipes if r is not None} - {"self"} - set(config.method)
-    )
+    tuners = set().union(*(method.tuners for method in config.method.values()))
+    return sorted(tuners - set(config.method))
 
 
 def _suite_entries(suite, folder):

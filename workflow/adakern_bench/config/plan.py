@@ -24,9 +24,9 @@ from adakern_bench.config.validate import check_places, validate
 from adakern_bench.config.variant import as_variant
 
 
-def load_plan(overrides=(), conf=CONF, typed=None):
+def load_plan(overrides=(), conf=CONF, typed=None, choose=None):
     """The plan that the overrides describe, all `typed` on the command line unless
-    said.
+    said; `choose` may change it, and gives the overrides that say how.
     """
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     typed = overrides if typed is None else typed
@@ -37,6 +37,8 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     if declared.is_needed(config):
         check_places(config, typed)
         declared.fill_in(config)
+    if choose is not None:
+        settings += choose(config)
     for name, absent in absent_needs(config.method).items():
         del config.method[name]
         config.sweep.pop(name, None)
@@ -48,6 +50,14 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     validate(plan, conf, typed)
     plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
     return plan
+
+
+def with_tuners(methods, names):
+    """The methods of these names, and those that they are tuned with."""
+    kept = list(names)
+    for name in kept:  # which grows
+        kept += sorted(methods[name].tuners - {*kept})
+    return {name: methods[name] for name in kept}
 
 
 def absent_needs(methods):
@@ -64,8 +74,7 @@ def _needs(methods, name, *before):
         raise ConfigError(
             f"tune_with is circular, {ring}; one of them needs tune_with: self"
         )
-    recipes = filter(None, (methods[name].classifier, methods[name].regressor))
-    tuners = {recipe.tune_with for recipe in recipes} - {"self"}
+    tuners = methods[name].tuners
     of_tuners = (_needs(methods, tuner, *before, name) for tuner in tuners)
     python = methods[name].python
     own = [*methods[name].needs, *[python] * is_variable(python)]

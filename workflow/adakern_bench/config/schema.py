@@ -83,6 +83,12 @@ class Method:
     #: DataFrame with these, dates as numbers, and the target in its own units.
     max_categories: int = number(0, least=0)
 
+    @property
+    def tuners(self):
+        """Methods whose best parameters its recipes take over."""
+        recipes = filter(None, (self.classifier, self.regressor))
+        return {recipe.tune_with for recipe in recipes} - {"self"}
+
 
 @dataclass
 class Protocol:
