@@ -19,6 +19,7 @@ from adakern._utils.files import read_json
 from adakern._utils.printable import printable
 from adakern.cli import NAMED, add_table_arguments, named_columns
 from adakern.datasets import TableError
+from adakern_bench.base.notes import digest
 from adakern_bench.base.paths import ROOT
 from adakern_bench.cli.choose import FLAGSHIP, JOB, choose, slowness
 from adakern_bench.config.compose import ConfigError
@@ -235,7 +236,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
             "asked": asked,
             "file": str(file.resolve()),
             "sha256": sha256,
-            "entry": _digest(text),
+            "entry": digest(text),
             "size": found.X.shape,
         }
         first, rest = text.split("\n", 1)
@@ -269,7 +270,7 @@ def _slug(text):
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     slug = re.sub(r"[^a-z0-9]+", "-", plain)[:60].strip("-")
     if any(c.isalnum() and not c.isascii() for c in plain) or not slug:
-        slug = f"{slug}-{_digest(text)[:6]}".strip("-")
+        slug = f"{slug}-{digest(text)[:6]}".strip("-")
     return f"my-{slug}"
 
 
@@ -280,7 +281,7 @@ def _name_of(file, sha256, folder):
     for text in (
         stem,
         f"{file.resolve().parent.name}-{stem}",
-        f"{stem[:40]}-{_digest(place)}",
+        f"{stem[:40]}-{digest(place)}",
     ):
         path = folder / f"{_slug(text)}.yaml"
         made = _made(path) if path.exists() else {}
@@ -330,7 +331,7 @@ def _is_kept(path, asked, sha256, file):
         )
     line = f"{_MADE_FROM}{_as_json(made)}\n"
     before = made["asked"]
-    edited = _digest(text.replace(line, "")) != made["entry"]
+    edited = digest(text.replace(line, "")) != made["entry"]
     others = [
         f"--{key} {_shown(asked.get(key))} (it was {_shown(before.get(key))})"
         for key in sorted(asked.keys() | before.keys())
@@ -353,10 +354,6 @@ def _is_kept(path, asked, sha256, file):
     if others and not edited:
         print(f"Inferring the entry again: {' and '.join(others)}")
     return edited or not others
-
-
-def _digest(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _shown(value):

@@ -1,6 +1,5 @@
 """Whether tables, and the files that they are made of, are what their entries say."""
 
-import hashlib
 import json
 import os
 from dataclasses import asdict
@@ -8,16 +7,12 @@ from pathlib import Path
 
 from adakern_bench.base.dotted import targets
 from adakern_bench.base.download import is_fetched
+from adakern_bench.base.notes import digest
 from adakern_bench.config import declared
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetError, check_content
-from adakern_bench.data.fetch import (
-    MIRROR_VARIABLE,
-    Obtained,
-    check_hashes,
-    load_table,
-)
+from adakern_bench.data.fetch import MIRROR_VARIABLE, load_table
 from adakern_bench.data.near_copies import refuse_copies
 from adakern_bench.data.parsers import PARSERS, format_of
 from adakern_bench.data.table import Table, provenance_of
@@ -43,8 +38,7 @@ def made_from(entry):
 
 def made_by(entry):
     """Hash of what a table depends on."""
-    text = json.dumps(made_from(entry), sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return digest(json.dumps(made_from(entry), sort_keys=True, default=str), 12)
 
 
 def _makers_of(entry):
@@ -105,6 +99,8 @@ def check_tables(plan):
         entry, path = plan.entry(dataset), cache / "tables" / f"{dataset}.npz"
         try:
             by_hand = placed_by_hand(entry, cache / "raw")
+            if not by_hand:  # of files that were removed since
+                ready_table(path).unlink(missing_ok=True)
             are_there = [path, ready_table(path)]
             made = [p for p in are_there if is_made(p, made_by(entry), by_hand)]
             for one in made:
@@ -120,16 +116,10 @@ def check_tables(plan):
 
 def _made_ready(dataset, entry, cache, mirror):
     """The table of files that are all here, ready; none where one has to be fetched."""
-    folders = (cache / "raw", mirror)
-    here = [got for file in entry.sources if (got := _obtained(file, folders))]
-    check_hashes(here)
-    if not here or len(here) < len(entry.sources):
-        return []
-    return [make_ready(dataset, entry, cache, mirror)]
-
-
-def _obtained(file, folders):
-    """A file as the first of the folders has it; None if it has to be fetched."""
-    paths = [Path(folder) / file.path for folder in folders if folder]
-    path = next(filter(Path.is_file, paths), None)
-    return path and Obtained(file, path.read_bytes(), "here", str(path))
+    folders = [Path(folder) for folder in (cache / "raw", mirror) if folder]
+    here = [
+        any((folder / file.path).is_file() for folder in folders)
+        for file in entry.sources
+    ]
+    are_here = bool(here) and all(here)
+    return [make_ready(dataset, entry, cache, mirror)] if are_here else []
