@@ -77,7 +77,7 @@ def _needs(methods, name, *before):
     tuners = methods[name].tuners
     of_tuners = (_needs(methods, tuner, *before, name) for tuner in tuners)
     python = methods[name].python
-    own = [*methods[name].needs, *[python] * is_variable(python)]
+    own = [python] * is_variable(python) if python else methods[name].needs
     return [*own, *(need for needs in of_tuners for need in needs)]
 
 

@@ -294,6 +294,12 @@ def _recipes(plan):
     """Problems of the methods' recipes; those found in order are noted down, as looking
     is slow.
     """
+    yield from (
+        f"method {name}: raw_columns go to no other Python (python="
+        f"{entry.python!r}); max_categories gives it categories as such"
+        for name, entry in plan.config.method.items()
+        if entry.raw_columns and entry.python
+    )
     with notes(Path(plan.config.data.cache) / "recipes_in_order.json") as in_order:
         for dataset, method in plan.cells:
             task, recipe = plan.entry(dataset).task, plan.recipe(dataset, method)
