@@ -146,7 +146,11 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         self.oof_score_, self.constant_score_ = float(score), 0.0
         self._error_view = TreeView(problem.reader.is_categorical).fit(table.X)
         self._errors = fit_error_model(
-            self._error_view.transform(table.X), of_folds, y - of_folds, table.weights
+            self._error_view.transform(table.X),
+            of_folds,
+            y - of_folds,
+            table.weights,
+            table.fold if table.in_time_order else None,
         )
         # Of targets of one sign no bound has the other. Those that are never left out
         # count as well: with y_val, all of y.

@@ -1,7 +1,7 @@
 """What a member of the blend is, and what it is told about a table."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -126,8 +126,30 @@ class Member:
     with_sums: ClassVar[Callable | None] = None
 
 
+class MeanOfCopies:
+    """The mean of several copies of a member that draw other random numbers."""
+
+    found = ()
+    predict_left_out = with_sums = None
+
+    def __init__(self, member, n_copies):
+        seeds = range(member.random_state, member.random_state + n_copies)
+        self.copies_ = [replace(member, random_state=seed) for seed in seeds]
+
+    def fit(self, X, Y, weights):
+        """Fit each copy to the same rows."""
+        self.copies_ = [member.fit(X, Y, weights) for member in self.copies_]
+        return self
+
+    def predict(self, X):
+        """The mean of what the copies predict."""
+        return np.mean([member.predict(X) for member in self.copies_], axis=0)
+
+
 class ConstantMember(Member):
     """The mean target, where there is nothing to learn from."""
+
+    refit = True
 
     def fit(self, X, Y, weights):
         self.mean_ = np.average(Y, axis=0, weights=weights)
