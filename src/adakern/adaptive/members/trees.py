@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
+from adakern.adaptive.tree_walk import FEW_ROWS_ASKED, trees_of
 from adakern.adaptive.views import TreeView
 
 #: HistGradientBoosting treats a column as categorical up to so many categories.
@@ -151,6 +152,8 @@ class Forest(Member):
     def _mean_of_trees(self, X):
         """Values or probabilities (n, k), added up in the order of scikit-learn."""
         trees = self.model_.estimators_
+        if len(X) <= FEW_ROWS_ASKED:
+            return trees_of(self.model_).leaves(X).cumsum(axis=0)[-1] / len(trees)
         return sum(tree.tree_.predict(X) for tree in trees) / len(trees)
 
 
@@ -210,12 +213,26 @@ class Boosting(Member):
         return self
 
     def predict(self, X):
-        X, few_rows = np.where(self.empty_, 0.0, X), len(X) < ROWS_FOR_THREADS
-        with one_thread("openmp") if few_rows else nullcontext():
+        X, model = np.where(self.empty_, 0.0, X), self.model_
+        if len(X) <= FEW_ROWS_ASKED and model.is_categorical_ is None:
+            return self._of_few(X)
+        with one_thread("openmp") if len(X) < ROWS_FOR_THREADS else nullcontext():
             if self.setting.classify:
-                proba = self.model_.predict_proba(X)
-                return log_proba(proba, self.model_.classes_, self.n_classes_)
-            return self.model_.predict(X)[:, None]
+                proba = model.predict_proba(X)
+                return log_proba(proba, model.classes_, self.n_classes_)
+            return model.predict(X)[:, None]
+
+    def _of_few(self, X):
+        """The same for a few rows: rounds are added up in the order of scikit-learn."""
+        model = self.model_
+        rounds = trees_of(model).leaves(X)[:, :, 0]
+        rounds = rounds.reshape(-1, model.n_trees_per_iteration_, len(X))
+        start = np.broadcast_to(model._baseline_prediction.T, rounds[:1].shape)
+        raw = np.concatenate([start, rounds]).cumsum(axis=0)[-1].T
+        if not self.setting.classify:
+            return raw
+        proba = model._loss.predict_proba(np.asfortranarray(raw))
+        return log_proba(proba, model.classes_, self.n_classes_)
 
 
 def _share(share, X):
