@@ -156,18 +156,21 @@ def test_few_blocks_of_errors_hold_those_of_another(n_blocks, share):
         errors, block = np.ravel(known), np.repeat(np.arange(n_blocks), size)
         weights = np.ones(len(errors))
         common = common_share(errors, weights, block)
-        model = ErrorModel(None, 1.0, errors, weights, n_blocks, common)
-        low, high = model.interval(new[:, None], np.zeros(size), 0.9).T
+        model = ErrorModel(None, 1.0, errors[:, None], weights, 1.0, n_blocks, common)
+        low, high = model.interval(new[:, None], np.zeros((size, 1)), 0.9)[:, 0].T
         held.append(np.mean((low <= new) & (new <= high)))
     # By what rule is between is no theorem: 2 %, and three standard errors.
     assert abs(np.mean(held) - 0.9) < 0.02 + 3 * np.std(held) / np.sqrt(500)
 
 
 def test_quantiles_of_few_blocks_do_not_cross():
-    errors = np.random.default_rng(0).normal(0.5, 1.0, 90)
+    errors = np.random.default_rng(0).normal(0.5, 1.0, (90, 1))
     model = ErrorModel(None, 1.0, errors, np.ones(90), n_blocks=3, common=0.6)
     levels = np.linspace(0.05, 0.95, 19)
-    found = model.quantiles(np.zeros((1, 1)), np.zeros(1), levels)[0]
+    found = model.quantiles(np.zeros((1, 1)), np.zeros((1, 1)), levels)[0, 0]
     assert (np.diff(found) >= 0).all()
     narrow = ErrorModel(None, 1.0, errors, np.ones(90))
-    assert found[-1] > narrow.quantiles(np.zeros((1, 1)), np.zeros(1), levels)[0, -1]
+    assert (
+        found[-1]
+        > narrow.quantiles(np.zeros((1, 1)), np.zeros((1, 1)), levels)[0, 0, -1]
+    )

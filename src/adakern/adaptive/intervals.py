@@ -1,7 +1,7 @@
 """Prediction intervals and sets from what was predicted out of fold."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtrit
@@ -29,21 +29,23 @@ def conformal_quantile(values, weights, level):
 
 @dataclass
 class ErrorModel:
-    """Errors left out, divided by how large they are expected to be at their rows.
+    """Errors (n, t) left out, divided by how large they are expected to be there.
 
-    Those of ``n_blocks`` of later rows, if not 0, have the share ``common`` of their
-    mean square from what a block's rows have in common.
+    ``unit`` (t,) is what the forest measures them in. Those of ``n_blocks`` of later
+    rows, if not 0, have the share ``common`` (t,) of their mean square from what a
+    block's rows have in common.
     """
 
     forest: object
-    least: float
+    least: np.ndarray
     errors: np.ndarray
     weights: np.ndarray
+    unit: object = 1.0
     n_blocks: int = 0
-    common: float = 0.0
+    common: object = 0.0
 
-    def widening(self, coverage):
-        """By how much bounds are wider since few blocks stand for those to come.
+    def _widening(self, coverage):
+        """By how much bounds (t,) are wider since few blocks stand for those to come.
 
         If rows of a block had one error, K blocks were K values. The quantile of level
         p is then the ceil(K p)-th of them, which holds a new one with probability
@@ -53,60 +55,88 @@ class ErrorModel:
         0.9 for one to three blocks and all shares.
         """
         if not self.n_blocks or not coverage > 0:
-            return 1.0
+            return np.ones(len(self._by_target))
         held = np.ceil(self.n_blocks * coverage) / (self.n_blocks + 1)
         levels = np.array([coverage, min(coverage, held)])
         wide, narrow = stdtrit(self.n_blocks, (1 + levels) / 2)
-        return float(1 + self.common**2 * (wide / narrow - 1))
+        common = np.broadcast_to(self.common, len(self._by_target))
+        return 1 + common**2 * (wide / narrow - 1)
 
     def scale(self, X, predicted):
-        """Expected size of errors, up to a factor."""
+        """Expected sizes (n, t) of errors, up to a factor."""
         if self.forest is None:
-            return np.ones(len(X))
+            return np.ones(predicted.shape)
         expected = self.forest.predict(np.column_stack([X, predicted]))
+        expected = self.unit * expected.reshape(predicted.shape)
         return np.maximum(expected, self.least)
 
     def interval(self, X, predicted, coverage):
-        """Bounds (n, 2) around the predictions (n,)."""
-        half = conformal_quantile(np.abs(self.errors), self.weights, coverage)
-        half = half * self.widening(coverage) * self.scale(X, predicted)
-        return np.column_stack([predicted - half, predicted + half])
+        """Bounds (n, t, 2) around the predictions (n, t)."""
+        half = np.array([self._quantile(np.abs(e), coverage) for e in self._by_target])
+        half = half * self._widening(coverage) * self.scale(X, predicted)
+        return np.stack([predicted - half, predicted + half], axis=-1)
 
     def quantiles(self, X, predicted, levels):
-        """Quantiles (n, n_levels) of the target."""
-        steps = []
-        for level in levels:
-            sign = 1 if level >= 0.5 else -1
-            outward = max(level, 1 - level)
-            step = conformal_quantile(sign * self.errors, self.weights, outward)
-            wider = self.widening(2 * outward - 1)
-            steps.append(sign * (step * wider if step > 0 else step / wider))
-        return predicted[:, None] + np.outer(self.scale(X, predicted), steps)
+        """Quantiles (n, t, n_levels) of the targets."""
+        steps = np.transpose([self._steps(level) for level in levels])
+        return predicted[:, :, None] + self.scale(X, predicted)[:, :, None] * steps
+
+    def _steps(self, level):
+        """Quantiles (t,) of the errors, away from the middle by what blocks widen."""
+        sign, outward = (1 if level >= 0.5 else -1), max(level, 1 - level)
+        found = [self._quantile(sign * errors, outward) for errors in self._by_target]
+        wider = self._widening(2 * outward - 1)
+        return sign * np.where(np.array(found) > 0, found * wider, found / wider)
+
+    @property
+    def _by_target(self):
+        """Errors of each target; a file of before there were several has (n,)."""
+        return self.errors.reshape(len(self.errors), -1).T
+
+    def _quantile(self, values, level):
+        """The conformal quantile of values (n,), of rows that have the target."""
+        known = ~np.isnan(values)
+        return conformal_quantile(values[known], self.weights[known], level)
 
 
 def common_share(errors, weights, block):
     """The share of the mean squared error that rows of a block have in common."""
-    n, n_blocks = len(errors), block.max() + 1
+    known = ~np.isnan(errors)
+    errors, weights, block = errors[known], weights[known], block[known]
     total, mass = weights @ errors**2, np.bincount(block, weights)
-    if not total > 0 or n <= n_blocks:
+    mass = np.where(mass > 0, mass, 1.0)
+    by_chance = len(mass) / max(len(errors), 1)
+    if not total > 0 or by_chance >= 1:
         return 0.0
     means = np.bincount(block, weights * errors) / mass
-    by_chance = n_blocks / n
     share = (mass @ means**2 / total - by_chance) / (1 - by_chance)
     return float(max(share, 0.0))
 
 
 def fit_error_model(X, predicted, errors, weights, block=None):
-    """An :class:`ErrorModel` of errors (n,) that out-of-fold predictions make.
+    """An :class:`ErrorModel` of errors (n, t) that out-of-fold predictions make.
 
-    ``block`` (n,) is that of each of rows in order of time. Extra trees learn absolute
-    errors from the rows and predictions; each row is judged by the trees that did not
-    draw it.
+    Extra trees learn absolute errors from the rows and predictions; each row is judged
+    by the trees that did not draw it. Where a target is missing errors are taken for
+    average. ``block`` (n,) is that of each of rows in order of time.
     """
+    model = _size_model(X, predicted, errors, weights)
+    if block is None:
+        return model
+    common = [common_share(e, weights, block) for e in model.errors.T]
+    return replace(model, n_blocks=int(block.max()) + 1, common=np.array(common))
+
+
+def _size_model(X, predicted, errors, weights):
+    """An :class:`ErrorModel` of rows in no order."""
     size = np.abs(errors)
-    least = max(0.1 * np.median(size), 1e-3 * size.max())
-    if len(size) < FEWEST_ROWS or not least > 0:
-        return _error_model(None, 1.0, errors, weights, block)
+    least = np.maximum(0.1 * np.nanmedian(size, axis=0), 1e-3 * np.nanmax(size, axis=0))
+    if len(size) < FEWEST_ROWS or not least.any():
+        return ErrorModel(None, 1.0, errors, weights)
+    least, mean = np.where(least > 0, least, 1.0), np.nanmean(size, axis=0)
+    # One target is not compared with another.
+    unit = np.where(mean > 0, mean, 1.0) if len(mean) > 1 else 1.0
+    size = np.where(np.isnan(size), mean, size) / unit
     inputs = np.column_stack([X, predicted])
     rows = np.random.default_rng(0).permutation(len(size))[:MOST_ROWS]
     forest = ExtraTreesRegressor(
@@ -121,16 +151,9 @@ def fit_error_model(X, predicted, errors, weights, block=None):
         # Those that every tree drew, as the heaviest are: they have 0 here, and the
         # forest's prediction stands for it.
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-        forest.fit(inputs[rows], size[rows], weights[rows])
-    expected = forest.predict(inputs)
-    known = forest.oob_prediction_ > 0
-    expected[rows[known]] = forest.oob_prediction_[known]
-    scaled = errors / np.maximum(expected, least)
-    return _error_model(forest, least, scaled, weights, block)
-
-
-def _error_model(forest, least, errors, weights, block):
-    if block is None:
-        return ErrorModel(forest, least, errors, weights)
-    common = common_share(errors, weights, block)
-    return ErrorModel(forest, least, errors, weights, int(block.max()) + 1, common)
+        forest.fit(inputs[rows], np.squeeze(size[rows]), weights[rows])
+    model = ErrorModel(forest, least, errors, weights, unit)
+    expected = forest.predict(inputs).reshape(size.shape)
+    left_out = forest.oob_prediction_.reshape(-1, size.shape[1])
+    expected[rows] = np.where(left_out > 0, left_out, expected[rows])
+    return replace(model, errors=errors / np.maximum(unit * expected, least))
