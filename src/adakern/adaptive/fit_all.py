@@ -281,13 +281,14 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     bounds, whole, fits = problem.blend.bounds(table.Y), None, None
     if member.set_up:
         member = member.set_up(table, found)
+    of_all = member
+    if table.in_time_order and not member.refit:
+        of_all = MeanOfCopies(member, table.n_folds)
     member = for_missing(member, table.Y)
     if before is not None:
         started, whole = started - before.seconds, before.fits.whole
     elif _is_refitted(member, table, whole_only):
-        learner = able(member, table.X, table.Y)
-        if not learner.refit:
-            learner = MeanOfCopies(learner, table.n_folds)
+        learner = able(for_missing(of_all, table.Y), table.X, table.Y)
         whole = learner.fit(table.X, table.Y, table.weights)
     if whole_only and whole is not None and whole.predict_left_out:
         with suppress(np.linalg.LinAlgError):

@@ -1,6 +1,7 @@
 """What a member of the blend is, and what it is told about a table."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -126,30 +127,27 @@ class Member:
     with_sums: ClassVar[Callable | None] = None
 
 
-class MeanOfCopies:
+class MeanOfCopies(Member):
     """The mean of several copies of a member that draw other random numbers."""
 
-    found = ()
-    predict_left_out = with_sums = None
+    refit = True
 
-    def __init__(self, member, n_copies):
-        seeds = range(member.random_state, member.random_state + n_copies)
-        self.copies_ = [replace(member, random_state=seed) for seed in seeds]
+    def __init__(self, like, n_copies):
+        super().__init__(name=like.name, rank=like.rank, setting=like.setting)
+        self.view, self.slope = like.view, like.slope
+        seeds = range(like.random_state, like.random_state + n_copies)
+        self.copies_ = [replace(like, random_state=seed) for seed in seeds]
 
     def fit(self, X, Y, weights):
-        """Fit each copy to the same rows."""
-        self.copies_ = [member.fit(X, Y, weights) for member in self.copies_]
+        self.copies_ = [copy(member).fit(X, Y, weights) for member in self.copies_]
         return self
 
     def predict(self, X):
-        """The mean of what the copies predict."""
         return np.mean([member.predict(X) for member in self.copies_], axis=0)
 
 
 class ConstantMember(Member):
     """The mean target, where there is nothing to learn from."""
-
-    refit = True
 
     def fit(self, X, Y, weights):
         self.mean_ = np.average(Y, axis=0, weights=weights)
