@@ -168,3 +168,14 @@ def test_equal_rows_are_known_again_by_their_features():
         X[every], y[every] + 1e-3 * np.tile([1, -1], 120)
     )
     assert_allclose(model.predict(X), y, atol=0.5)
+
+
+def test_where_rows_have_a_time_means_are_of_earlier_rows():
+    X, y = table_of(40)
+    later = np.arange(len(y)) >= 200
+    options = {"time": np.arange(len(y))}
+    first = prepared(AdaptiveKernelRegressor(), X, y, **options)
+    noise = np.where(later, np.random.default_rng(0).normal(size=len(y)), 0)
+    second = prepared(AdaptiveKernelRegressor(), X, y + noise, **options)
+    values = [p.blend.unit * p.table.without(0)[:, 2:] for p in (first, second)]
+    assert_allclose(*values, rtol=1e-9)
