@@ -240,9 +240,9 @@ def test_boosting_answers_as_scikit_learns_does(n_classes, categories, rng):
     setting = {"classify": n_classes > 0, "is_categorical": is_categorical}
     found = member("boosting", **setting).fit(X, Y, rng.uniform(size=150))
     if n_classes:
-        expected = np.log(np.maximum(found.model_.predict_proba(X), 1e-6))
+        expected = np.log(np.maximum(found.models_[0].predict_proba(X), 1e-6))
     else:
-        expected = found.model_.predict(X)[:, None]
+        expected = found.models_[0].predict(X)[:, None]
     np.testing.assert_array_equal(found.predict(X), expected)
     alone = np.vstack([found.predict(row[None]) for row in X[:6]])
     np.testing.assert_array_equal(alone, expected[:6])
@@ -266,7 +266,7 @@ def test_the_number_of_boosted_trees_is_bounded_for_many_classes():
         "boosting", classify=True, is_categorical=np.zeros(10, dtype=bool)
     )
     boosting.fit(X[:, :10], Y, np.ones(300))
-    assert boosting.model_.n_iter_ * 60 <= 1500
+    assert boosting.models_[0].n_iter_ * 60 <= 1500
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ def _of_forest(model):
             tree.missing_go_to_left,
             tree.children_left,
             tree.children_right,
-            tree.value[:, 0],
+            tree.value.reshape(len(tree.value), -1),
         )
         for tree in trees
     ]

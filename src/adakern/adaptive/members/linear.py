@@ -32,12 +32,12 @@ class Linear(Member):
         self.intercept_ = np.average(Y, axis=0, weights=weights)
         self.centre_ = np.average(X, axis=0, weights=weights)
         X, Y = X - self.centre_, Y - self.intercept_
-        least = np.inf
+        least, self.coef_ = np.full(Y.shape[1], np.inf), np.empty((X.shape[1], 1))
         ridges = RIDGES * len(X) / 100
         for left_out, coef in leave_one_out_low_rank(X, Y, ridges, weights):
-            error = weights @ np.sum((left_out - Y) ** 2, axis=1)
-            if error < least:
-                least, self.coef_ = error, coef
+            errors = weights @ (left_out - Y) ** 2
+            self.coef_ = np.where(errors < least, coef, self.coef_)
+            least = np.minimum(errors, least)
         return self
 
     def predict(self, X):
