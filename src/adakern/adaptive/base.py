@@ -1,9 +1,9 @@
 """What the adaptive regressor and classifier share: parameters and the way of a fit."""
 
-import time
 from abc import ABC, abstractmethod
 from functools import partial
 from numbers import Integral, Real
+from time import perf_counter
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -26,7 +26,12 @@ from adakern.adaptive.explain import (
 from adakern.adaptive.fit_all import Limits, fit_all
 from adakern.adaptive.many_rows import in_memory
 from adakern.adaptive.model import make_model, members_table
-from adakern.adaptive.prepare import prepare, read_rows, validated
+from adakern.adaptive.prepare import (
+    prepare,
+    read_rows,
+    refuse_several_folds,
+    validated,
+)
 from adakern.adaptive.shift import check_rows, seen_in, sentence
 from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
@@ -98,7 +103,16 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "ensemble_")
 
-    def fit(self, X, y, sample_weight=None, groups=None, X_val=None, y_val=None):
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        groups=None,
+        X_val=None,
+        y_val=None,
+        time=None,
+    ):
         """Fit the blend.
 
         Parameters
@@ -121,30 +135,29 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
             Validation rows. If given, they replace cross-validation: no member is
             fitted to them, the weights of the members are found on them, and
             ``oof_prediction_`` refers to them.
+        time : array-like of shape (n,), default=None
+            Times of observation of the rows, as numbers or dates. Use them when
+            predictions are for later rows. Three blocks of later rows, each a fifth of
+            all rows, are predicted by models of earlier rows, which gives the weights
+            and intervals (``oof_prediction_`` is NaN for the first two fifths); then
+            all members are refitted on all rows. Intervals are calibrated for horizons
+            of up to about the length of a block, and cover less beyond it.
 
         Returns
         -------
         self : object
             Fitted estimator.
         """
-        started = time.perf_counter()
+        started = perf_counter()
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # a fit that is interrupted leaves no other's half
         self._validate_params()
+        refuse_several_folds(groups=groups, time=time, X_val=X_val)
         rng = check_random_state(self.random_state)
         seconds = np.inf if self.time_limit is None else self.time_limit
         tell = partial(print, f"[{type(self).__name__}]") if self.verbose else str
-        problem = prepare(
-            self,
-            X,
-            y,
-            sample_weight,
-            groups,
-            X_val,
-            y_val,
-            rng=rng,
-            deadline=started + seconds,
-        )
+        given = sample_weight, groups, X_val, y_val, time
+        problem = prepare(self, X, y, *given, rng=rng, deadline=started + seconds)
         members = choose(self.members, problem.shape, problem.setting, rng)
         may_drop = isinstance(self.members, str)
         limits = Limits(started, seconds, self.n_jobs, may_drop, tell)

@@ -14,15 +14,16 @@ from adakern.adaptive.views import TreeView
 class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
     """Regression on tabular data by a weighted blend, without choices to make.
 
-    The members of the blend are kernel ridge regressions with three kernels, each with
-    a single length scale and with one per feature, a linear model, random forests and
-    gradient boosting. Each member is fitted by cross-validation. Length scales and
-    ridge of a kernel member minimise the closed-form leave-one-out error on the
-    training rows of the fold; below 300 rows, length scales per feature maximise the
-    marginal likelihood of a Gaussian process instead. Preprocessing does not use the
-    targets and is fitted once, on all rows. The weights of the members are those of
-    the best convex combination of the out-of-fold predictions. Kernel and linear
-    members are then refitted on all rows; of trees, the mean over the folds is used.
+    The members of the blend are kernel ridge regressions with three kernels and a
+    length scale per feature, one with a single length scale, a linear model, extremely
+    randomised trees and gradient boosting. Each member is fitted by cross-validation.
+    Length scales and ridge of a kernel member minimise the closed-form leave-one-out
+    error on the training rows of the fold; below 300 rows, length scales per feature
+    maximise the marginal likelihood of a Gaussian process instead. Preprocessing does
+    not use the targets and is fitted once, on all rows. The weights of the members are
+    those of the best convex combination of the out-of-fold predictions. Kernel and
+    linear members are then refitted on all rows; of trees, the mean over the folds is
+    used.
 
     Parameters
     ----------
@@ -165,6 +166,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
             of_folds,
             table.Y - of_folds,
             table.weights,
+            table.fold if table.in_time_order else None,
         )
         self.oof_scores_ = scores_by_target(predicted, table)
         self.n_outputs_ = len(self.oof_scores_)

@@ -158,11 +158,28 @@ def read_table(
     >>> found.kinds, found.task, found.y.tolist()
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
+    roles = {"task": task, "drop": drop, "keep": keep, "group": group, "time": time}
+    read = {"categorical": categorical, "merge": merge, "texts": texts}
+    return read_columns(path, target, **roles, **read)[0]
+
+
+def read_columns(
+    path,
+    target,
+    *,
+    task=None,
+    drop=(),
+    keep=(),
+    group=None,
+    time=None,
+    categorical=(),
+    **read,
+):
+    """What `read_table` gives, and the typed columns that it is made of."""
     with _named(Path(path)) as (data, name):
-        read = {"categorical": categorical, "merge": merge, "texts": texts}
-        typed = typed_columns(data, name, target, **read)
+        typed = typed_columns(data, name, target, categorical=categorical, **read)
         asked = _Asked(target, task, drop, [*keep, *categorical], group, time)
-        return _found(typed, asked)
+        return _found(typed, asked), typed
 
 
 def read_rows(path, kinds, forms=None, decimal=None):
