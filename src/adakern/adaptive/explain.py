@@ -184,7 +184,7 @@ def contributions(ensemble, X, source, n_background):
     """
     rng, probe = np.random.default_rng(0), ensemble.probe.X
     background = probe[rng.permutation(len(probe))[:n_background]]
-    d, b = source[-1] + 1, len(background)
+    d, b = source.max() + 1, len(background)
     if d <= MOST_ENUMERATED:
         coalitions, counts = _every_coalition(d, b)
     else:

@@ -140,6 +140,9 @@ class EqualRows:
 
     prior_rows_ = np.inf
 
+    #: Columns that tell whether rows are equal; None for all of them.
+    n_columns_ = None
+
     def fit(self, table, predicted):
         """Learn what equal rows are worth beside the out-of-fold predictions (m, k)."""
         n, known = np.bincount(table.cell, table.counts), ~np.isnan(table.Y)
@@ -157,7 +160,9 @@ class EqualRows:
         if gain > SURE * error:
             self.prior_rows_ = float(PRIORS[best])
             first = np.unique(table.cell, return_index=True)[1]
-            self._place = {key: i for i, key in enumerate(_keys(table.X[first]))}
+            self.n_columns_ = table.n_columns
+            keys = _keys(table.X[first, : self.n_columns_])
+            self._place = {key: i for i, key in enumerate(keys)}
             q = _sums(table.cell, table.counts[:, None] * predicted) / n[:, None]
             self._values = _posterior(self.prior_rows_, q, sums, mass)
         return self
@@ -166,7 +171,9 @@ class EqualRows:
         """The predictions, those of rows that training holds replaced."""
         if np.isinf(self.prior_rows_):
             return predicted
-        places = np.array([self._place.get(key, -1) for key in _keys(X)])
+        places = np.array(
+            [self._place.get(key, -1) for key in _keys(X[:, : self.n_columns_])]
+        )
         known = places >= 0
         adjusted = predicted.copy()
         adjusted[known] = self._values[places[known]]
@@ -240,7 +247,7 @@ class Ensemble:
         """
         table, rng = self.probe, np.random.default_rng(0)
         new = replace(self, equal_rows=EqualRows())
-        rises = np.zeros(source[-1] + 1)
+        rises = np.zeros(source.max() + 1)
         for k in range(table.n_folds):
             part = table.take(table.fold == k)
             if not len(part.X):

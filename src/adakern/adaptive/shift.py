@@ -117,7 +117,7 @@ def seen_in(problem):
 
 def _first_of(reader):
     """The columns of numbers that stand for those of the table: a date's is the day."""
-    return np.searchsorted(reader.source_, np.arange(len(reader.columns_)))
+    return np.unique(reader.source_, return_index=True)[1]
 
 
 def _counted(seen, X):
