@@ -25,9 +25,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     """Classification for those who bring a table and do not want to choose.
 
     The members of :class:`AdaptiveKernelRegressor`, fitted in every fold on the other
-    folds' rows: kernel ridge regressions on indicators of the classes, logistic
-    regression, support vector machines (up to 4,000 rows, and from 9,000 to 25,000
-    where no two classes have more than 9,000), forests and boosting. Each member's
+    folds' rows: kernel ridge regressions on indicators of the classes (from 300 to
+    4,000 rows with one scale for each of the three profiles too), logistic regression,
+    support vector machines (up to 4,000 rows, and from 9,000 to 25,000 where no two
+    classes have more than 9,000), both kinds of forests, and boosting. Each member's
     scores are calibrated (by a slope alone of less than 300 rows), the members weighted
     by the likelihood of their mixture, and that is calibrated, on the rows left out.
     What is predicted is the mixture of kernel and linear members refitted on all rows,
