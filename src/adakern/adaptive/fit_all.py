@@ -27,6 +27,7 @@ from adakern.adaptive.members.base import (
     ENOUGH_ROWS,
     FULL_FACTOR,
     ROWS_PER_SCALE,
+    MeanOfCopies,
 )
 from adakern.adaptive.missing_targets import able, for_missing
 from adakern.adaptive.model import Fits, FittedMember, Member
@@ -197,6 +198,7 @@ def in_order(problem, members, limits, on_trial):
     least, *most = JUDGED_IN_CLOSED_FORM
     most = np.clip(ROWS_PER_SCALE * len(problem.views[KernelView].kept_), *most)
     few = least <= len(table.X) <= most and table.n_folds > 1 and table.alone.all()
+    few = few and table.means is None
     return order, few and limits.may_drop and not limited
 
 
@@ -280,17 +282,22 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     bounds, whole, fits = problem.blend.bounds(table.Y), None, None
     if member.set_up:
         member = member.set_up(table, found)
+    of_all = member
+    if table.in_time_order and not member.refit:
+        of_all = MeanOfCopies(member, table.n_folds)
     member = for_missing(member, table.Y)
     if before is not None:
         started, whole = started - before.seconds, before.fits.whole
-    elif member.refit and table.n_folds > 1 and (whole_only or not member.fit_folds):
-        learner = able(member, table.X, table.Y)
+    elif _is_refitted(member, table, whole_only):
+        learner = able(for_missing(of_all, table.Y), table.X, table.Y)
         whole = learner.fit(table.X, table.Y, table.weights)
     if whole_only and whole is not None and whole.predict_left_out:
         with suppress(np.linalg.LinAlgError):
             values = whole.predict_left_out(table.X, table.Y, table.weights)
             fits = Fits([], values[table.fold >= 0], values[table.fold >= 0], whole)
-    fits = fits or fit_in_folds(member, table, run, whole)
+    if fits is None:
+        seen = partial(seen_without, problem.table, table, view)
+        fits = fit_in_folds(member, table, run, whole, seen)
     if fits is None:
         return None
     fits.predicted = np.clip(fits.predicted, *bounds)
@@ -299,20 +306,40 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     return FittedMember(member.name, view, fits, bounds, member.slope, took)
 
 
-def fit_in_folds(member, table, run, whole):
+def seen_without(given, table, view, k):
+    """The table that a member sees for fold k, with means that do not know it."""
+    if given.means is None:
+        return table
+    return replace(table, X=view.transform(given.without(k)))
+
+
+def _is_refitted(member, table, whole_only):
+    """Whether a member is fitted to all rows apart from its folds.
+
+    One whose folds' mean predicts, too, where folds know nothing of later rows.
+    """
+    if table.in_time_order:
+        return True
+    alone = whole_only or not member.fit_folds
+    return member.refit and table.learns_all and alone
+
+
+def fit_in_folds(member, table, run, whole, seen):
     """Its :class:`Fits`, or None if ``run`` does not run all tasks.
 
-    ``whole`` is itself fitted to all rows, None if that does not predict.
+    ``whole`` is itself fitted to all rows, None if that does not predict; ``seen(k)``
+    is the table for fold k.
     """
-    if member.fit_folds and table.n_folds > 1:
+    if member.fit_folds and table.n_folds > 1 and not table.in_time_order:
         *models, whole = member.fit_folds(table)
         parts = [m.predict(table.X[table.fold == k]) for k, m in enumerate(models)]
         predicted = table.gather(parts)
         return Fits(models, predicted, predicted, whole)
     place = to_device(np.empty(0))
-    if member.in_fold:
+    if member.in_fold and not table.in_time_order:  # what all rows taught is no news
         member = member.in_fold(whole)
-    tasks = [partial(fit_fold, member, table, k, place) for k in range(table.n_folds)]
+    folds = range(table.n_folds)
+    tasks = [partial(fit_fold, member, seen(k), k, place) for k in folds]
     results = run(tasks)
     if results is None:
         return None
@@ -329,12 +356,13 @@ def fit_fold(member, table, k, place):
     process knows by ``place`` alone where kernels are computed.
     """
     left_out, X = table.fold == k, table.X
-    train, alone = ~left_out, table.alone & left_out
+    train, alone = table.known(k), table.alone & left_out
     with device_context(place):
         learner = able(member, X[train], table.Y[train])
         member = learner.fit(X[train], table.Y[train], table.weights[train])
         predicted = values = member.predict(X[left_out])
         in_closed_form = member.predict_left_out and len(X) < ENOUGH_ROWS
+        in_closed_form = in_closed_form and table.means is None
         if table.n_folds > 1 and alone.any() and in_closed_form:
             with suppress(np.linalg.LinAlgError):  # the ridge is too small for all rows
                 of_all = member.predict_left_out(X, table.Y, table.weights)

@@ -28,8 +28,6 @@ from adakern_bench.records.split import load_split
 
 #: Of the intervals that regressors are asked for.
 COVERAGE = 0.9
-#: Part of ordered training rows, the latest, by which the flagship weighs its members.
-LATEST = 0.2
 #: Of the quantiles that they are asked for.
 LEVELS = np.linspace(0.01, 0.99, 99)
 
@@ -136,10 +134,8 @@ def fit(estimator, data):
     """Fit; groups and time go to what can validate by them, as the test part does."""
     parameters = inspect.signature(estimator.fit).parameters
     X, y = data.X_train, data.y_fit
-    if data.is_ordered and "X_val" in parameters:
-        late = len(y) - max(1, round(LATEST * len(y)))
-        new = {"X_val": X[late:], "y_val": y[late:]}
-        return estimator.fit(X[:late], y[:late], **new)
+    if data.times is not None and "time" in parameters:
+        return estimator.fit(X, y, time=data.times)
     if data.groups is not None and "groups" in parameters:
         return estimator.fit(X, y, groups=data.groups)
     return estimator.fit(X, y)

@@ -151,7 +151,7 @@ def _check_class_sizes(table, smallest):
 def inner_folds(prepared, task, n_splits, seed):
     """Splits of a training part that keep apart what the test part is apart from."""
     X, y = prepared.X_train, prepared.y_fit
-    if prepared.is_ordered:
+    if prepared.times is not None:
         return list(splitters.TimeSeriesSplit(max(2, n_splits)).split(X))[-n_splits:]
     if prepared.groups is None:
         return list(folds(task, n_splits, seed).split(X, strata(y, task)))
