@@ -47,7 +47,8 @@ def fill_in(config):
                 stated = _stated(row, folder, suite.tables, folds, known)
                 entries[name] = DatasetEntry(**stated)
             except TableError as error:
-                problems.append(f"{row['file']}: {error}")
+                told = str(error).removeprefix(f"{row['file']}: ")
+                problems.append(f"{row['file']}: {told}")
     if problems:
         listed = "\n".join(f"  - {problem}" for problem in problems)
         raise ConfigError(
