@@ -7,7 +7,8 @@ from adakern._utils.printable import as_written, printable
 #: Part of the rows, the latest ones, that a method which has no such rows of its own
 #: is judged by where rows have a time.
 LATEST = 0.2
-#: Categories of a column by each of which the model's card tells the error.
+#: Categories of a column, or groups of rows, by each of which the model's card tells
+#: the error; of more groups those of the greatest errors.
 FEW_CATEGORIES = 20
 
 
@@ -92,7 +93,7 @@ def _score(table, rows, predicted, proba):
 
 
 def errors_by_category(table, rows, predicted):
-    """Column -> category -> rows left out and their error, of few categories each.
+    """Column -> category or group -> rows left out and their error, greatest first.
 
     The error is the share that is wrong, or the root of the mean squared error, of
     several targets that of errors in units of their spread.
@@ -103,10 +104,12 @@ def errors_by_category(table, rows, predicted):
     if hasattr(y, "columns"):
         missed = (missed / y.var(ddof=0)).mean(axis=1)
     found = {}
-    for name, kind in table.kinds.items():
-        of = table.X[name].iloc[rows]
-        if kind == "categorical" and of.nunique() <= FEW_CATEGORIES:
+    for name, values in kinds_of_rows(table).items():
+        of = values.iloc[rows]
+        is_group = table.groups is not None and name == str(table.groups.name)
+        if is_group or of.nunique() <= FEW_CATEGORIES:
             means = missed.groupby(of.set_axis(missed.index)).agg(["size", "mean"])
+            means = means.sort_values("mean", ascending=False)[:FEW_CATEGORIES]
             errors = means["mean"] if is_share else means["mean"] ** 0.5
             found[name] = {
                 str(level): {"rows": int(n), "error": float(error)}
@@ -115,6 +118,19 @@ def errors_by_category(table, rows, predicted):
                 )
             }
     return found
+
+
+def kinds_of_rows(table):
+    """What rows are told apart by: columns of categories, and their groups."""
+    kinds = {
+        name: table.X[name]
+        for name, kind in table.kinds.items()
+        if kind == "categorical"
+    }
+    if table.groups is not None:
+        # Numbers of patients are whole, although a file's numbers are not.
+        kinds[str(table.groups.name)] = table.groups.convert_dtypes().astype(str)
+    return kinds
 
 
 def of_rare_class(y, proba, shares):
@@ -145,13 +161,7 @@ def coverage_found(model, table):
         return {}
     from adakern.adaptive.coverage import coverage_by
 
-    kinds = {
-        name: table.X[name]
-        for name, kind in table.kinds.items()
-        if kind == "categorical"
-    }
-    if table.groups is not None:
-        kinds[str(table.groups.name)] = table.groups
+    kinds = kinds_of_rows(table)
     if found.ndim == 1:
         return coverage_by(found, kinds)
     return {
