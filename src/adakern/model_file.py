@@ -188,8 +188,10 @@ def make_card(table, **facts):
     names = [name for name, kind in table.kinds.items() if kind == "categorical"]
     found = {name: sorted(table.X[name].dropna().unique()) for name in names}
     rows = pd.util.hash_pandas_object(pd.concat([table.X, table.y], axis=1))
+    targets = list(table.y.to_frame() if table.y.ndim == 1 else table.y)
     return {
-        "target": table.y.name,
+        "target": ",".join(targets),
+        "targets": targets,
         "task": table.task,
         "kinds": table.kinds,
         "forms": table.forms,
