@@ -251,7 +251,7 @@ class Plan:
             most = min(MOST_CELLS, len(self.cells) // FEWEST_GROUPS)
         groups, n_cells, seconds = [], 0, 0.0
         for name in self.table_names if (most or 1) > 1 else ():
-            datasets = [dataset for dataset in self.datasets if base_name(dataset) == name]
+            datasets = [d for d in self.datasets if base_name(d) == name]
             cells = [(d, method) for d in datasets for method in self.methods_of[d]]
             own = sum(self.n_repeats(d) * sum(self.seconds_of(d, m)) for d, m in cells)
             if not self._is_small(name, cells) or own > SHORT:
