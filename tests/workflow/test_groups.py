@@ -58,7 +58,8 @@ def test_runs_in_groups_are_those_of_single_jobs_and_are_kept(project):
 
     # Two repeats more are two runs more of each cell, as is said before.
     more = f"{overrides} protocol.repeats=4"
-    run = project.run(summary, overrides=more)
+    run = project.solve(overrides=more)
+    assert run.jobs == {"cells": 1}, "what --until solve asks for"
     assert "tuned 6 fits (about " in run.output and ", 6 kept)" in run.output
     after = project.records("s1", "tuned")
     assert len(after) == 2 + 4 and times(after[2:4]) == times(before)
