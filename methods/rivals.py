@@ -111,7 +111,10 @@ class PerpetualClassifier(_Classifies, _Perpetual):
 
 
 class _AutoGluon(BaseEstimator):
-    """AutoGluon, in the environment that its method's file names."""
+    """AutoGluon, in the environment that its method's file names.
+
+    Columns of pandas' dtype category stay what they are.
+    """
 
     def __init__(self, time_limit=300, presets="best_quality"):
         self.time_limit = time_limit
@@ -140,7 +143,7 @@ class _AutoGluon(BaseEstimator):
     def _frame(self, X):
         import pandas as pd
 
-        return pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
+        return X if hasattr(X, "columns") else pd.DataFrame(X).add_prefix("x")
 
 
 class AutoGluonRegressor(RegressorMixin, _AutoGluon):

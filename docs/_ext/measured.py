@@ -4,8 +4,8 @@
 cent where the metric is an accuracy. FIGURE is SET METHOD (the mean over the repeats),
 published SET METHOD, and over all sets of the folder mean METHOD, rank METHOD, among
 METHOD (its rank among the published methods, too), wins A B (sets on which A is better
-than B) or friedman (the p-value). Where the folder has a table of the metric's name, FIGURE is
-the words of a row and the name of a column.
+than B) or friedman (the p-value). Where the folder has a table of the metric's name,
+FIGURE is the words of a row and the name of a column.
 
 A line ``{board FOLDERS ROWS PATTERN}`` stands for the leaderboard of these folders,
 whose names may hold a ``*``, over their sets of at most so many rows and names of a

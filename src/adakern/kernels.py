@@ -7,6 +7,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import StrOptions
 
+from adakern._utils.arrays import as_numpy
 from adakern._utils.blocks import (
     BLOCK_BYTES,
     CACHE_BYTES,
@@ -222,6 +223,7 @@ def resolve_gamma(gamma, X, weights=None):
     if gamma == "auto":
         return 1.0 / X.shape[1]
     if weights is not None:
+        X = as_numpy(X)
         mean = np.average(X, axis=0, weights=weights).mean()
         variance = float(np.average((X - mean) ** 2, axis=0, weights=weights).mean())
     elif issparse(X):

@@ -227,6 +227,38 @@ def test_forests_answer_as_scikit_learns_do(classify, extra, rng):
     np.testing.assert_array_equal(alone, expected[:5])
 
 
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("categories", [False, True])
+def test_boosting_answers_as_scikit_learns_does(n_classes, categories, rng):
+    """Also of few rows, which are asked about without scikit-learn where they can."""
+    X, y = make_friedman1(150, random_state=0)
+    X[:, 0] = np.floor(4 * X[:, 0])
+    X[::5, 1] = np.nan
+    bounds = {0: [], 2: [14], 3: [12, 17]}[n_classes]
+    Y = np.eye(n_classes)[np.digitize(y, bounds)] if n_classes else y[:, None]
+    is_categorical = (np.arange(10) == 0) & categories
+    setting = {"classify": n_classes > 0, "is_categorical": is_categorical}
+    found = member("boosting", **setting).fit(X, Y, rng.uniform(size=150))
+    if n_classes:
+        expected = np.log(np.maximum(found.models_[0].predict_proba(X), 1e-6))
+    else:
+        expected = found.models_[0].predict(X)[:, None]
+    np.testing.assert_array_equal(found.predict(X), expected)
+    alone = np.vstack([found.predict(row[None]) for row in X[:6]])
+    np.testing.assert_array_equal(alone, expected[:6])
+    np.testing.assert_array_equal(found.predict(X[:7]), expected[:7])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_linear_member_answers_as_scikit_learns_regression(n_classes, rng):
+    X, y = make_friedman1(150, random_state=0)
+    Y = np.eye(n_classes)[np.digitize(y, [12, 17][: n_classes - 1])]
+    found = member("linear", classify=True).fit(X, Y, np.ones(150))
+    expected = np.log(np.maximum(found.model_.predict_proba(X), 1e-6))
+    # A scalar product of ten numbers below 100, its rounding and that of the logarithm.
+    np.testing.assert_allclose(found.predict(X), expected, rtol=0, atol=1e-10)
+
+
 def test_the_number_of_boosted_trees_is_bounded_for_many_classes():
     X, y = make_friedman1(300, random_state=0)
     Y = np.eye(60)[np.argsort(np.argsort(y)) % 60]
@@ -234,7 +266,7 @@ def test_the_number_of_boosted_trees_is_bounded_for_many_classes():
         "boosting", classify=True, is_categorical=np.zeros(10, dtype=bool)
     )
     boosting.fit(X[:, :10], Y, np.ones(300))
-    assert boosting.model_.n_iter_ * 60 <= 1500
+    assert boosting.models_[0].n_iter_ * 60 <= 1500
 
 
 @pytest.fixture

@@ -37,9 +37,9 @@ def solve(X, y, n_clusters=10, eta="svm", tol=1e-4, **options):
 
 
 def decide(T, X, solution):
-    return SparseModel(RowsProblem(X, KERNEL, None, None), solution).decision_function(
-        T
-    )
+    dual = classification_dual(np.ones(len(X)), 2.0)
+    problem = RowsProblem(X, KERNEL, dual, None)
+    return SparseModel(problem, solution).decision_function(T)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ import sys
 from importlib.metadata import version
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV
 
+from adakern.tables.encoding import CategoryColumns
 from adakern_bench.base.environments import PYTHON
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.estimators import make_estimator
@@ -72,6 +74,44 @@ def test_an_estimator_elsewhere_is_one_of_scikit_learn(other_python):
         clone(estimator).set_params(shrink=6.0).fit(X, y)
     with pytest.raises(RuntimeError, match="unexpected keyword argument 'shrimp'"):
         clone(estimator).set_params(shrimp=6.0).fit(X, y)
+
+
+def test_columns_of_categories_arrive_as_such(monkeypatch):
+    # The Python that runs is the other one; a class of the project tells what came.
+    monkeypatch.setenv("ADAKERN_TINY", sys.executable)
+    python = {"python": "$ADAKERN_TINY", "environment": None, "task": "regression"}
+    recipe = {"_target_": "sklearn.ensemble.HistGradientBoostingRegressor"}
+    told = recipe | {"categorical_features": "from_dtype", "early_stopping": False}
+    colours = np.tile(["red", "green", "blue", None], 30)
+    frame = pd.DataFrame({"size": np.arange(120.0), "colour": colours})
+    kinds = {"size": "numeric", "colour": "categorical"}
+    X = CategoryColumns(kinds, 10).fit(frame[:100]).transform(frame)
+    y = np.where(colours == "green", 5.0, 0.0) + frame["size"].to_numpy() / 100
+    here = make_estimator(told, seed=1).fit(X[:100], y[:100])
+    model = make_estimator(told | {PYTHON: python}, seed=1).fit(X[:100], y[:100])
+    assert here.is_categorical_.tolist() == [True, False]
+    np.testing.assert_array_equal(model.predict(X), here.predict(X))
+    # Which codes of numbers would not give: green is between the two others.
+    other = make_estimator(recipe | {"early_stopping": False}, seed=1)
+    other.fit(X.astype(float)[:100], y[:100])
+    assert not np.array_equal(other.predict(X.astype(float)), model.predict(X))
+
+
+def test_packages_of_another_python_are_not_looked_for_here():
+    names = ["realmlp-td", "tabm-d", "xrfm-d"]
+    pythons = [f"method.{name}.python=envs/pytabkit.txt" for name in names]
+    needs = [f"method.{name}.needs=[nowhere_to_be_found]" for name in names]
+    selected = ["dataset=[sk-wine]", f"method=[knn,{','.join(names)}]", *needs]
+    assert load_plan([*selected, *pythons]).methods == ["knn", *names]
+    with pytest.warns(UserWarning, match="is left out: nowhere_to_be_found"):
+        assert load_plan(selected).methods == ["knn"]
+
+
+def test_raw_columns_go_to_no_other_python(monkeypatch):
+    monkeypatch.setenv("ADAKERN_AUTOGLUON", sys.executable)
+    selected = ["dataset=[sk-wine]", "method=[autogluon]"]
+    with pytest.raises(ConfigError, match="autogluon: raw_columns go to no other"):
+        load_plan([*selected, "method.autogluon.raw_columns=true"])
 
 
 def test_a_missing_python_is_a_word(monkeypatch, tmp_path):

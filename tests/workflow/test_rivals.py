@@ -23,7 +23,7 @@ RIVALS = [
         "realmlp-td",
         "tabm-d",
     ),
-    *("xgboost-td", "xrfm-d"),
+    *("xgboost-default", "xgboost-td", "xrfm-d"),
 ]
 
 

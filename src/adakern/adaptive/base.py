@@ -108,8 +108,9 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
             tensors the kernel members compute in PyTorch, on their device; all else is
             NumPy's. Answers are of the kind of the rows that are asked about. A memory
             map, or an array or data frame of Dask, may be larger than memory.
-        y : array-like of shape (n,)
-            Targets, or labels of two to some hundred classes.
+        y : array-like of shape (n,) or (n, n_targets)
+            Targets, or labels of two to some hundred classes. Of several targets, which
+            have numbers, cells may be missing (NaN).
         sample_weight : array-like of shape (n,), default=None
             How much each row counts, 0 for not at all. A common factor changes nothing.
         groups : array-like of shape (n,), default=None
@@ -156,7 +157,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         self.oof_prediction_[used] = found[problem.position[used]]
         surprise = self._set_out_of_fold(problem, blend, predicted, of_folds)
         within = covered(surprise, problem.table.left_out.weights)
-        self.oof_covered_ = np.full(len(used), np.nan)
+        self.oof_covered_ = np.full((len(used), *within.shape[1:]), np.nan)
         self.oof_covered_[used] = within[problem.position[used]]
         self.members_ = members_table(fitted, blend, dropped)
         self.weights_ = {member.name: member.weight for member in self.members_}
@@ -200,7 +201,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         Returns
         -------
         Explanation
-            ``values`` (n, d), or (n, d, n_classes), and ``base`` sum to ``predicted``;
+            ``values`` (n, d), or (n, d, n_classes) or (n, d, n_targets), and ``base``
+            sum to ``predicted``;
             ``rows`` and ``row_weights`` are the training rows. ``plot()`` draws all,
             ``plot(0)`` the first.
         """
@@ -221,13 +223,19 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         with one_thread("blas"):  # steps are many and small
             values, base = contributions(model, read, reader.source_, n_background)
         predicted, classes = model.predict(read), getattr(self, "classes_", None)
-        if classes is None:
+        if not model.blend.classify:
             unit = model.blend.unit
-            values, base = unit * values[:, :, 0], float(unit * base[0])
+            values, base = unit * values, unit * base
+            if len(base) == 1:
+                values, base = values[:, :, 0], float(base[0])
             predicted = model.blend.decode(predicted)
         names = [column.name for column in reader.columns_]
         leant = leans_on(model, read, n_rows)
-        return Explanation(values, base, predicted, data, names, classes, *leant)
+        targets = getattr(self, "targets_", ())
+        targets = targets if len(targets) > 1 else None
+        return Explanation(
+            values, base, predicted, data, names, classes, *leant, targets
+        )
 
     def check(self, X):
         """Whether rows are like those that were learned from, column by column.

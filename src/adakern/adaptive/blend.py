@@ -13,11 +13,11 @@ member (:func:`no_worse_than_best`); so it is held there, but for classes of few
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import lsq_linear, minimize
 from scipy.special import log_softmax, logsumexp
-from sklearn.metrics import r2_score
 
 #: Members of less weight than this are dropped.
 SMALLEST_WEIGHT = 0.01
@@ -40,6 +40,9 @@ PRIOR_ROWS_OF_MEAN = 30.0
 #: How far predictions go beyond the range of the training targets, as a part of it:
 #: away from the rows a kernel of small ridge, or a line, would go anywhere.
 MARGIN = 0.5
+
+#: Targets of less spread than this part of their size are constant but for rounding.
+SMALLEST_SPREAD = 1e-12
 
 #: Evidence, in rows, that the members are equally good.
 PRIOR_ROWS = 10.0
@@ -204,49 +207,61 @@ def log_loss(log_proba, codes, weights):
 
 @dataclass
 class WeightedMean:
-    """The weighted mean of members; the mean target where there are none."""
+    """The weighted mean of members; the mean target where there are none.
+
+    ``weights`` (m, t) and ``mean`` (t,) are those of each target, ``unit`` (t,) what
+    it is measured in.
+    """
 
     classify = False
 
     weights: np.ndarray = field(default_factory=lambda: np.empty(0))
     scores: list = field(default_factory=list)
-    mean: float = 0.0
-    unit: float = 1.0
+    mean: Any = 0.0
+    unit: Any = 1.0
 
     def encode(self, y):
-        """Targets (n, 1) in units of the fit."""
-        return y[:, None] / self.unit
+        """Targets (n, t) in units of the fit."""
+        return y.reshape(len(y), -1) / self.unit
 
     def decode(self, predicted):
-        """Predictions (n,) in units of the targets."""
-        return predicted[:, 0] * self.unit
+        """Predictions (n, t) in units of the targets, (n,) of one."""
+        found = predicted * self.unit
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def standardised(self, table):
+        """Itself and targets in units of their spread, where one is compared with
+        another.
+        """
+        known = ~np.isnan(table.Y)
+        if table.Y.shape[1] == 1:
+            return self, table.Y
+        mass, Y = table.mass[:, None] * known, np.where(known, table.Y, 0.0)
+        mean = np.sum(mass * Y, axis=0) / mass.sum(axis=0)
+        spread = np.sqrt(np.sum(mass * (Y - mean) ** 2, axis=0) / mass.sum(axis=0))
+        spread = np.where(spread > SMALLEST_SPREAD, spread, 1.0)
+        return replace(self, unit=self.unit * spread), table.Y / spread
 
     def bounds(self, Y):
-        """Least and greatest value that members predict.
+        """Least and greatest values (t,) that members predict.
 
         Where targets have one sign no member predicts the other, and so no blend does.
         """
-        low, high, margin = Y.min(), Y.max(), MARGIN * np.ptp(Y)
+        low, high = np.nanmin(Y, axis=0), np.nanmax(Y, axis=0)
+        margin = MARGIN * (high - low)
         return (
-            max(low - margin, 0.0) if low >= 0 else low - margin,
-            min(high + margin, 0.0) if high <= 0 else high + margin,
+            np.where(low >= 0, np.maximum(low - margin, 0.0), low - margin),
+            np.where(high <= 0, np.minimum(high + margin, 0.0), high + margin),
         )
 
     def fit(self, values, slopes, table):
         """The blend of least squared error of members that predict these values."""
-        y, row_weights = table.Y[:, 0], table.weights
-        mean = float(np.average(y, weights=row_weights))
+        targets = list(_by_target(values, table))
+        mean = np.array([np.average(y, weights=w) for _, y, w in targets])
         if not values:
             return replace(self, mean=mean)
-        predictions = np.array(values)[:, :, 0]
-        errors = predictions - y
-        capped = capped_rows(errors, row_weights)
-        weights = no_worse_than_best(
-            squared_error_weights(predictions, y, capped, prior=PRIOR_ROWS_OF_MEAN),
-            squared_error_weights(predictions, y, row_weights, prior=0.0),
-            lambda b: row_weights @ (b @ errors) ** 2,
-        )
-        scores = _r2_scores(predictions, y, row_weights)
+        weights = np.transpose([_best_weights(*target) for target in targets])
+        scores = _mean_scores(targets)
         return replace(self, weights=weights, scores=scores, mean=mean)
 
     def only(self, used):
@@ -254,34 +269,86 @@ class WeightedMean:
         return replace(self, weights=self.weights[used])
 
     def combine(self, values, X):
-        """Predictions (n, 1) for the rows X from those of each member."""
-        total = np.zeros((len(X), 1))
+        """Predictions (n, t) for the rows X from those of each member."""
+        total = np.zeros((len(X), np.size(self.mean)))
         for weight, value in zip(self.weights, values, strict=True):
             total += weight * value
         return total if len(values) else total + self.mean
 
     def losses(self, predicted, Y):
-        """Squared error of each row."""
-        return ((predicted - Y) ** 2)[:, 0]
+        """Squared error of each row, of several targets the sum."""
+        return np.nansum((predicted - Y) ** 2, axis=1)
 
     def judge(self, values, slopes, table):
         """The loss of a blend of some members, and the R² of each."""
-        y, row_weights = table.Y[:, 0], table.weights
-        predictions = np.array(values)[:, :, 0]
-        errors = predictions - y
-        capped = capped_rows(errors, row_weights)
+        targets = list(_by_target(values, table))
+        capped = [capped_rows(f - y, weights) for f, y, weights in targets]
 
         def loss_of(some):
-            b = squared_error_weights(
-                predictions[some], y, capped, prior=PRIOR_ROWS_OF_MEAN
-            )
-            return capped @ (b @ errors[some]) ** 2 / capped.sum()
+            losses = []
+            for (f, y, _), weights in zip(targets, capped, strict=True):
+                b = squared_error_weights(f[some], y, weights, prior=PRIOR_ROWS_OF_MEAN)
+                losses.append(weights @ (b @ (f[some] - y)) ** 2 / weights.sum())
+            return np.mean(losses)
 
-        return loss_of, _r2_scores(predictions, y, row_weights)
+        return loss_of, _mean_scores(targets)
 
 
-def _r2_scores(predictions, y, weights):
-    return [r2_score(y, p, sample_weight=weights) for p in predictions]
+def _by_target(values, table):
+    """Predictions (m, n), targets (n,) and weights of the rows that have each target.
+
+    A target that none of them has is 0, of two.
+    """
+    for j, y in enumerate(table.Y.T):
+        known = ~np.isnan(y)
+        if known.any():
+            f = np.array([value[known, j] for value in values])
+            yield f, y[known], table.weights[known]
+        else:
+            yield np.zeros((len(values), 2)), np.zeros(2), np.ones(2)
+
+
+def _best_weights(predictions, y, weights):
+    """Weights of members for one target."""
+    errors = predictions - y
+    capped = capped_rows(errors, weights)
+    return no_worse_than_best(
+        squared_error_weights(predictions, y, capped, prior=PRIOR_ROWS_OF_MEAN),
+        squared_error_weights(predictions, y, weights, prior=0.0),
+        lambda b: weights @ (b @ errors) ** 2,
+    )
+
+
+def scores_by_target(predicted, table):
+    """The R² (t,) of predictions (n, t)."""
+    found = [r_squared(*target)[0] for target in _by_target([predicted], table)]
+    return np.array(found)
+
+
+def _mean_scores(targets):
+    """The R² of each member, the mean over the targets."""
+    found = [r_squared(*target) for target in targets]
+    return [mean_of_known(scores) for scores in zip(*found, strict=True)]
+
+
+def r_squared(predictions, y, weights):
+    """R² (m,) of predictions (m, n) as scikit-learn has it, NaN of less than two rows.
+
+    Its own checks of what is given take longer than a nested blend.
+    """
+    if len(y) < 2:
+        return np.full(len(predictions), np.nan)
+    residual = (predictions - y) ** 2 @ weights
+    total = (y - np.average(y, weights=weights)) ** 2 @ weights
+    if total > 0:
+        return 1 - residual / total
+    return (residual == 0).astype(float)
+
+
+def mean_of_known(scores):
+    """The mean of those that are not NaN, if any is."""
+    known = [score for score in scores if score == score]
+    return float(np.mean(known)) if known else np.nan
 
 
 @dataclass
@@ -292,6 +359,7 @@ class Mixture:
     """
 
     classify = True
+    unit = 1.0
 
     weights: np.ndarray = field(default_factory=lambda: np.empty(0))
     scores: list = field(default_factory=list)
@@ -313,6 +381,10 @@ class Mixture:
     def decode(self, predicted):
         """Probabilities as they are."""
         return predicted
+
+    def standardised(self, table):
+        """Itself and indicators as they are."""
+        return self, table.Y
 
     def bounds(self, Y):
         """Least and greatest value that members predict."""

@@ -16,9 +16,13 @@ LOW = 0.85
 
 def covered(surprise, weights):
     """Whether intervals or sets of coverage 0.9 contain the targets of the rows left
-    out; ``surprise`` (n,) is what they bound.
+    out; ``surprise`` (n,), or (n, t), is what they bound. NaN for missing targets.
     """
-    return surprise <= conformal_quantile(surprise, weights, COVERAGE)
+    if surprise.ndim > 1:
+        return np.column_stack([covered(column, weights) for column in surprise.T])
+    known = ~np.isnan(surprise)
+    most = conformal_quantile(surprise[known], weights[known], COVERAGE)
+    return np.where(known, surprise <= most, np.nan)
 
 
 def coverage_by(found, kinds):

@@ -34,6 +34,7 @@ class Explanation:
     ----------
     values : ndarray of shape (n, d) or (n, d, n_classes)
         What each column adds to the prediction, or to the probability of each class.
+        Several targets have the place of classes.
     base : float or ndarray of shape (n_classes,)
         Mean prediction of the background.
     predicted : ndarray of shape (n,) or (n, n_classes)
@@ -49,7 +50,9 @@ class Explanation:
         rows has a weight.
     row_weights : ndarray of shape (n, n_rows)
         How far the kernel members' prediction moves where the target of that row (of a
-        class, its indicator) moves by one.
+        class, its indicator) moves by one; of several targets the mean.
+    targets : ndarray of shape (n_targets,) or None
+        Names or numbers of several targets.
     """
 
     values: np.ndarray
@@ -60,23 +63,28 @@ class Explanation:
     classes: np.ndarray | None
     rows: np.ndarray
     row_weights: np.ndarray
+    targets: np.ndarray | None = None
 
     def of_class(self, label=None):
-        """Values (n, d), base (n,) and predictions (n,), of classifiers for one class.
+        """Values (n, d), base (n,) and predictions (n,), of one class or target.
 
         Parameters
         ----------
         label : object or array-like of shape (n,), default=None
-            A class, or one for each row; the most probable ones when None.
+            A class, or one for each row; the most probable ones when None. Of several
+            targets, one of them.
         """
         n = np.arange(len(self.values))
-        if self.classes is None:
+        outputs = self.targets if self.classes is None else self.classes
+        if outputs is None:
             return self.values, np.full(len(n), self.base), self.predicted
         places = self.predicted.argmax(axis=1)
-        if label is not None:
-            is_it = np.reshape(label, (-1, 1)) == self.classes
+        if label is not None or self.classes is None:
+            is_it = np.reshape(label, (-1, 1)) == outputs
             if not is_it.any(axis=1).all():
-                raise ValueError(f"label={label!r} is none of {self.classes.tolist()}")
+                raise ValueError(
+                    f"label={label!r} is none of {outputs.tolist()}; name one of them"
+                )
             places = np.broadcast_to(is_it.argmax(axis=1), len(n))
         return self.values[n, :, places], self.base[places], self.predicted[n, places]
 
@@ -90,7 +98,8 @@ class Explanation:
         row : int, default=None
             Number of the explained row; None draws a point for each row and column.
         label : object, default=None
-            Class whose probability is explained; the most probable one when None.
+            Class whose probability is explained, the most probable one when None; or
+            one of several targets.
         axis : matplotlib Axes, default=None
             Where to draw; a new figure when None.
 
@@ -135,7 +144,7 @@ def leans_on(ensemble, X, n_rows):
     if not members:
         return np.empty((len(X), 0), dtype=int), np.empty((len(X), 0))
     pairs = zip(ensemble.members, ensemble.blend.weights, strict=True)
-    shares = [weight for member, weight in pairs if member in members]
+    shares = [np.mean(weight) for member, weight in pairs if member in members]
     total = sum(
         share * _row_weights(member.model, member.view.transform(X), known.weights)
         for member, share in zip(members, shares, strict=True)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import call
@@ -28,10 +27,10 @@ from adakern.adaptive.members.base import (
     ENOUGH_ROWS,
     FULL_FACTOR,
     ROWS_PER_SCALE,
-    ConstantMember,
 )
+from adakern.adaptive.missing_targets import able, for_missing
 from adakern.adaptive.model import Fits, FittedMember, Member
-from adakern.adaptive.prepare import Problem, varies
+from adakern.adaptive.prepare import Problem
 from adakern.adaptive.views import KernelView, TreeView
 
 #: A screening may take this part of a time limit.
@@ -281,6 +280,7 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     bounds, whole, fits = problem.blend.bounds(table.Y), None, None
     if member.set_up:
         member = member.set_up(table, found)
+    member = for_missing(member, table.Y)
     if before is not None:
         started, whole = started - before.seconds, before.fits.whole
     elif member.refit and table.n_folds > 1 and (whole_only or not member.fit_folds):
@@ -341,11 +341,6 @@ def fit_fold(member, table, k, place):
                 alone = alone[left_out, None]
                 values = np.where(alone, of_all[left_out], predicted)
     return member, predicted, values
-
-
-def able(member, X, Y):
-    """A copy of the member; the mean where there is nothing to learn from."""
-    return copy(member) if varies(X) and varies(Y) else ConstantMember()
 
 
 def run_in_processes(parallel, tasks):

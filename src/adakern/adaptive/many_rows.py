@@ -43,12 +43,14 @@ def in_memory(X):
 class AllRows:
     """All rows of a table, and a sample of them: ``sample`` are their numbers, rising.
 
-    The sample are up to ``max_rows`` rows that have a weight, of each class some.
+    The sample are up to ``max_rows`` rows that have a weight, of each class some; y is
+    an array.
     """
 
     def __init__(self, estimator, X, y, sample_weight, rng):
-        self.X, self.y = X, column_or_1d(from_foreign(in_memory(y)), warn=True)
-        assert_all_finite(self.y, input_name="y")
+        self.X, self.y = X, y
+        if y.ndim == 1:
+            assert_all_finite(y, input_name="y")
         self._partitions, lengths = (
             _partitions(X) if is_dask(X) else ([], [_num_samples(X)])
         )
@@ -56,7 +58,8 @@ class AllRows:
         check_consistent_length(self.y, range(self._ends[-1]))
         weight = from_foreign(in_memory(sample_weight))
         options = {"dtype": float, "ensure_non_negative": True}
-        self._sample_weight = _check_sample_weight(weight, self.y[:, None], **options)
+        rows = np.empty((len(self.y), 1))
+        self._sample_weight = _check_sample_weight(weight, rows, **options)
         self._weights = estimator._row_weights(self.y, self._sample_weight)
         self.sample = np.arange(len(self.y))
         if len(self.y) > estimator.max_rows:
@@ -103,7 +106,15 @@ class AllRows:
         pairs = enumerate((m.model, m.view) for m in members)
         found = {i: pair for i, pair in pairs if pair[0].with_sums}
         n, n_sample, members = len(self.y), len(self.sample), list(members)
-        if not found or n == n_sample:
+        if n == n_sample:
+            return members
+        if self.y.ndim > 1 and np.isnan(self.y).any():
+            warn_user(
+                f"targets are missing in some rows: coefficients of kernel members are "
+                f"those of max_rows={n_sample} rows, not of all {n}"
+            )
+            return members
+        if not found:
             return members
         took = sum(members[i].seconds for i in found)
         if time.perf_counter() + took * n / n_sample > deadline:
@@ -138,7 +149,8 @@ class AllRows:
             work, add = delayed(work), delayed(_added)
         # The model knows no class that has rows without weight alone; those rows are
         # still read, since X is checked wherever it is.
-        y = np.where(weights > 0, self.y, self.y[self.sample[0]])
+        y = self.y.copy()
+        y[weights == 0] = self.y[self.sample[0]]
         numbers = np.arange(len(y))
         blocks = [numbers[block] for block in _blocks(self.X, len(numbers))]
         sums = (

@@ -142,9 +142,10 @@ class EqualRows:
 
     def fit(self, table, predicted):
         """Learn what equal rows are worth beside the out-of-fold predictions (m, k)."""
-        n = np.bincount(table.cell, table.counts)
-        mass = np.bincount(table.cell, table.mass)
-        sums = np.array([np.bincount(table.cell, table.mass * y) for y in table.Y.T]).T
+        n, known = np.bincount(table.cell, table.counts), ~np.isnan(table.Y)
+        own = table.mass[:, None] * known
+        mass = _sums(table.cell, own)
+        sums = _sums(table.cell, own * np.where(known, table.Y, 0.0))
         repeated = n[table.cell] > 1
         few = (n > 1).sum() < FEWEST_REPEATED and (n - 1).sum() < FEWEST_REPETITIONS
         if few or not repeated.any():
@@ -157,9 +158,7 @@ class EqualRows:
             self.prior_rows_ = float(PRIORS[best])
             first = np.unique(table.cell, return_index=True)[1]
             self._place = {key: i for i, key in enumerate(_keys(table.X[first]))}
-            q = np.array(
-                [np.bincount(table.cell, table.counts * p) / n for p in predicted.T]
-            ).T
+            q = _sums(table.cell, table.counts[:, None] * predicted) / n[:, None]
             self._values = _posterior(self.prior_rows_, q, sums, mass)
         return self
 
@@ -174,8 +173,13 @@ class EqualRows:
         return adjusted
 
 
+def _sums(cell, values):
+    """Sums (n_cells, k) of values (n, k) over the rows of each cell."""
+    return np.array([np.bincount(cell, column) for column in values.T]).T
+
+
 def _posterior(prior, predicted, sums, mass):
-    return (prior * predicted + sums) / (prior + mass)[:, None]
+    return (prior * predicted + sums) / (prior + mass)
 
 
 def _gains(prior, sums, mass, n, table, predicted):
@@ -185,10 +189,11 @@ def _gains(prior, sums, mass, n, table, predicted):
     again, the rows are one piece of evidence, in others each is one.
     """
     cell, own = table.cell, table.mass / table.counts
-    others = _posterior(
-        prior, predicted, sums[cell] - own[:, None] * table.Y, mass[cell] - own
-    )
-    fall = np.sum((table.Y - predicted) ** 2 - (table.Y - others) ** 2, axis=1) * own
+    known = ~np.isnan(table.Y)
+    Y, shares = np.where(known, table.Y, 0.0), own[:, None] * known
+    others = _posterior(prior, predicted, sums[cell] - shares * Y, mass[cell] - shares)
+    falls = (Y - predicted) ** 2 - (Y - others) ** 2
+    fall = np.sum(falls * known, axis=1) * own
     total = np.bincount(cell, table.counts * fall, minlength=len(n))
     squares = np.bincount(cell, table.counts * fall**2, minlength=len(n))
     alone = np.bincount(cell, table.alone, minlength=len(n)) > 0
@@ -263,7 +268,7 @@ def make_model(problem, members, blend, rng):
     if problem.ungrouped:
         values = [member.fits.left_out for member in members]
         equal_rows.fit(problem.table, blend.combine(values, problem.table.X))
-    used = blend.weights > 0
+    used = np.array([np.any(weight > 0) for weight in blend.weights], dtype=bool)
     members = [
         replace(m, fits=replace(m.fits, predicted=None, left_out=None))
         for m, counts in zip(members, used, strict=True)
@@ -275,6 +280,8 @@ def make_model(problem, members, blend, rng):
 def members_table(members, blend, dropped):
     """The members: those that count most first, those dropped last."""
     pairs = zip(members, blend.weights, blend.scores, strict=True)
-    table = [Member(m.name, float(w), float(s), m.seconds) for m, w, s in pairs]
+    table = [
+        Member(m.name, float(np.mean(w)), float(s), m.seconds) for m, w, s in pairs
+    ]
     table.sort(key=lambda member: -member.weight)
     return MemberTable(table + dropped)

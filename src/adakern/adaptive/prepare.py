@@ -145,14 +145,20 @@ def prepare(
 ):
     """The :class:`Problem` of an estimator for what its ``fit`` is given."""
     all_rows = held_out = None
+    if not is_classifier(estimator):
+        estimator.targets_ = target_names(y)
     if is_dask(X) or _num_samples(X) > estimator.max_rows:
-        y = in_memory(y)
+        y = from_foreign(in_memory(y))
         refuse_missing_labels(y)
+        targets = several_targets(estimator, y)
+        y = validation.column_or_1d(y, warn=True) if targets is None else targets
         all_rows = AllRows(estimator, X, y, sample_weight, rng)
         X, y, sample_weight, groups = all_rows.drawn(groups)
     rows, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
     weights = _row_weights(estimator, rows, y, sample_weight)
+    if y.ndim > 1:
+        weights = known_rows(y, weights)
     reader = _fitted_reader(estimator, rows, categorical)
     rows, Y = reader.transform(rows), blend.encode(y)
     pair = np.sort(Y.sum(axis=0))[-2:].sum() if blend.classify else len(Y)
@@ -165,8 +171,16 @@ def prepare(
     elif groups is not None:
         groups = _group_codes(groups, weights)
     table, position = make_table(
-        rows, Y, weights, estimator.n_folds, rng, groups=groups, validation=held_out
+        rows,
+        Y,
+        weights,
+        estimator.n_folds,
+        rng,
+        groups=groups,
+        validation=held_out,
+        classify=blend.classify,
     )
+    blend, table.Y = blend.standardised(table)
     is_fast, is_categorical = estimator.preset == "fast", reader.is_categorical
     return Problem(
         table,
@@ -222,10 +236,12 @@ def validated(estimator, X, *y):
         X = in_order_of(estimator.feature_names_in_, X)
     rows, categorical = as_columns(X)
     options = {"dtype": None, "ensure_all_finite": "allow-nan"}
+    targets = None
     if y:
         options["y_numeric"] = not is_classifier(estimator)
         refuse_missing_labels(y[0])
-        _refuse_several_targets(estimator, y[0])
+        targets = several_targets(estimator, y[0])
+        y = y if targets is None else [np.zeros(len(targets))]
     try:
         if categorical is None:
             checked = validation.validate_data(
@@ -237,19 +253,67 @@ def validated(estimator, X, *y):
             checked = check(rows, *y, estimator=estimator, **options)
     except OverflowError:
         raise ValueError("y holds a number beyond 1.8e308; rescale it") from None
+    if targets is not None:
+        checked = checked[0], targets
     return (*checked, categorical) if y else checked
 
 
-def _refuse_several_targets(estimator, y):
-    """Name what fits a model for each column of the targets."""
+def target_names(y):
+    """Names of the columns of y, where all are strings, or numbers from 0."""
+    names = list(getattr(y, "columns", ()))
+    if names and all(isinstance(name, str) for name in names):
+        return np.array(names, dtype=object)
+    shape = y.shape if hasattr(y, "shape") else np.shape(y[:1])
+    return np.arange(shape[1] if len(shape) == 2 else 1)
+
+
+def several_targets(estimator, y):
+    """Targets (n, t) of two columns or more, NaN where missing; None of others."""
+    y = from_foreign(y)
     shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
-    if len(shape) == 2 and shape[1] > 1:
-        name = "Classifier" if is_classifier(estimator) else "Regressor"
+    if len(shape) != 2 or shape[1] < 2:
+        return None
+    if is_classifier(estimator):
         raise ValueError(
             f"y has {shape[1]} columns, and {type(estimator).__name__} learns one "
-            f"target: fit sklearn.multioutput.MultiOutput{name}"
+            "target: fit sklearn.multioutput.MultiOutputClassifier"
             f"({type(estimator).__name__}()), which has a model for each"
         )
+    names = map(repr, target_names(y).tolist())
+    options = {"dtype": float, "input_name": "y", "ensure_all_finite": False}
+    try:
+        Y = check_array(y, **options)
+    except TypeError:
+        Y = check_array(y.astype("Float64").to_numpy(float, na_value=np.nan), **options)
+    except ValueError as error:
+        raise ValueError(
+            f"y holds no numbers: {error}; for labels use AdaptiveKernelClassifier"
+        ) from None
+    for name, column in zip(names, Y.T, strict=True):
+        if np.isinf(column).any():
+            row = np.flatnonzero(np.isinf(column))[0]
+            raise ValueError(
+                f"column {name} of y contains infinity in row {row}; leave such rows "
+                "out, or set the cell to NaN for missing"
+            )
+        if np.isnan(column).all():
+            raise ValueError(
+                f"column {name} of y is NaN in every row: there is nothing to learn; "
+                "leave that target out"
+            )
+    return Y
+
+
+def known_rows(Y, weights):
+    """Weights of rows, zero without any target; each target has some weight."""
+    known = ~np.isnan(Y)
+    for j, column in enumerate(known.T):
+        if not weights[column].any():
+            raise ValueError(
+                f"column {j} of y is missing in every row with a sample weight: leave "
+                "that target out"
+            )
+    return np.where(known.any(axis=1), weights, 0.0)
 
 
 def refuse_missing_labels(y):
@@ -307,12 +371,20 @@ def _validation_rows(estimator, X_val, y_val, groups, reader, blend):
     new = read_rows(estimator, reader, in_memory(X_val))
     y_val = from_foreign(in_memory(y_val))
     refuse_missing_labels(y_val)
+    targets = several_targets(estimator, y_val)
     options = {
         "y_numeric": not is_classifier(estimator),
         "ensure_all_finite": "allow-nan",
     }
-    y_val = check_X_y(new, y_val, estimator=estimator, **options)[1]
-    estimator._unfitted_blend(y_val)  # refuses what is no target
+    given = y_val if targets is None else np.zeros(len(targets))
+    y_val = check_X_y(new, given, estimator=estimator, **options)[1]
+    y_val = y_val if targets is None else targets
+    theirs = estimator._unfitted_blend(y_val)  # refuses what is no target
+    if np.size(theirs.unit) != np.size(blend.unit):
+        raise ValueError(
+            f"y_val has {np.size(theirs.unit)} targets, and y has "
+            f"{np.size(blend.unit)}: give those of y, in its order"
+        )
     return new, blend.encode(y_val)
 
 
@@ -348,7 +420,9 @@ def varies(A):
     return not same.all()
 
 
-def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
+def make_table(
+    X, Y, weights, n_folds, rng, *, groups=None, validation=None, classify=False
+):
     """The table of the rows X (n, d), and the place in it of each of them.
 
     A row and its target that occur several times become one row, and all rows of a
@@ -361,18 +435,19 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
     from 0) a group lies in one fold. Rows of ``validation`` (boolean) are the only
     fold, the others are learned from.
     """
-    classify = Y.shape[1] > 1
-    y = Y.argmax(axis=1) if classify else Y[:, 0]
+    targets = Y.argmax(axis=1)[:, None] if classify else Y
     given = groups if groups is not None else validation
     given = np.zeros(len(X), dtype=int) if given is None else given.astype(int)
     used = np.flatnonzero(weights > LEAST_WEIGHT * weights.max())
-    order = used[np.lexsort((y[used], *X[used].T[::-1], given[used]))]
-    X, Y, y, given, w = X[order], Y[order], y[order], given[order], weights[order]
+    keys = (*targets[used].T[::-1], *X[used].T[::-1], given[used])
+    order = used[np.lexsort(keys)]
+    X, Y, targets, given, w = (
+        values[order] for values in (X, Y, targets, given, weights)
+    )
     w = w / w.max()  # whose squares can be summed up
-    same = ((X[:-1] == X[1:]) | (np.isnan(X[:-1]) & np.isnan(X[1:]))).all(axis=1)
-    new_cell = np.append(True, ~same | (given[:-1] != given[1:]))
+    new_cell = np.append(True, ~_same_as_next(X) | (given[:-1] != given[1:]))
     new_pair = new_cell.copy()
-    new_pair[1:] |= y[1:] != y[:-1]
+    new_pair[1:] |= ~_same_as_next(targets)
     cell, pair = np.cumsum(new_cell) - 1, np.cumsum(new_pair) - 1
     few = (
         new_cell.sum() <= 2 * n_folds
@@ -387,7 +462,7 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
         elif full.any():
             unit = np.cumsum(new_cell | np.append(False, full[1:])) - 1
         n_folds = min(n_folds, unit.max() + 1)
-        fold = assign_folds(unit, n_folds, rng, y if classify else None)
+        fold = assign_folds(unit, n_folds, rng, targets[:, 0] if classify else None)
     # Rows of one pair in different folds stay apart.
     _, first, place = np.unique(
         pair * (n_folds + 1) + fold, return_index=True, return_inverse=True
@@ -408,6 +483,11 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
         ~full[first] & (groups is None),
     )
     return table, position
+
+
+def _same_as_next(A):
+    """Whether each row but the last equals the next; a missing value is one."""
+    return ((A[:-1] == A[1:]) | (np.isnan(A[:-1]) & np.isnan(A[1:]))).all(axis=1)
 
 
 def assign_folds(unit, n_folds, rng, stratum=None):

@@ -1,18 +1,17 @@
 """The adaptive regressor."""
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from adakern._utils.arrays import output_like
 from adakern.adaptive.base import AdaptiveKernel, check_levels
-from adakern.adaptive.blend import WeightedMean
+from adakern.adaptive.blend import WeightedMean, mean_of_known, scores_by_target
 from adakern.adaptive.intervals import ErrorModel, fit_error_model
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
 
 
-class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
+class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
     """Regression for those who bring a table and do not want to choose.
 
     Kernel ridge regressions with three profiles, each with one scale for all features
@@ -71,16 +70,22 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         were dropped come last, their scores in brackets. A kernel named
         ``-ard`` has one scale for each feature (automatic relevance determination).
     weights_ : dict
-        Weight of each member by name.
-    oof_prediction_ : ndarray of shape (n,)
+        Weight of each member by name, of several targets the mean.
+    targets_ : ndarray of shape (n_targets,)
+        Names of the columns of y where these are strings, else numbers from 0.
+    n_outputs_ : int
+        Number of targets.
+    oof_prediction_ : ndarray of shape (n,) or (n, n_targets)
         For each training row the prediction without it, by weights found without its
         fold (from 10 to 5,000 rows); NaN for weight zero and for rows beyond
         ``max_rows``.
     oof_score_ : float
-        R² of these.
-    oof_covered_ : ndarray of shape (n,)
+        R² of these, of several targets the mean.
+    oof_scores_ : ndarray of shape (n_targets,)
+        R² of each target.
+    oof_covered_ : ndarray of shape (n,) or (n, n_targets)
         1 where the interval of coverage 0.9 by models without the row contains its
-        target, else 0; NaN as in ``oof_prediction_``.
+        target, else 0; NaN as in ``oof_prediction_``, and where the target is missing.
     constant_score_ : float
         What the mean alone would reach.
     feature_importances_ : ndarray of shape (d,)
@@ -112,6 +117,12 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     intervals and quantiles have that sign too, so that an interval contains its
     prediction. The blend's out-of-fold loss is never greater than its best member's.
 
+    Several targets share folds, scales and, but for boosting, which has a model for
+    each of up to four, the models: scales and forests have the least mean loss over the
+    targets in units of their spread. Each has its own weights of the members and
+    intervals. Where cells of y are missing, targets known in the same rows are learned
+    together, from these rows.
+
     Examples
     --------
     >>> import numpy as np
@@ -132,34 +143,35 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
                 "y holds no numbers; for labels use AdaptiveKernelClassifier"
             )
         # A power of two changes no digit, and lets targets of 1e300 be squared.
-        _, exponent = np.frexp(np.abs(y).max())
-        return WeightedMean(unit=float(np.ldexp(1.0, min(int(exponent), 1023))))
+        _, exponent = np.frexp(np.nanmax(np.abs(y.reshape(len(y), -1)), axis=0))
+        return WeightedMean(unit=np.ldexp(1.0, np.minimum(exponent, 1023)))
 
     def _set_out_of_fold(self, problem, blend, predicted, of_folds):
         table = problem.table.left_out
-        y, predicted, of_folds = table.Y[:, 0], predicted[:, 0], of_folds[:, 0]
-        score = (
-            r2_score(y, predicted, sample_weight=table.weights)
-            if len(y) > 1
-            else np.nan
-        )
-        self.oof_score_, self.constant_score_ = float(score), 0.0
         self._error_view = TreeView(problem.reader.is_categorical).fit(table.X)
         self._errors = fit_error_model(
-            self._error_view.transform(table.X), of_folds, y - of_folds, table.weights
+            self._error_view.transform(table.X),
+            of_folds,
+            table.Y - of_folds,
+            table.weights,
         )
+        self.oof_scores_ = scores_by_target(predicted, table)
+        self.n_outputs_ = len(self.oof_scores_)
+        self.oof_score_ = mean_of_known(self.oof_scores_)
+        self.constant_score_ = 0.0
         # Of targets of one sign no bound has the other. Those that are never left out
         # count as well: with y_val, all of y.
         seen = problem.table.Y
         self._limits = (
-            0.0 if seen.min() >= 0 else -np.inf,
-            0.0 if seen.max() <= 0 else np.inf,
+            np.where(np.nanmin(seen, axis=0) >= 0, 0.0, -np.inf)[:, None],
+            np.where(np.nanmax(seen, axis=0) <= 0, 0.0, np.inf)[:, None],
         )
-        return np.abs(self._errors.errors)
+        surprise = np.abs(self._errors.errors)
+        return surprise if self.n_outputs_ > 1 else surprise[:, 0]
 
     @in_blocks
     def predict(self, X):
-        """Predictions of shape (n,) for the rows X (n, d).
+        """Predictions of shape (n,), or (n, n_targets), for the rows X (n, d).
 
         Parameters
         ----------
@@ -188,7 +200,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
 
         Returns
         -------
-        ndarray of shape (n, 2)
+        ndarray of shape (n, 2) or (n, n_targets, 2)
             Lower and upper bounds, infinite where there were fewer than about
             ``1 / (1 - coverage)`` training rows.
         """
@@ -207,7 +219,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
 
         Returns
         -------
-        ndarray of shape (n, n_quantiles)
+        ndarray of shape (n, n_quantiles) or (n, n_targets, n_quantiles)
         """
         check_levels("quantiles", quantiles)
         return self._around(X, ErrorModel.quantiles, np.atleast_1d(quantiles))
@@ -216,7 +228,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         """What an error model says around the predictions, in units of the target."""
         read, predicted = self._predicted(X)
         seen = self._error_view.transform(read)
-        bounds = np.clip(
-            bounds_of(self._errors, seen, predicted[:, 0], level), *self._limits
-        )
-        return output_like(bounds * self.ensemble_.blend.unit, X)
+        bounds = bounds_of(self._errors, seen, predicted, level)
+        units = np.reshape(self.ensemble_.blend.unit, (-1, 1))
+        found = np.clip(bounds, *self._limits) * units
+        return output_like(found[:, 0] if len(units) == 1 else found, X)

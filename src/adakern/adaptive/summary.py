@@ -8,6 +8,9 @@ from sklearn.base import is_classifier
 #: Members that are listed, and characters of the longest bar.
 MOST_MEMBERS, BAR = 12, 20
 
+#: Targets whose scores are listed.
+MOST_TARGETS = 20
+
 
 class Summarised:
     """Prints, and shows in a notebook, what was learned; an unfitted one its
@@ -83,9 +86,21 @@ def _used(model):
     return [member for member in model.members_ if member.weight > 0][:MOST_MEMBERS]
 
 
+def _target_lines(model):
+    """The score of each of several targets."""
+    if len(scores := getattr(model, "oof_scores_", ())) > 1:
+        pairs = list(zip(model.targets_, scores, strict=True))
+        yield from (
+            f"  {name!s:18} {score:.4f}" for name, score in pairs[:MOST_TARGETS]
+        )
+        if len(scores) > MOST_TARGETS:
+            yield f"  and {len(scores) - MOST_TARGETS} more targets (oof_scores_)"
+
+
 def _lines(model):
     yield _rows_line(model)
     yield _score_line(model)
+    yield from _target_lines(model)
     for member in _used(model):
         bar = "█" * round(BAR * member.weight / model.members_[0].weight)
         yield f"  {member.name:18} {member.weight:6.1%} {bar}"
@@ -99,5 +114,6 @@ def _as_html(model):
         f"width:{9 * member.weight / model.members_[0].weight:.2f}em'></div></td></tr>"
         for member in _used(model)
     )
-    said = "<br>".join(map(html.escape, (_rows_line(model), _score_line(model))))
+    lines = _rows_line(model), _score_line(model), *_target_lines(model)
+    said = "<br>".join(map(html.escape, lines))
     return f"<p>{said}</p><table>{rows}</table>"

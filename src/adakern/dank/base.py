@@ -69,20 +69,21 @@ def training_rows(estimator, X):
     return X
 
 
-def fit_model(estimator, X, y, make_dual):
+def fit_model(estimator, X, y, weights, make_dual):
     """One model by the strategy of the estimator, of the dual of labels or targets."""
     kernel = estimator._kernel_params
     options = {"max_iter": estimator.max_iter, "random_state": estimator.random_state}
     if estimator.strategy == "exact":
         names = ("eta", "tau", "method", "extension", "n_neighbors", "tol")
         options |= {name: getattr(estimator, name) for name in names}
-        model = fit_exact(X, make_dual(y), kernel, **options)
+        model = fit_exact(X, make_dual(y, weights=weights), kernel, **options)
     else:
         from adakern.dank.model import fit_on_features  # k-means takes long to import
 
         names = ("eta", "tol", "n_clusters", "n_jobs")
         options |= {name: getattr(estimator, name) for name in names}
-        dual = make_dual(asarray_like(y, X))
+        weights = None if weights is None else asarray_like(weights, X)
+        dual = make_dual(asarray_like(y, X), weights=weights)
         model = fit_on_features(X, dual, kernel, estimator.strategy, **options)
     if not model.converged:
         gap, objective = model.duality_gap, model.objective

@@ -5,8 +5,8 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from adakern._utils.arrays import validate_arrays
-from adakern._utils.validation import encode_classes
+from adakern._utils.arrays import as_numpy, validate_arrays
+from adakern._utils.weights import distinct_rows
 from adakern.dank.base import (
     DANKEstimator,
     fit_model,
@@ -14,8 +14,8 @@ from adakern.dank.base import (
     training_rows,
 )
 from adakern.svm.dual import classification_dual
-from adakern.svm.one_vs_one import OneVsOneMixin, class_pairs, rows_of
-from adakern.svm.probability import SigmoidProbabilityMixin, fit_sigmoids
+from adakern.svm.one_vs_one import OneVsOneMixin, fit_pairs
+from adakern.svm.probability import SigmoidProbabilityMixin
 
 
 class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
@@ -175,7 +175,9 @@ class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
         self.n_jobs = n_jobs
         self.probability = probability
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit one binary model for each pair of classes.
 
         Parameters
@@ -183,19 +185,15 @@ class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
         X : array-like of shape (n, d), or (n, n) if the kernel is precomputed
         y : array-like of shape (n,)
             Labels of two or more classes.
+        sample_weight : array-like of shape (n,), default=None
+            How often each row counts, in the loss and in the norms of F: an integer
+            weight is a repeated row, zero leaves a row out.
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y)
         X = training_rows(self, X)
-        self.classes_, codes = encode_classes(self, y)
-        self._resolve_kernel(X)
+        rows, weights = distinct_rows(as_numpy(X), as_numpy(y), sample_weight)
         dual = partial(classification_dual, C=self.C, fit_intercept=self.fit_intercept)
-        self.pair_rows_, signs = class_pairs(codes, len(self.classes_))
-        parts = [rows_of(self, X, rows) for rows in self.pair_rows_]
-        models = [
-            fit_model(self, *pair, dual) for pair in zip(parts, signs, strict=True)
-        ]
-        vars(self).update(fitted_attributes(models, self.pair_rows_))
-        if self.probability:
-            self.calibrators_ = fit_sigmoids(self, X, codes)
+        fit_pairs(self, X, y, rows, weights, partial(fit_model, make_dual=dual))
+        vars(self).update(fitted_attributes(self.models_, self.pair_rows_))
         return self

@@ -62,7 +62,14 @@ def solve(problem, start, tol, *, n_clusters, max_iter, random_state=None, n_job
         return for_each_cluster(maximise, tasks, n_jobs)
 
     if eta == "svm":
-        eta = svm_eta(starts, dual.C, lambda: [s.point.d for s in solve_all(np.inf)])
+        eta = svm_eta(
+            [part.dual.squares(d) for part, d in zip(parts, starts, strict=True)],
+            dual.C,
+            lambda: [
+                part.dual.squares(solution.point.d)
+                for part, solution in zip(parts, solve_all(np.inf), strict=True)
+            ],
+        )
     solutions = solve_all(eta)
     back = np.argsort(np.concatenate(cut.rows), kind="stable")
     joined = xp.concat([solution.point.d for solution in solutions])

@@ -41,7 +41,8 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
         solution = METHODS[method](problem, problem(start), tol, max_iter=max_iter)
         point, rows = solution.point, TrainingRows(X, K, kernel)
         Z, eta = problem.factor(point), problem.eta
-        rule = make_extension(Z, point.d, K, rows, eta=eta, tau=tau, **extension)
+        extension |= {"copies": dual.copies, "eta": eta, "tau": tau}
+        rule = make_extension(Z, point.d, K, rows, **extension)
         return ExactModel(rows, eta, Z, solution, rule)
 
 
@@ -50,7 +51,11 @@ def make_problem(K, dual, eta, tau, tol):
     svm = support_vector_machine(K, dual)
     if eta == "svm":
         d = dual.coefficients(svm)
-        eta = svm_eta([d], dual.C, lambda: [_without_intercept(K, dual, d)])
+        eta = svm_eta(
+            [dual.squares(d)],
+            dual.C,
+            lambda: [dual.squares(_without_intercept(K, dual, d))],
+        )
     start = best_multiple(K, dual, eta, svm, tol)
     return make_objective(K, dual, eta, tau, tol), start
 
@@ -60,7 +65,7 @@ def support_vector_machine(K, dual):
     intercept.
     """
     epsilon = dual.epsilon if dual.is_regression else None
-    d, _ = svm_dual(K, dual.target, dual.C, SVM_TOL, epsilon)
+    d, _ = svm_dual(K, dual.target, dual.C, SVM_TOL, epsilon, dual.weights)
     if not dual.fit_intercept:
         d = _without_intercept(K, dual, np.clip(d, dual.lower, dual.upper))
     return dual.project(dual.variables(d))
@@ -81,7 +86,8 @@ def best_multiple(K, dual, eta, u, tol):
     """
     d = dual.coefficients(u)
     linear, quadratic = max(dual.linear @ u, 0.0), d @ (K @ d)
-    quartic = d**2 @ squared_product(K, d**2) / (4 * eta)
+    q = dual.squares(d)
+    quartic = q @ squared_product(K, q) / (4 * eta)
 
     def h(t):
         return t * (linear - t * (quadratic / 2 + t * t * quartic / 4))

@@ -20,17 +20,24 @@ MAX_ANCHORS = 200
 RANKS_BYTES = 2**30
 
 
-def make_extension(Z, d, K, rows, *, eta, tau, extension, n_neighbors, random_state):
-    """The rule of this name for a fitted model with ``F = Z Z'`` and coefficients d."""
+def make_extension(
+    Z, d, K, rows, *, copies, eta, tau, extension, n_neighbors, random_state
+):
+    """The rule of this name for a fitted model with ``F = Z Z'`` and coefficients d.
+
+    A row that counts several times (``copies``, a number or one for each row) is to the
+    rules as many rows, which share its coefficient.
+    """
     if extension == "none":
         return NoExtension(len(Z))
+    copies = copies * np.ones(len(Z))
     if extension == "reciprocal":
-        return ReciprocalExtension(Z, rows)
+        return ReciprocalExtension(Z, rows, copies)
     if extension == "knn":
-        return NeighboursExtension(Z, rows, min(n_neighbors, len(Z)))
+        return NeighboursExtension(Z, rows, copies, n_neighbors)
     if extension == "nystrom":
-        return NystromExtension(Z, d, rows, eta, tau)
-    return HyperkernelExtension(Z, K, rows, random_state)
+        return NystromExtension(Z, d, rows, copies, eta, tau)
+    return HyperkernelExtension(Z, K, rows, copies, random_state)
 
 
 class NoExtension:
@@ -46,15 +53,18 @@ class NoExtension:
 class NeighboursExtension:
     """The mean of F over the k nearest training rows."""
 
-    def __init__(self, Z, rows, n_neighbors):
-        self.train_factor, self._rows, self._k = Z, rows, n_neighbors
+    def __init__(self, Z, rows, copies, n_neighbors):
+        self.train_factor, self._rows, self._copies = Z, rows, copies
+        self._k = min(n_neighbors, copies.sum())
 
     def transform(self, X):
         factor = np.empty((len(X), self.train_factor.shape[1]))
-        for part in row_blocks(len(X), 16 * len(self.train_factor)):
+        for part in row_blocks(len(X), 40 * len(self.train_factor)):
             D = self._rows.distances(X[part])
-            near = np.argpartition(D, self._k - 1, axis=1)[:, : self._k]
-            factor[part] = self.train_factor[near].mean(axis=1)
+            order, nearer = _nearest_first(D, self._copies)
+            shares = np.clip(self._k - nearer, 0, self._copies[order])
+            np.put_along_axis(D, order, shares / self._k, axis=1)
+            factor[part] = D @ self.train_factor
         return factor
 
 
@@ -63,14 +73,12 @@ class ReciprocalExtension:
     11, 12).
     """
 
-    def __init__(self, Z, rows):
-        self.train_factor, self._rows = Z, rows
+    def __init__(self, Z, rows, copies):
+        self.train_factor, self._rows, self._copies = Z, rows, copies
 
     def transform(self, X):
-        n_train = len(self.train_factor)
-        return self.train_factor[
-            reciprocal_neighbours(X, n_train, self._rows.distances)
-        ]
+        near = reciprocal_neighbours(X, self._copies, self._rows.distances)
+        return self.train_factor[near]
 
 
 class NystromExtension:
@@ -80,15 +88,15 @@ class NystromExtension:
     a(x, x_i) u_i / lambda``; delta(x) is the coefficient of the nearest training row.
     """
 
-    def __init__(self, Z, d, rows, eta, tau):
-        values, rotation = np.linalg.eigh(Z.T @ Z)
+    def __init__(self, Z, d, rows, copies, eta, tau):
+        values, rotation = np.linalg.eigh(Z.T @ (copies[:, None] * Z))
         kept = values > len(Z) * np.finfo(float).eps * values.max(initial=0.0)
         self.train_factor = Z @ rotation[:, kept]
         scaled = self.train_factor / (values[kept] + tau / 2)
         self._support = np.flatnonzero(d)
-        self._mean = scaled.sum(axis=0)
+        self._mean = (copies[:, None] * scaled).sum(axis=0)
         self._weighted = scaled[self._support] * (d[self._support, None] / (4 * eta))
-        self._d, self._rows = d, rows
+        self._d, self._rows = d / copies, rows
 
     def transform(self, X):
         factor = np.tile(self._mean, (len(X), 1))
@@ -108,15 +116,16 @@ class HyperkernelExtension:
     squares problem in as many unknowns as anchors.
     """
 
-    def __init__(self, Z, K, rows, random_state):
-        n = len(Z)
+    def __init__(self, Z, K, rows, copies, random_state):
+        n, sizes = len(Z), np.sqrt(copies)[:, None]
         seed = 0 if random_state is None else random_state
         chosen = check_random_state(seed).permutation(n)
         self._rows, self._anchors = rows, np.sort(chosen[:MAX_ANCHORS])
         G = np.column_stack([np.ones(n), K[:, self._anchors]])
-        normal = (G.T @ G) ** 2
+        weighted = sizes * G
+        normal = (weighted.T @ weighted) ** 2
         normal[np.diag_indices(len(normal))] += 1e-10 * np.trace(normal)
-        target = ((G.T @ Z) ** 2).sum(axis=1)
+        target = ((weighted.T @ (sizes * Z)) ** 2).sum(axis=1)
         L = scipy.linalg.cholesky(normal, lower=True)
         beta, _ = nnls(L.T, scipy.linalg.solve_triangular(L, target, lower=True))
         self._used = np.flatnonzero(beta)
@@ -128,14 +137,14 @@ class HyperkernelExtension:
         return G[:, self._used] * self._roots
 
 
-def reciprocal_neighbours(X, n_train, distances):
+def reciprocal_neighbours(X, copies, distances):
     """For each row of X the training row i with the largest M_ij = 1/(r s).
 
     x_i is the s-th nearest training row of x'_j, x'_j the r-th nearest row of X to x_i
     (JMLR, equation 11); rows at equal distance share a rank, of equal products the
     nearest row is taken.
     """
-    best = np.empty(len(X), dtype=int)
+    best, n_train = np.empty(len(X), dtype=int), len(copies)
     for some in row_blocks(len(X), 4 * n_train, RANKS_BYTES):
         r = np.empty((some.stop - some.start, n_train), dtype=np.int32)
         for columns in row_blocks(n_train, 32 * len(X)):
@@ -143,7 +152,24 @@ def reciprocal_neighbours(X, n_train, distances):
             r[:, columns] = rankdata(D, method="min", axis=0)[some]
         for rows in row_blocks(len(r), 40 * n_train):
             D = distances(X[some][rows])
-            product = r[rows] * rankdata(D, method="min", axis=1)
+            product = r[rows] * _weighted_ranks(D, copies)
             least = product == product.min(axis=1, keepdims=True)
             best[some][rows] = np.where(least, D, np.inf).argmin(axis=1)
     return best
+
+
+def _weighted_ranks(D, copies):
+    """Ranks along the rows of D, each column so many; equal values share the least."""
+    order, nearer = _nearest_first(D, copies)
+    values = np.take_along_axis(D, order, axis=1)
+    nearer[:, 1:][values[:, 1:] == values[:, :-1]] = 0.0
+    ranks = np.empty_like(D)
+    shared = np.maximum.accumulate(nearer, axis=1)
+    np.put_along_axis(ranks, order, 1 + shared, axis=1)
+    return ranks
+
+
+def _nearest_first(D, copies):
+    """The order of the columns of each row of D, and how many rows come before each."""
+    order = np.argsort(D, axis=1, kind="stable")
+    return order, np.cumsum(copies[order], axis=1) - copies[order]

@@ -40,10 +40,13 @@ class SparseModel:
         self._kernel, self.dual_coef = problem.kernel, as_numpy(solution.d)
         take = array_namespace(X).take
         clusters = self.partition.rows if self.partition else [np.arange(X.shape[0])]
-        self._sizes, self._supports = [len(rows) for rows in clusters], []
+        self._sizes, self._supports, self._shares = [], [], []
+        each = solution.d / problem.dual.copies
         for rows in clusters:
             support = as_index(rows[self.dual_coef[rows] != 0], X)
+            self._sizes.append(len(rows))
             self._supports.append((take(X, support, axis=0), take(solution.d, support)))
+            self._shares.append(take(each, support))
         self.intercept = 0.0 if self.partition else parts[0].point.intercept
         self.objective = sum(part.point.value for part in parts)
         self.duality_gap = sum(part.gap for part in parts)
@@ -56,8 +59,10 @@ class SparseModel:
     def rank(self):
         """Numerical rank of F, which is block-diagonal; computed when asked for."""
         return sum(
-            adaptive_rank(vectors, d, n_rows, self.eta, self._kernel)
-            for n_rows, (vectors, d) in zip(self._sizes, self._supports, strict=True)
+            adaptive_rank(vectors, shares, n_rows, self.eta, self._kernel)
+            for n_rows, (vectors, _), shares in zip(
+                self._sizes, self._supports, self._shares, strict=True
+            )
         )
 
     def decision_function(self, X):

@@ -90,12 +90,15 @@ def thresholded_hessian(h, point):
                   + (U W')∘(W (1 - omega) U') + (W U')∘(U (1 - omega) W').
 
     It is a slight under-estimate: lost eigenvalues enter as zero, and ``W W'`` stands
-    for ``K diag(d)² K``, which would cost n^3 operations.
+    for ``K diag(d)² K``, which would cost n^3 operations. Of rows with weights, U and Z
+    are the factors of F, and d outside of W and the diagonal are divided by them.
     """
     f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
+    copies = h.dual.copies
+    each = (point.d / copies)[:, None]
     scale, omega = 8 * h.eta, 2 * f / (f + h.tau / 2)
     W = KZ / np.sqrt(f)
-    halves = np.hstack([Z / 2, omega / scale * U]), np.hstack([Z, point.d[:, None] * W])
+    halves = np.hstack([Z / 2, omega / scale * U]), np.hstack([Z, each * W])
     left, right = np.hstack(halves), np.hstack(halves[::-1])
     # H is K∘(left right') and the sum of (P Q')∘(R S') over these.
     kept, lost = (2 - omega) / scale * W, (1 - omega) / scale * W
@@ -110,4 +113,4 @@ def thresholded_hessian(h, point):
             tile += (P[part] @ Q[before].T) * (R[part] @ S[before].T)
         H[part, before] = tile
         H[: part.start, part] = tile[:, : part.start].T
-    return add_to_diagonal(H, W**2 @ (omega / scale))
+    return add_to_diagonal(H, W**2 @ (omega / scale) / copies)

@@ -67,18 +67,19 @@ def duality_gap(u, F, K, dual):
     return d @ scores + dual.loss(scores)[0] - dual.linear @ u
 
 
-def svm_eta(solutions, C, without_intercept):
+def svm_eta(squares, C, without_intercept):
     """The papers' rule ``eta = ||alpha_svm||_2^2`` (preprint, section 6; one for all).
 
-    Where all coefficients are zero (rows of one class, a tube that holds all) those
-    ``without_intercept`` serve, and the bound C keeps eta above zero.
+    What is given are arrays of squares. Where all are zero (rows of one class, a tube
+    that holds all) those ``without_intercept`` serve, and the bound C keeps eta above
+    zero.
     """
 
-    def squares(solutions):
+    def total(squares):
         # A sum; a product's digits depend on how the rows are aligned.
-        return sum(float((d * d).sum()) for d in map(as_numpy, solutions))
+        return sum(float(as_numpy(part).sum()) for part in squares)
 
-    eta = squares(solutions) or squares(without_intercept())
+    eta = total(squares) or total(without_intercept())
     return max(eta, np.finfo(float).eps * C**2)
 
 
@@ -96,9 +97,8 @@ class QuarticObjective(Quartic):
 
     def __call__(self, u, near=None):
         point = self.at(self.dual.coefficients(u))
-        regulariser = (
-            (point.d * point.d) @ point.Qq / (16 * self.eta)
-        )  # eta ||Gamma||^2
+        q = self.dual.squares(point.d)
+        regulariser = q @ point.Qq / (16 * self.eta)  # eta ||Gamma||^2
         return DualEvaluation(
             self.dual, u, self.dual.target - point.gradient, regulariser
         )
@@ -112,20 +112,21 @@ class QuarticObjective(Quartic):
         keep = values > len(support) * np.finfo(float).eps * values.max(initial=0.0)
         Z = np.zeros((len(point.d), 1 + keep.sum()))
         Z[:, 0] = 1.0
-        scaled = point.d[support, None] / np.sqrt(4 * self.eta)
+        each = (point.d / self.dual.copies)[support, None]
+        scaled = each / np.sqrt(4 * self.eta)
         Z[support, 1:] = scaled * vectors[:, keep] * np.sqrt(values[keep])
         return Z
 
 
 class _OnesPlusGamma:
-    """The matrix ``11' + diag(c) K diag(c)`` as an operator on its support.
+    """The matrix ``ss' + diag(c) K diag(c)`` as an operator on its support.
 
-    In the basis of the unit vectors of the m rows with c != 0 and the constant vector
-    of length one on the others it has m + 1 rows; ``reduced`` and ``expanded`` take
-    vectors there and back.
+    In the basis of the unit vectors of the m rows with c != 0 and the vector along s of
+    length one on the others it has m + 1 rows; ``reduced`` and ``expanded`` take
+    vectors there and back. Where each row counts once s is the vector of ones.
     """
 
-    def __init__(self, K, c):
+    def __init__(self, K, c, s):
         n, support = len(c), np.flatnonzero(c)
         if len(support) > (MOST_OF_FEW if n <= FEW_ROWS else MOST_OF_MANY) * n:
             support = np.arange(n)
@@ -133,43 +134,52 @@ class _OnesPlusGamma:
             K = principal_submatrix(K, support)
         self.K, self.c, self.support = K, c[support, None], support
         self.rest = np.delete(np.arange(n), support)
-        self.ones = np.ones((len(support) + 1, 1))
-        self.ones[-1] = np.sqrt(len(self.rest))
-        self.shape = (len(self.ones), len(self.ones))
+        outside = s[self.rest, None]
+        size = np.linalg.norm(outside)
+        self.along = outside / (size or 1.0)
+        self.s = np.vstack([s[support, None], [[size]]])
+        self.shape = (len(self.s), len(self.s))
 
     def __matmul__(self, X):
-        image = self.ones * (self.ones.T @ X)
+        image = self.s * (self.s.T @ X)
         image[:-1] += self.c * (self.K @ (self.c * X[:-1]))
         return image
 
     def reduced(self, V):
-        constant = V[self.rest].sum(axis=0) / max(self.ones[-1], 1.0)
-        return np.vstack([V[self.support], constant])
+        return np.vstack([V[self.support], (self.along * V[self.rest]).sum(axis=0)])
 
     def expanded(self, W):
         V = np.empty((len(self.support) + len(self.rest), W.shape[1]))
-        V[self.support], V[self.rest] = W[:-1], W[-1] / max(self.ones[-1], 1.0)
+        V[self.support], V[self.rest] = W[:-1], self.along * W[-1]
         return V
 
 
 class ThresholdedObjective:
-    """DANK with a nuclear norm, tau > 0; see :func:`make_objective`."""
+    """DANK with a nuclear norm, tau > 0; see :func:`make_objective`.
+
+    With the weights w of the rows and ``s = sqrt(w)``, the norms of the repeated rows'
+    F are those of ``G = diag(s) F diag(s)``, whose minimiser is ``J(ss' + diag(d/s) K
+    diag(d/s) / (4 eta))``.
+    """
 
     def __init__(self, K, dual, eta, tau, tol=1e-4):
         self.K, self.dual, self.eta, self.tau, self.tol = K, dual, eta, tau, tol
+        self.s = np.sqrt(dual.copies) * np.ones(len(K))
 
     def __call__(self, u, near=None):
         d = self.dual.coefficients(u)
-        A = _OnesPlusGamma(self.K, d / np.sqrt(4 * self.eta))
+        A = _OnesPlusGamma(self.K, d / self.s / np.sqrt(4 * self.eta), self.s)
         start = None if near is None else A.reduced(near.parts["block"])
         tol = self._residual(d, u, near)
         values, U, block = leading_eigenpairs(A, self.tau / 2, start=start, tol=tol)
         U, block = A.expanded(U), A.expanded(block)
         f = values - self.tau / 2
+        distance = _distance_to_ones(f, U, self.s)
+        U = U / self.s[:, None]  # eigenvectors of G as factors of F
         Z = U * np.sqrt(f)
         KZ = symmetric_product(self.K, Z * d[:, None])
         scores = np.einsum("ir,ir->i", Z, KZ)
-        regulariser = self.eta * (_distance_to_ones(f, U) + self.tau * f.sum())
+        regulariser = self.eta * (distance + self.tau * f.sum())
         parts = {"f": f, "U": U, "Z": Z, "KZ": KZ, "block": block}
         return DualEvaluation(self.dual, u, scores, regulariser, **parts)
 
@@ -185,8 +195,8 @@ class ThresholdedObjective:
             aim = max(self.tol, ACCEPTED**2) * abs(self.dual.linear @ u)
         else:
             aim = max(self.tol * abs(near.svm_value), ACCEPTED * near.gap)
-        size = np.linalg.norm(d)
-        bound = self.dual.C * np.sqrt(2 * len(d)) + 2 * size
+        size = np.linalg.norm(d / self.s)
+        bound = self.dual.C * np.sqrt(2 * (self.s @ self.s)) + 2 * size
         slope = self.K.diagonal().max() * size * bound  # no entry of K is larger
         rise = 0.1 * aim / max(slope, np.finfo(float).tiny)
         return min(np.sqrt(1e-8 * aim / self.eta), rise, 1e-4)
@@ -196,12 +206,12 @@ class ThresholdedObjective:
         return point.parts["Z"]
 
 
-def _distance_to_ones(f, U):
-    """||F - 11'||_F^2 from the factors, without the cancellation against n^2."""
-    n = len(U)
-    # 1/sqrt(n) in the orthonormal basis of U and what of it lies outside their span
-    inside = U.sum(axis=0) / np.sqrt(n)
-    outside = np.linalg.norm(n**-0.5 - U @ inside)
+def _distance_to_ones(f, U, s):
+    """||G - ss'||_F^2 from the factors, without the cancellation against n^2."""
+    n = s @ s
+    # s/sqrt(n) in the orthonormal basis of U and what of it lies outside their span
+    inside = (s[:, None] * U).sum(axis=0) / np.sqrt(n)
+    outside = np.linalg.norm(s * n**-0.5 - U @ inside)
     ones = np.append(inside, outside)
     difference = np.diag(np.append(f, 0.0)) - n * np.outer(ones, ones)
     return (difference**2).sum()

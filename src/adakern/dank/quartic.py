@@ -4,14 +4,16 @@ With ``tau = 0`` the minimiser F of the DANK problem is ``F = 11' + Gamma`` with
 ``Gamma = diag(d) K diag(d) / (4 eta)`` (JMLR, equation 9), and what is left to maximise
 over the coefficients d needs no matrix F (JMLR, problem 18, which drops the intercept):
 
-    h(d) = t'd - epsilon |d|_1 - w'q - 1/2 d'K d - 1/(16 eta) q'(K∘K) q,    q = d∘d,
+    h(d) = t'd - epsilon |d|_1 - w'd² - 1/2 d'K d - 1/(16 eta) q'(K∘K) q,    q = d∘d,
 
 over the bounds of an :class:`adakern.svm.dual.Dual` with the targets t. With eta
-infinite and the target replaced, h is any quadratic program over these bounds.
+infinite and the target replaced, h is any quadratic program over these bounds. A row
+that stands for c equal ones has the sum of their coefficients as d, and in q that of
+their squares, d^2/c.
 
 h is a Lagrangian dual whose primal separates over the rows, so that every single row
 has a certificate. With w = sum d_i phi(x_i) and v = sum d_i^2 psi(x_i) in the feature
-spaces of K and of K∘K it is the dual of the convex problem
+spaces of K and of K∘K it is (each row counting once) the dual of the convex problem
 
     1/2 |w|^2 + 1/(16 eta) |v|^2 + sum_i max_u m_i(u),
     m_i(u) = u (t_i - <w, phi_i>) - epsilon |u| - u^2 (w_i + <v, psi_i>/(8 eta)),
@@ -74,12 +76,12 @@ class Quartic:
         Kd = self.K @ d
         if math.isinf(self.eta):
             return QuarticPoint(self, d, Kd, array_namespace(d).zeros_like(d))
-        return QuarticPoint(self, d, Kd, squared_product(self.K, d * d))
+        return QuarticPoint(self, d, Kd, squared_product(self.K, self.dual.squares(d)))
 
 
 @dataclass
 class QuarticPoint:
-    """One d, with all that follows from ``Kd = K d`` and ``Qq = (K∘K) (d∘d)``."""
+    """One d, with all that follows from ``Kd = K d`` and ``Qq = (K∘K) q``."""
 
     problem: Quartic
     d: Any
@@ -90,7 +92,8 @@ class QuarticPoint:
         """Slope at zero, and curvature, of the function m of each row."""
         problem = self.problem
         self.residual = problem.dual.target - self.Kd
-        self.curvature = problem.weight + self.Qq / (8 * problem.eta)
+        share = self.Qq / problem.dual.copies
+        self.curvature = problem.weight + share / (8 * problem.eta)
 
     @cached_property
     def value(self):
@@ -98,7 +101,8 @@ class QuarticPoint:
         d, problem, dual = self.d, self.problem, self.problem.dual
         xp = array_namespace(d)
         linear = d * (dual.target - 0.5 * self.Kd) - dual.epsilon * xp.abs(d)
-        square = d * d * (problem.weight + self.Qq / (16 * problem.eta))
+        share = self.Qq / dual.copies
+        square = d * d * (problem.weight + share / (16 * problem.eta))
         return float(xp.sum(linear - square))
 
     @cached_property
@@ -115,7 +119,8 @@ class QuarticPoint:
         """Minus the second derivative ``K + dd'∘K∘K / (2 eta) + diag(.)``, of all rows
         or some.
         """
-        K, d, diagonal = self.problem.K, self.d, 2 * self.curvature
+        K, d = self.problem.K, self.d / self.problem.dual.copies
+        diagonal = 2 * self.curvature
         if rows is not None:
             take = array_namespace(d).take
             d, diagonal = take(d, rows), take(diagonal, rows)

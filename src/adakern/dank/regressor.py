@@ -3,14 +3,14 @@
 from functools import partial
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import as_numpy, output_like, validate_arrays
+from adakern._utils.arrays import as_index, as_numpy, output_like, validate_arrays
 from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.validation import require_finite
+from adakern._utils.weights import distinct_rows
 from adakern.dank.base import (
     DANKEstimator,
     fit_model,
@@ -18,6 +18,7 @@ from adakern.dank.base import (
     training_rows,
 )
 from adakern.svm.dual import regression_dual
+from adakern.svm.one_vs_one import rows_of
 
 
 class DANKRegressor(RegressorMixin, DANKEstimator):
@@ -107,7 +108,9 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
         self.n_jobs = n_jobs
         self.epsilon = epsilon
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the regression; see the class for the parameters.
 
         Parameters
@@ -116,15 +119,20 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
             Training rows; the (n, n) Gram matrix when ``kernel="precomputed"``.
         y : array-like of shape (n,)
             Targets.
+        sample_weight : array-like of shape (n,), default=None
+            How often each row counts, as in :class:`DANKClassifier`.
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y, y_numeric=True)
         X = training_rows(self, X)
-        self._resolve_kernel(X)
+        rows, weights = distinct_rows(as_numpy(X), as_numpy(y), sample_weight)
+        self._rows = rows
+        X, y = rows_of(self, X, rows), y[as_index(rows, y)]
+        self._resolve_kernel(X, weights)
         options = {"C": self.C, "epsilon": self.epsilon}
         dual = partial(regression_dual, fit_intercept=self.fit_intercept, **options)
-        models = [fit_model(self, X, y, dual)]
-        vars(self).update(fitted_attributes(models, [np.arange(len(y))]))
+        models = [fit_model(self, X, y, weights, dual)]
+        vars(self).update(fitted_attributes(models, [rows]))
         return self
 
     def predict(self, X: ArrayLike) -> Any:
@@ -137,5 +145,6 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
         """
         check_is_fitted(self, "models_")
         X = validate_arrays(self, X)
-        predicted = self.models_[0].decision_function(X)
+        columns = as_numpy(X)[:, self._rows] if self.kernel == "precomputed" else X
+        predicted = self.models_[0].decision_function(columns)
         return output_like(require_finite(self, as_numpy(predicted)), X)

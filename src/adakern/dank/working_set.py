@@ -67,7 +67,7 @@ def solve(problem, start, tol, *, max_iter=200, max_working=6000):
     gram = _Gram(X, problem.kernel, stored=many and n <= max_working)
     every = xp.arange(n, device=getattr(d, "device", None))
     h = Quartic(None, dual, problem.eta)
-    point = QuarticPoint(h, d, *gram.products(every, d, d * d))
+    point = QuarticPoint(h, d, *gram.products(every, d, dual.squares(d)))
     diagonal, live = kernel_diagonal(X, **problem.kernel), xp.ones_like(d) > 0
     history = {"objective": [], "gap": []}
     while True:
@@ -89,7 +89,8 @@ def solve(problem, start, tol, *, max_iter=200, max_working=6000):
         if not xp.any(change != 0):  # What is left is below the rounding errors.
             break
         rows = xp.nonzero(live)[0]
-        K_change, Q_change = gram.products(rows, change, (d + change) ** 2 - d**2)
+        difference = dual.squares(d + change) - dual.squares(d)
+        K_change, Q_change = gram.products(rows, change, difference)
         Kd, Qq = point.Kd, point.Qq
         Kd[live] = xp.take(Kd, rows) + K_change
         Qq[live] = xp.take(Qq, rows) + Q_change
@@ -170,9 +171,8 @@ def _best_change(gram, moving, point, tol):
     K = gram.block(rows)
     # The fixed rows act through a shifted target and a diagonal weight.
     target = part.target - (xp.take(point.Kd, rows) - K @ now)
-    weight = (xp.take(point.Qq, rows) - squared_product(K, now * now)) / (
-        8 * problem.eta
-    )
+    fixed = xp.take(point.Qq, rows) - squared_product(K, part.squares(now))
+    weight = fixed / (8 * problem.eta * part.copies)
     part = replace(problem, K=K, dual=replace(part, target=target), weight=weight)
     change = xp.zeros_like(point.d)
     change[moving] = quartic.solve(part, now, tol).d - now

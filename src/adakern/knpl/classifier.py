@@ -11,7 +11,6 @@ from adakern._utils.arrays import as_numpy, validate_arrays
 from adakern._utils.blocks import by_row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.memory import require_memory
-from adakern._utils.validation import encode_classes
 from adakern._utils.warn import warn_unconverged
 from adakern._utils.weights import distinct_rows
 from adakern.kernels import KernelMixin, TrainingRows
@@ -19,12 +18,11 @@ from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm.one_vs_one import (
     OneVsOneMixin,
-    class_pairs,
+    fit_pairs,
     one_or_list,
-    rows_of,
     support_rows,
 )
-from adakern.svm.probability import SigmoidProbabilityMixin, fit_sigmoids
+from adakern.svm.probability import SigmoidProbabilityMixin
 
 
 class KNPLClassifier(
@@ -171,19 +169,7 @@ class KNPLClassifier(
                 f"solver={self.solver!r} takes no sample_weight; repeat the rows, or "
                 'use solver="exact"'
             )
-        self.classes_, codes = encode_classes(self, y[rows])
-        self._resolve_kernel(X[rows], weights)
-        pairs, signs = class_pairs(codes, len(self.classes_))
-        self.pair_rows_ = [rows[pair] for pair in pairs]
-        self.models_ = [
-            fit_model(self, rows_of(self, X, part), labels, share)
-            for part, labels, share in zip(
-                self.pair_rows_,
-                signs,
-                [None if weights is None else weights[pair] for pair in pairs],
-                strict=True,
-            )
-        ]
+        fit_pairs(self, X, y, rows, weights, fit_model)
         saddles = [model.saddle for model in self.models_]
         self.support_ = support_rows(self.pair_rows_, self.models_)
         self.objective_ = sum(saddle.objective for saddle in saddles)
@@ -192,10 +178,6 @@ class KNPLClassifier(
         self.n_iter_ = max(saddle.n_iter for saddle in saddles)
         self.history_ = one_or_list(saddles, "history")
         self.pairwise_layer_ = one_or_list(saddles, "G")
-        if self.probability:
-            self.calibrators_ = fit_sigmoids(
-                self, rows_of(self, X, rows), codes, weights
-            )
         return self
 
 

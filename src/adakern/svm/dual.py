@@ -40,25 +40,39 @@ class Dual:
     epsilon: float = 0.0
     #: Without an intercept there is no constraint ``1'd = 0``.
     fit_intercept: bool = True
-    #: Bounds of the variables u where they differ by row, in the shape of signs.
-    bounds: Any = None
+    #: How often each row counts, shape (n,); None where all count once.
+    weights: Any = None
 
     def take(self, rows):
         """Restrict the problem to some rows."""
         take = array_namespace(self.target).take
         parts = (take(part, rows) for part in (self.target, self.lower, self.upper))
-        return Dual(*parts, self.epsilon, self.fit_intercept)
+        weights = None if self.weights is None else take(self.weights, rows)
+        return Dual(*parts, self.epsilon, self.fit_intercept, weights)
+
+    @property
+    def copies(self):
+        """How often each row counts: a row of weight w stands for w equal ones."""
+        return 1.0 if self.weights is None else self.weights
+
+    def squares(self, d):
+        """Sums of the squared coefficients of the copies of each row, which share d."""
+        return d * d / self.copies
 
     @cached_property
     def most(self):
         """Upper bounds of the variables u: one number where all are equal."""
-        return self.C if self.bounds is None else self.bounds
+        if self.weights is None:
+            return self.C
+        sizes = np.maximum(self.upper, -self.lower)
+        return np.tile(sizes, len(self.signs) // len(sizes))
 
     @cached_property
     def C(self):
-        """Largest bound."""
-        xp = array_namespace(self.target)
-        return max(float(xp.max(self.upper)), -float(xp.min(self.lower)))
+        """Largest bound of a row that counts once."""
+        xp, copies = array_namespace(self.target), self.copies
+        highest, lowest = xp.max(self.upper / copies), xp.min(self.lower / copies)
+        return max(float(highest), -float(lowest))
 
     @cached_property
     def is_regression(self):
@@ -105,12 +119,10 @@ class Dual:
         """
         slack = self.linear - self.adjoint(f)
         intercept = 0.0
-        if self.bounds is not None:
+        if self.weights is not None:
             if self.fit_intercept:
                 intercept = self._weighted_intercept(slack)
-            return self.bounds @ np.maximum(
-                slack - self.signs * intercept, 0
-            ), intercept
+            return self.most @ np.maximum(slack - self.signs * intercept, 0), intercept
         if self.fit_intercept:
             positive = int((self.signs > 0).sum())
             breakpoints = np.partition(self.signs * slack, [positive - 1, positive])
@@ -121,10 +133,10 @@ class Dual:
         """The middle of where the slope, which rises by the bound at each breakpoint,
         is zero.
         """
-        breakpoints = self.signs * slack
+        breakpoints, bounds = self.signs * slack, self.most
         order = np.argsort(breakpoints, kind="stable")
-        slopes = np.cumsum(self.bounds[order]) - self.bounds[self.signs > 0].sum()
-        flat = 4 * len(slopes) * np.finfo(float).eps * self.bounds.sum()
+        slopes = np.cumsum(bounds[order]) - bounds[self.signs > 0].sum()
+        flat = 4 * len(slopes) * np.finfo(float).eps * bounds.sum()
         low, high = np.searchsorted(slopes, [-flat, flat])
         return breakpoints[order[[low, min(high, len(order) - 1)]]].mean()
 
@@ -136,19 +148,18 @@ def classification_dual(y, C, fit_intercept=True, weights=None):
     """
     xp = array_namespace(y)
     zero = xp.zeros_like(y)
-    bounds = None if weights is None else C * weights
-    size = y * (C if weights is None else bounds)
+    size = y * (C if weights is None else C * weights)
     lower, upper = xp.where(y > 0, zero, size), xp.where(y > 0, size, zero)
-    return Dual(y, lower, upper, 0.0, fit_intercept, bounds)
+    return Dual(y, lower, upper, 0.0, fit_intercept, weights)
 
 
-def regression_dual(y, C, epsilon, fit_intercept=True):
-    """Dual of epsilon-regression (JMLR, problem 22).
+def regression_dual(y, C, epsilon, fit_intercept=True, weights=None):
+    """Dual of epsilon-regression (JMLR, problem 22), rows weighted as in the other.
 
     The constraint d'y = 0 printed there is a typo for 1'd = 0.
     """
-    bound = C * array_namespace(y).ones_like(y)
-    return Dual(y, -bound, bound, epsilon, fit_intercept)
+    bound = C * (array_namespace(y).ones_like(y) if weights is None else weights)
+    return Dual(y, -bound, bound, epsilon, fit_intercept, weights)
 
 
 class DualEvaluation:

@@ -52,7 +52,8 @@ def dual_on_rows(X, dual, kernel, tol):
     if kernel["kernel"] == "rbf":  # LIBSVM expands |x - y|^2
         X = X - centre_of(X)
     rows = as_numpy(X if named else gram_matrix(X, **kernel))
-    d, _ = _full_length(fit_libsvm(model, rows, target), len(target))
+    weights = None if dual.weights is None else as_numpy(dual.weights)
+    d, _ = _full_length(fit_libsvm(model, rows, target, weights), len(target))
     return asarray_like(d, X), model.fit_status_ == 0
 
 

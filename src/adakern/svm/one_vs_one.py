@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import as_index, as_numpy, output_like, validate_arrays
 from adakern._utils.base import ScoreClassifierMixin
-from adakern._utils.validation import require_finite
+from adakern._utils.validation import encode_classes, require_finite
 from adakern.linalg import principal_submatrix
+from adakern.svm.probability import fit_sigmoids
 
 
 class OneVsOneMixin(ScoreClassifierMixin):
@@ -62,6 +63,29 @@ def one_or_list(models, name):
     """Attribute of the models, as a list if there are several."""
     values = [getattr(model, name) for model in models]
     return values[0] if len(values) == 1 else values
+
+
+def fit_pairs(estimator, X, y, rows, weights, fit_model):
+    """Fit ``models_`` to pairs of the classes of some rows, and sigmoids if asked for.
+
+    ``fit_model(estimator, X, labels, weights)`` returns the model of a pair.
+    """
+    estimator.classes_, codes = encode_classes(estimator, y[rows])
+    used = rows_of(estimator, X, rows)
+    estimator._resolve_kernel(used, weights)
+    pairs, signs = class_pairs(codes, len(estimator.classes_))
+    estimator.pair_rows_ = [rows[pair] for pair in pairs]
+    estimator.models_ = [
+        fit_model(
+            estimator,
+            rows_of(estimator, X, rows[pair]),
+            labels,
+            None if weights is None else weights[pair],
+        )
+        for pair, labels in zip(pairs, signs, strict=True)
+    ]
+    if estimator.probability:
+        estimator.calibrators_ = fit_sigmoids(estimator, used, codes, weights)
 
 
 def class_pairs(codes, n_classes):

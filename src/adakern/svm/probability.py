@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import as_numpy, output_like
@@ -18,6 +18,13 @@ def fit_sigmoids(estimator, X, codes, weights=None):
     """One sigmoid for each class, or one for two classes, on decision values of rows
     that were left out.
     """
+    X = as_numpy(X)
+    if weights is not None:
+        # A row that stands for all of its class cannot be left out as a whole.
+        halved = (np.bincount(codes)[codes] == 1) & (weights >= 2)
+        rows = np.append(np.arange(len(codes)), np.flatnonzero(halved))
+        X, codes = _safe_split(estimator, X, codes, rows)
+        weights = np.where(halved, weights / 2, weights)[rows]
     smallest = int(np.bincount(codes).min())
     if smallest < 2:
         raise ValueError(
@@ -26,7 +33,7 @@ def fit_sigmoids(estimator, X, codes, weights=None):
         )
     left_out = cross_val_predict(
         clone(estimator).set_params(probability=False),
-        as_numpy(X),
+        X,
         codes,
         cv=StratifiedKFold(min(FOLDS, smallest)),
         method="decision_function",

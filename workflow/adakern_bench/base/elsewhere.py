@@ -1,7 +1,8 @@
 """An estimator that lives in another Python, with packages of its own.
 
-The rows go there as arrays, the predictions come back as arrays; there, a process that
-imports nothing of this project but the class (`elsewhere_worker.py`) fits and predicts.
+The rows go there as arrays, columns of categories as their codes, the predictions come
+back as arrays; there, a process that imports nothing of this project but the class
+(`elsewhere_worker.py`) fits and predicts.
 """
 
 import json
@@ -101,11 +102,22 @@ def _close_idle():
 ENDINGS.append(_close_idle)
 
 
+def _sent(X):
+    """The arrays that rows are sent as; of columns, how many categories each has.
+
+    Those of `CategoryColumns` are numbered from 0.
+    """
+    if not hasattr(X, "columns"):
+        return {"X": np.asarray(X)}
+    categories = [len(getattr(kind, "categories", ())) for kind in X.dtypes]
+    return {"X": X.to_numpy(dtype=float), "categories": np.array(categories)}
+
+
 def _there(name):
     """The method of this name, where the estimator there has it."""
 
     def method(self, X):
-        return self.worker_.ask(name, {"X": np.asarray(X)})[1]
+        return self.worker_.ask(name, _sent(X))[1]
 
     method.__name__ = name
     return available_if(lambda self: name in getattr(self, "methods_", ()))(method)
@@ -139,7 +151,7 @@ class _Elsewhere(BaseEstimator):
         self.worker_, idle = _worker(_program(self.python))
         weakref.finalize(self, idle.append, self.worker_)
         words = {"recipe": self.recipe, "seed": self.seed, "threads": self.threads}
-        arrays = {"X": np.asarray(X), "y": np.asarray(y)}
+        arrays = _sent(X) | {"y": np.asarray(y)}
         answer, classes = self.worker_.ask("fit", arrays, **words)
         self.methods_, self.versions_ = answer["methods"], answer["versions"]
         if classes is not None:
@@ -148,7 +160,7 @@ class _Elsewhere(BaseEstimator):
 
     def predict(self, X):
         """Predict there."""
-        return self.worker_.ask("predict", {"X": np.asarray(X)})[1]
+        return self.worker_.ask("predict", _sent(X))[1]
 
 
 class ElsewhereRegressor(RegressorMixin, _Elsewhere):

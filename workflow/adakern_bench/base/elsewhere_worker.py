@@ -1,6 +1,6 @@
 """Run by another Python: fits one estimator and predicts, as it is asked line by line.
 
-It needs NumPy there and nothing of this project.
+It needs NumPy there, pandas where columns are categories, and nothing of this project.
 """
 
 import importlib
@@ -36,11 +36,25 @@ def fit(asked, given):
     usual = {"random_state": asked["seed"], "n_jobs": asked["threads"]}
     free = {key: value for key, value in usual.items() if key in known}
     estimator = build(free | recipe)
-    estimator.fit(given["X"], given["y"])
+    estimator.fit(rows(given), given["y"])
     wanted = ("predict_proba", "decision_function")
     methods = [name for name in wanted if hasattr(estimator, name)]
     answer = {"methods": methods, "versions": versions(recipe["_target_"])}
     return estimator, answer, getattr(estimator, "classes_", None)
+
+
+def rows(given):
+    """The rows that were sent: an array, or columns with their categories."""
+    if "categories" not in given:
+        return given["X"]
+    import pandas as pd
+
+    frame = pd.DataFrame(given["X"]).add_prefix("x")
+    for name, n in zip(frame, given["categories"], strict=True):
+        if n:
+            codes = frame[name].fillna(-1).astype(int)
+            frame[name] = pd.Categorical.from_codes(codes, range(n))
+    return frame
 
 
 def versions(target):
@@ -69,7 +83,7 @@ def main(folder, root):
             if asked["what"] == "fit":
                 estimator, answer, found = fit(asked, given)
             else:
-                answer, found = {}, getattr(estimator, asked["what"])(given["X"])
+                answer, found = {}, getattr(estimator, asked["what"])(rows(given))
             if found is not None:
                 found = np.asarray(found)
                 if found.dtype == object:

@@ -68,7 +68,7 @@ def _needs(methods, name, *before):
     tuners = {recipe.tune_with for recipe in recipes} - {"self"}
     of_tuners = (_needs(methods, tuner, *before, name) for tuner in tuners)
     python = methods[name].python
-    own = [*methods[name].needs, *[python] * is_variable(python)]
+    own = [python] * is_variable(python) if python else methods[name].needs
     return [*own, *(need for needs in of_tuners for need in needs)]
 
 

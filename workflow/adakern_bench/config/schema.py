@@ -61,7 +61,7 @@ class Method:
     description: str = ""
     reference: str = ""
     #: Packages, and with a $ before them variables of the environment, without which
-    #: the method is left out with a warning.
+    #: the method is left out with a warning; of no matter where `python` is given.
     needs: list[str] = field(default_factory=list)
     #: The Python that it is fitted with, where its packages are not the workflow's: a
     #: lock file of pip, ``envs/mine.txt``, whose environment is made once, or a

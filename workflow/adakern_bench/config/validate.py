@@ -301,6 +301,12 @@ def _recipes(plan):
     with suppress(OSError, ValueError):
         in_order = set(read_json(notes))
     noted = len(in_order)
+    yield from (
+        f"method {name}: raw_columns go to no other Python (python="
+        f"{entry.python!r}); max_categories gives it categories as such"
+        for name, entry in plan.config.method.items()
+        if entry.raw_columns and entry.python
+    )
     for dataset, method in plan.cells:
         task, recipe = plan.entry(dataset).task, plan.recipe(dataset, method)
         used = map(str, targets(recipe["estimator"]))

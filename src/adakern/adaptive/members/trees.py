@@ -4,7 +4,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn import ensemble
+from sklearn import clone, ensemble
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
+from adakern.adaptive.tree_walk import FEW_ROWS_ASKED, trees_of
 from adakern.adaptive.views import TreeView
 
 #: HistGradientBoosting treats a column as categorical up to so many categories.
@@ -64,6 +65,10 @@ BOOSTING_OF_MANY = {
 
 #: And of many rows where it only is screened.
 ROUGH = {"max_iter": 250, "learning_rate": 0.15}
+
+#: Targets that boosting, which has a model for each, is fitted to: of more it would
+#: take longer than all else.
+MOST_TARGETS = 4
 
 #: Of more classes than these, the trees of a forest may hold so many numbers, one of
 #: each class in each node: about a tenth of a gigabyte in each fold.
@@ -123,7 +128,8 @@ class Forest(Member):
             **options,
         )
         self.n_classes_ = Y.shape[1]
-        target = Y.argmax(axis=1) if classify else Y[:, 0]
+        target = Y if Y.shape[1] > 1 else Y[:, 0]
+        target = Y.argmax(axis=1) if classify else target
         if Y.shape[1] > MANY_CLASSES:
             # The first tree, which is the first of all, tells how large they are.
             self.model_.set_params(n_estimators=1, warm_start=True)
@@ -151,15 +157,23 @@ class Forest(Member):
     def _mean_of_trees(self, X):
         """Values or probabilities (n, k), added up in the order of scikit-learn."""
         trees = self.model_.estimators_
-        return sum(tree.tree_.predict(X) for tree in trees) / len(trees)
+        if len(X) <= FEW_ROWS_ASKED:
+            return trees_of(self.model_).leaves(X).cumsum(axis=0)[-1] / len(trees)
+        total = sum(tree.tree_.predict(X) for tree in trees) / len(trees)
+        return total.reshape(len(X), -1)
 
 
 class Boosting(Member):
-    """Gradient boosting on binned features, categories by splits of their own."""
+    """Gradient boosting on binned features, categories by splits of their own.
+
+    Each target has a model.
+    """
 
     view = TreeView
 
     def suits(self, shape):
+        if not self.setting.classify and shape.k > MOST_TARGETS:
+            return False
         return shape.n >= (MANY_ROWS + 1 if self.setting.fast else FEW_ROWS)
 
     def seconds(self, shape):
@@ -170,14 +184,14 @@ class Boosting(Member):
 
     def fit(self, X, Y, weights):
         self.empty_ = np.isnan(X).all(axis=0)
-        X, target = np.where(self.empty_, 0.0, X), Y[:, 0]
+        X, targets = np.where(self.empty_, 0.0, X), Y.T
         small, early_stopping = len(X) < SMALL_ROWS, False
         options = dict(BOOSTING_OF_FEW if small else BOOSTING_OF_MANY)
         options["max_features"] = _share(options["max_features"], X)
         few_codes = [len(np.unique(column)) < MAX_CATEGORIES for column in X.T]
         make = HistGradientBoostingRegressor
         if self.setting.classify:
-            make, target = HistGradientBoostingClassifier, Y.argmax(axis=1)
+            make, targets = HistGradientBoostingClassifier, [Y.argmax(axis=1)]
             self.n_classes_ = Y.shape[1]
             # Each round grows a tree for each class.
             most = max(15, MAX_BOOSTED_TREES // max(Y.shape[1], 2))
@@ -186,16 +200,16 @@ class Boosting(Member):
             options["learning_rate"] = min(0.3, faster * options["learning_rate"])
             # A tenth is held out with rows of each class: a class of one row is left
             # out.
-            several = np.bincount(target) > 1
+            several = np.bincount(targets[0]) > 1
             early_stopping = not small and 1 < several.sum() <= len(X) / 20
             if early_stopping:
-                used = several[target]
-                X, target, weights = X[used], target[used], weights[used]
+                used = several[targets[0]]
+                X, targets, weights = X[used], [targets[0][used]], weights[used]
         elif self.setting.screening and not small:
             options |= ROUGH
         leaf = min(options["min_samples_leaf"], max(1, len(X) // 10))
         rng = check_random_state(self.random_state)
-        self.model_ = make(
+        model = make(
             **options | {"min_samples_leaf": leaf},
             early_stopping=early_stopping,
             n_iter_no_change=15,
@@ -206,16 +220,35 @@ class Boosting(Member):
         uneven = weights if np.ptp(weights) > 0 else None
         few_rows = len(X) < ROWS_FOR_BOOSTING_THREADS or blas_threads() == 1
         with one_thread("openmp") if few_rows else nullcontext():
-            self.model_.fit(X, target, sample_weight=uneven)
+            self.models_ = [
+                clone(model).fit(X, target, sample_weight=uneven) for target in targets
+            ]
         return self
 
     def predict(self, X):
-        X, few_rows = np.where(self.empty_, 0.0, X), len(X) < ROWS_FOR_THREADS
-        with one_thread("openmp") if few_rows else nullcontext():
+        X, categorical = np.where(self.empty_, 0.0, X), self.models_[0].is_categorical_
+        few = len(X) <= FEW_ROWS_ASKED and categorical is None
+        ask = self._of_few if few else self._of_many
+        return np.hstack([ask(model, X) for model in self.models_])
+
+    def _of_many(self, model, X):
+        """Values or logarithms of probabilities (n, k) of one model."""
+        with one_thread("openmp") if len(X) < ROWS_FOR_THREADS else nullcontext():
             if self.setting.classify:
-                proba = self.model_.predict_proba(X)
-                return log_proba(proba, self.model_.classes_, self.n_classes_)
-            return self.model_.predict(X)[:, None]
+                proba = model.predict_proba(X)
+                return log_proba(proba, model.classes_, self.n_classes_)
+            return model.predict(X)[:, None]
+
+    def _of_few(self, model, X):
+        """The same for a few rows: rounds are added up in the order of scikit-learn."""
+        rounds = trees_of(model).leaves(X)[:, :, 0]
+        rounds = rounds.reshape(-1, model.n_trees_per_iteration_, len(X))
+        start = np.broadcast_to(model._baseline_prediction.T, rounds[:1].shape)
+        raw = np.concatenate([start, rounds]).cumsum(axis=0)[-1].T
+        if not self.setting.classify:
+            return raw
+        proba = model._loss.predict_proba(np.asfortranarray(raw))
+        return log_proba(proba, model.classes_, self.n_classes_)
 
 
 def _share(share, X):

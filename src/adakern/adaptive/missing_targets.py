@@ -1,0 +1,87 @@
+"""Members of several targets of which some rows lack some."""
+
+from copy import copy
+
+import numpy as np
+
+from adakern.adaptive.members.base import ConstantMember, Member
+from adakern.adaptive.prepare import varies
+
+
+def able(member, X, Y):
+    """A copy of the member; the mean where there is nothing to learn from."""
+    return copy(member) if varies(X) and varies(Y) else ConstantMember()
+
+
+def for_missing(member, Y):
+    """The member; where cells of Y are missing, :class:`ByPattern` of it."""
+    missing = np.isnan(Y)
+    if not missing.any():
+        return member
+    _, pattern = np.unique(missing, axis=1, return_inverse=True)
+    columns = [np.flatnonzero(pattern == p) for p in range(pattern.max() + 1)]
+    return ByPattern(member, columns, [member] * len(columns), np.nanmean(Y, axis=0))
+
+
+class ByPattern(Member):
+    """A member fitted to each group of targets that are known in the same rows.
+
+    The groups have these ``columns``, ``mean`` (t,) is for targets that no row of a fit
+    has. Each group is learned from the rows that have it, as without the others.
+    """
+
+    def __init__(self, like, columns, parts, mean):
+        super().__init__(name=like.name, rank=like.rank, setting=like.setting)
+        self.view, self.refit, self.slope = like.view, like.refit, like.slope
+        self.columns, self.parts, self.mean = columns, parts, mean
+
+    def in_fold(self, whole):
+        """Itself with each part as it is fitted in folds."""
+        wholes = [None] * len(self.parts) if whole is None else whole.parts
+        parts = [
+            part.in_fold(model) if part.in_fold else part
+            for part, model in zip(self.parts, wholes, strict=True)
+        ]
+        return ByPattern(self, self.columns, parts, self.mean)
+
+    def _known(self, Y):
+        """The rows that have each group of targets."""
+        return [~np.isnan(Y[:, columns[0]]) for columns in self.columns]
+
+    def fit(self, X, Y, weights):
+        parts = []
+        groups = zip(self.parts, self.columns, self._known(Y), strict=True)
+        for part, columns, known in groups:
+            rows, targets, mass = X[known], Y[known][:, columns], weights[known]
+            if not known.any():
+                rows, targets, mass = X[:1], self.mean[None, columns], weights[:1]
+            parts.append(able(part, rows, targets).fit(rows, targets, mass))
+        self.parts = parts
+        return self
+
+    def predict(self, X):
+        return self._joined(len(X), [part.predict(X) for part in self.parts])
+
+    def _joined(self, n, values):
+        """Values (n, t) of those of each group."""
+        joined = np.empty((n, len(self.mean)))
+        for columns, found in zip(self.columns, values, strict=True):
+            joined[:, columns] = found
+        return joined
+
+    @property
+    def predict_left_out(self):
+        """A method where each part has one; others would need their folds."""
+        has_it = all(part.predict_left_out for part in self.parts)
+        return self._left_out if has_it else None
+
+    def _left_out(self, X, Y, weights):
+        """Of rows that lack a target what is predicted for any row."""
+        values = []
+        groups = zip(self.parts, self.columns, self._known(Y), strict=True)
+        for part, columns, known in groups:
+            found = part.predict(X)
+            given = X[known], Y[known][:, columns], weights[known]
+            found[known] = part.predict_left_out(*given)
+            values.append(found)
+        return self._joined(len(X), values)
