@@ -87,8 +87,6 @@ include: "workflow/rules/figures.smk"
 include: "workflow/rules/track.smk"
 
 
-ask_of_groups(workflow.dag_settings)
-
 if workflow.is_main_process and "--dry-run" in sys.argv:  # which has no onstart
 
     def say_what_is_to_come():

@@ -69,27 +69,6 @@ def cell_steps(group):
                     yield step(rule, [], **w)
 
 
-#: What the job of a group stands for: --until and --forcerun name it or these.
-STANDS_FOR = {"tables": ("table",), "cells": ("solve",)}
-
-
-def ask_of_groups(settings):
-    """Have --until and --forcerun of a rule hold for the groups that do its work."""
-    if settings is None or not PLAN.groups:  # none where the workflow is but looked at
-        return
-    if within := {"split", "search"} & {*settings.until}:
-        raise WorkflowError(
-            f"--until {' '.join(within)}: a group of small data sets goes on to its "
-            'fits. Make each cell a job, overrides="jobs.cells=1", or ask for --until '
-            "solve"
-        )
-    for name, steps in STANDS_FOR.items():
-        for asked in ("until", "forcerun"):
-            of_rules = {*getattr(settings, asked)}
-            if of_rules & {*steps}:
-                setattr(settings, asked, of_rules | {name})
-
-
 rule tables:
     input:
         files=lambda w: [

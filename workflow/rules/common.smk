@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections import Counter
 from dataclasses import asdict
 from math import nan
@@ -38,6 +39,10 @@ def search_of(method, w):
     """The search of another method on the same repeats, if there is such a method."""
     return [f"{RESULTS}/search/{w.dataset}/{method}/{w.batch}.json"] if method else []
 
+
+# A rule that is asked for by its name, as --until solve does, is done a job a cell.
+if {"table", "split", "search", "solve"} & {w.rpartition("=")[2] for w in sys.argv}:
+    PLAN.groups = []
 
 #: Data set, or the table of several -> the group that it is worked off in.
 GROUP_OF = {
