@@ -14,15 +14,15 @@ from adakern.adaptive.views import TreeView
 class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
     """Regression for those who bring a table and do not want to choose.
 
-    Kernel ridge regressions with three profiles, each with one scale for all features
-    and with one per feature, a linear model, forests and boosting are fitted in every
-    fold on the other folds' rows. Scales and ridge have the least leave-one-out error
-    there, in closed form, or scales per feature of less than 300 rows the greatest
-    evidence (the marginal likelihood of a Gaussian process); how columns are scaled and
-    categories encoded, which no target decides, is learned from all rows. What the
-    members predict for the rows left out decides how much each counts. The prediction
-    is their weighted mean, of kernel and linear members refitted on all rows and of the
-    mean of the folds' trees.
+    Kernel ridge regressions with three profiles and a scale for each feature, one with
+    a single scale, a linear model, extremely randomised trees and boosting are fitted
+    in every fold on the other folds' rows. Scales and ridge have the least leave-one-
+    out error there, in closed form, or scales per feature of less than 300 rows the
+    greatest evidence (the marginal likelihood of a Gaussian process); how columns are
+    scaled and categories encoded, which no target decides, is learned from all rows.
+    What the members predict for the rows left out decides how much each counts. The
+    prediction is their weighted mean, of kernel and linear members refitted on all rows
+    and of the mean of the folds' trees.
 
     Parameters
     ----------

@@ -16,13 +16,12 @@ ENOUGH_ROWS = 1000
 #: scale, which has taken much of the time by then; and boosting is worth its time.
 MANY_ROWS = 4000
 
-#: From so many rows a column on, scales per feature leave no use for one scale in
-#: regression, and those of all rows are where those of a fold start: what they know of
-#: the rows left out is then little.
+#: From so many rows a column on, scales per feature of all rows are where those of a
+#: fold start: what they know of the rows left out is then little.
 ROWS_PER_SCALE = 100
 
 #: Below so many rows scales per feature have the greatest evidence, not the least
-#: leave-one-out error, and some members are of no use.
+#: leave-one-out error, and boosting is of no use.
 FEW_ROWS = 300
 
 #: Up to so many times ``max_support`` all rows are centres of the kernel members: it

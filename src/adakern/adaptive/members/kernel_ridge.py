@@ -82,20 +82,18 @@ class KernelRidge(Member):
         development sets: one scale is enough for classes, and not for numbers.
         """
         classify, fast = self.setting.classify, self.setting.fast
-        wide = shape.d > MANY_COLUMNS
-        many, many_a_column = shape.n > MANY_ROWS, shape.n >= ROWS_PER_SCALE * shape.d
+        wide, many = shape.d > MANY_COLUMNS, shape.n > MANY_ROWS
         tied = wide or (classify and not many)
         third = self.kernel == "l2-laplacian"
         if fast and (third or self.per_feature == tied):
             return False
         if self.per_feature:
             # A fifth of the time, and without it the loss on held-out rows is less.
-            return not wide and not (third and classify and not many_a_column)
+            few_a_column = shape.n < ROWS_PER_SCALE * shape.d
+            return not wide and not (third and classify and few_a_column)
         if wide:
             return self.kernel != "laplacian"
-        if shape.n < FEW_ROWS and not fast:
-            return self.kernel == "rbf"
-        return not many and (classify or not many_a_column)
+        return not many and (fast or self.kernel == "rbf")
 
     def seconds(self, shape):
         n, d, _, n_folds, _ = shape

@@ -102,7 +102,7 @@ class Forest(Member):
             return False
         if self.setting.fast:
             return self.extra and shape.n <= MANY_ROWS
-        return self.extra or self.setting.classify or shape.n >= FEW_ROWS
+        return self.extra or self.setting.classify
 
     def seconds(self, shape):
         slower = 0.5 if self.extra else 1.0
