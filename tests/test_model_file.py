@@ -236,7 +236,9 @@ def test_boosting_gets_categories_and_gaps_as_in_the_comparison(run, rows):
     assert np.isfinite(pipeline.predict(rows)).all()
 
 
-def test_no_time_and_a_class_that_is_new_are_told(tmp_path, monkeypatch, capsys):
+def test_no_minutes_are_told_and_the_latest_class_is_learned(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     outcome = [*rng.permutation(["up", "down"] * 15), "new", "new"]
@@ -244,10 +246,14 @@ def test_no_time_and_a_class_that_is_new_are_told(tmp_path, monkeypatch, capsys)
     pd.DataFrame(rows).to_csv("my.csv", index=False)
     options = "--target outcome --time day --keep day --minutes 1e-9 --preset fast"
     assert cli.main(["fit", "my.csv", *options.split()]) == 0
-    said = capsys.readouterr().err
-    assert "--minutes 1e-09 is over before the fit begins" in said
-    assert "not weighed on the latest rows, where 'new' is new" in said
-    assert load_model("my.skops")[0].classes_.tolist() == ["down", "new", "up"]
+    said = capsys.readouterr()
+    assert "--minutes 1e-09 is over before the fit begins" in said.err
+    assert "On the 19 latest rows: accuracy" in said.out
+    model = load_model("my.skops")[0]
+    assert model.classes_.tolist() == ["down", "new", "up"]
+    # No block before the last has it, and the model of all rows still knows it.
+    new = model.predict_proba(pd.DataFrame({"day": [0, 31], "x": [0.0, 0.0]}))[:, 1]
+    assert new[1] > new[0]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from adakern._utils.printable import printable, without_formula
 from adakern._version import __version__
 from adakern.left_out import (
     coverage_found,
-    fit_rows,
+    fit_table,
     note,
     print_coverage,
     print_result,
@@ -173,7 +173,6 @@ def below(high, allowed):
 
 
 def _fit(arguments):
-    import numpy as np
     import skops.io  # noqa: F401  (if it is missing, say so before the work)
 
     from adakern.datasets import read_table
@@ -197,13 +196,9 @@ def _fit(arguments):
     pipeline = table_pipeline(estimator, table)
     if arguments.minutes and is_flagship:
         left = _seconds_left(arguments.minutes, started)
-        # With --time a first model is fitted to be judged.
-        pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
+        pipeline.set_params(model__time_limit=left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
-    rows = np.arange(len(table.y))
-    if table.times is not None:
-        rows = np.argsort(table.times.to_numpy(), kind="stable")
-    fit_rows(pipeline, table, rows)
+    fit_table(pipeline, table)
     score = score_found(pipeline, table)
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
     facts["coverage"] = coverage = coverage_found(pipeline[-1], table)

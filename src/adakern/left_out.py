@@ -4,7 +4,8 @@ import sys
 
 from adakern._utils.printable import as_written, printable
 
-#: Part of the rows, the latest ones, that a model of ordered rows is judged by.
+#: Part of the rows, the latest ones, that a method which has no such rows of its own
+#: is judged by where rows have a time.
 LATEST = 0.2
 #: Categories of a column by each of which the model's card tells the error.
 FEW_CATEGORIES = 20
@@ -15,27 +16,14 @@ def note(message):
     print(printable(f"note: {message}"), file=sys.stderr)
 
 
-def fit_rows(pipeline, table, rows):
-    """Fit to some rows; the flagship weighs its members by new groups, or on the latest
-    of rows in order of time.
-    """
-    X, y = table.X.iloc[rows], table.y.iloc[rows]
+def fit_table(pipeline, table):
+    """Fit; the flagship weighs its members on later rows, or on new groups."""
     given = {}
-    n_early = len(rows) - max(1, round(LATEST * len(rows)))
-    early, late = set(y.iloc[:n_early]), set(y.iloc[n_early:])
-    if table.task == "classification" and table.times is not None and late - early:
-        new = min(late - early)
-        note(f"members are not weighed on the latest rows, where {new!r} is new")
-    elif hasattr(pipeline[-1], "members") and table.times is not None:
-        columns = pipeline[:-1].fit(X)  # learns nothing
-        given = {
-            "X_val": columns.transform(X.iloc[n_early:]),
-            "y_val": y.iloc[n_early:],
-        }
-        X, y = X.iloc[:n_early], y.iloc[:n_early]
+    if hasattr(pipeline[-1], "members") and table.times is not None:
+        given = {"model__time": table.times}
     elif hasattr(pipeline[-1], "members") and table.groups is not None:
-        given = {"groups": table.groups.iloc[rows]}
-    pipeline.fit(X, y, **{f"model__{name}": value for name, value in given.items()})
+        given = {"model__groups": table.groups}
+    pipeline.fit(table.X, table.y, **given)
 
 
 def score_found(pipeline, table):
@@ -56,18 +44,16 @@ def _held_out(pipeline, table):
     from sklearn.model_selection import GroupKFold, cross_val_predict
 
     rows, model = np.arange(len(table.y)), pipeline[-1]
-    if table.times is not None:
+    has_its_own = hasattr(model, "oof_prediction_")
+    if table.times is not None and not has_its_own:
         rows = np.argsort(table.times.to_numpy(), kind="stable")
         early, late = np.split(rows, [round(len(rows) * (1 - LATEST))])
-        first = clone(pipeline)
-        if hasattr(model, "members_"):
-            first[-1].set_params(verbose=0)
-        fit_rows(first, table, early)
+        first = clone(pipeline).fit(table.X.iloc[early], table.y.iloc[early])
         new = table.X.iloc[late]
         has_classes = hasattr(first, "predict_proba")
         proba = first.predict_proba(new) if has_classes else None
         return late, first.predict(new), proba
-    if not hasattr(model, "oof_prediction_"):
+    if not has_its_own:
         groups = rows if table.groups is None else table.groups
         folds = GroupKFold(min(5, len(set(groups))), shuffle=True, random_state=0)
         found = cross_val_predict(pipeline, table.X, table.y, groups=groups, cv=folds)

@@ -280,8 +280,8 @@ def test_fitted_facts():
 class Given(BaseEstimator):
     """An estimator that keeps what its fit was given."""
 
-    def fit(self, X, y, groups=None, X_val=None, y_val=None):
-        self.rows_, self.groups_, self.y_, self.y_val_ = len(X), groups, y, y_val
+    def fit(self, X, y, groups=None, time=None, X_val=None, y_val=None):
+        self.rows_, self.groups_, self.time_, self.y_val_ = len(X), groups, time, y_val
         return self
 
 
@@ -309,7 +309,9 @@ def test_a_fit_is_told_of_groups_and_later_rows_where_the_test_part_is_apart():
     table = Table(X, y, "made", "regression", ["a", "b"], moments=np.arange(50))
     later = prepare(table, early, late)
     told = fit(Given(), later, 0)
-    assert told.rows_ == 32 and told.y_val_.tolist() == list(range(32, 40))
+    assert told.rows_ == 40 and told.time_.tolist() == list(range(40))
+    told = fit(Stopped(), later, 0)
+    assert len(told.y_) == 32 and told.y_val_.tolist() == list(range(32, 40))
     told = fit(SVR(), later, 0)
     assert told.n_features_in_ == 2
 

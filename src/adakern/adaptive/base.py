@@ -1,9 +1,9 @@
 """What the adaptive regressor and classifier share: parameters and the way of a fit."""
 
-import time
 from abc import ABC, abstractmethod
 from functools import partial
 from numbers import Integral, Real
+from time import perf_counter
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -26,7 +26,12 @@ from adakern.adaptive.explain import (
 from adakern.adaptive.fit_all import Limits, fit_all
 from adakern.adaptive.many_rows import in_memory
 from adakern.adaptive.model import make_model, members_table
-from adakern.adaptive.prepare import prepare, read_rows, validated
+from adakern.adaptive.prepare import (
+    prepare,
+    read_rows,
+    refuse_several_folds,
+    validated,
+)
 from adakern.adaptive.shift import check_rows, seen_in, sentence
 from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
@@ -98,7 +103,16 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "ensemble_")
 
-    def fit(self, X, y, sample_weight=None, groups=None, X_val=None, y_val=None):
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        groups=None,
+        X_val=None,
+        y_val=None,
+        time=None,
+    ):
         """Learn from a table.
 
         Parameters
@@ -119,29 +133,27 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         X_val, y_val : array-like, default=None
             Rows that no member learns from, on which the members are weighed instead of
             in folds. ``oof_prediction_`` is of these rows then.
+        time : array-like of shape (n,), default=None
+            When each row was observed, numbers or dates, for tables whose new rows are
+            later ones. Three blocks of later rows, each a fifth of all, are predicted
+            by models of earlier rows (NaN in ``oof_prediction_`` for the first two
+            fifths), and weigh the members; then all learn from all rows. Intervals
+            hold for about as long a time as a block has, beyond it for less.
 
         Returns
         -------
         self
         """
-        started = time.perf_counter()
+        started = perf_counter()
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # a fit that is interrupted leaves no other's half
         self._validate_params()
+        refuse_several_folds(groups=groups, time=time, X_val=X_val)
         rng = check_random_state(self.random_state)
         seconds = np.inf if self.time_limit is None else self.time_limit
         tell = partial(print, f"[{type(self).__name__}]") if self.verbose else str
-        problem = prepare(
-            self,
-            X,
-            y,
-            sample_weight,
-            groups,
-            X_val,
-            y_val,
-            rng=rng,
-            deadline=started + seconds,
-        )
+        given = sample_weight, groups, X_val, y_val, time
+        problem = prepare(self, X, y, *given, rng=rng, deadline=started + seconds)
         members = choose(self.members, problem.shape, problem.setting, rng)
         may_drop = isinstance(self.members, str)
         limits = Limits(started, seconds, self.n_jobs, may_drop, tell)

@@ -127,7 +127,7 @@ def learned_rows(problem, labels):
     if problem.views is None:
         return None
     table, origin = problem.table, problem.origin
-    if table.n_folds == 1:
+    if not table.learns_all:
         learned = table.fold != 0
         table, origin = table.take(learned), origin[learned]
     Z = problem.views[KernelView].transform(table.X)

@@ -27,6 +27,7 @@ from adakern.adaptive.members.base import (
     ENOUGH_ROWS,
     FULL_FACTOR,
     ROWS_PER_SCALE,
+    MeanOfCopies,
 )
 from adakern.adaptive.missing_targets import able, for_missing
 from adakern.adaptive.model import Fits, FittedMember, Member
@@ -280,11 +281,14 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     bounds, whole, fits = problem.blend.bounds(table.Y), None, None
     if member.set_up:
         member = member.set_up(table, found)
+    of_all = member
+    if table.in_time_order and not member.refit:
+        of_all = MeanOfCopies(member, table.n_folds)
     member = for_missing(member, table.Y)
     if before is not None:
         started, whole = started - before.seconds, before.fits.whole
-    elif member.refit and table.n_folds > 1 and (whole_only or not member.fit_folds):
-        learner = able(member, table.X, table.Y)
+    elif _is_refitted(member, table, whole_only):
+        learner = able(for_missing(of_all, table.Y), table.X, table.Y)
         whole = learner.fit(table.X, table.Y, table.weights)
     if whole_only and whole is not None and whole.predict_left_out:
         with suppress(np.linalg.LinAlgError):
@@ -299,18 +303,29 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     return FittedMember(member.name, view, fits, bounds, member.slope, took)
 
 
+def _is_refitted(member, table, whole_only):
+    """Whether a member is fitted to all rows apart from its folds.
+
+    One whose folds' mean predicts, too, where folds know nothing of later rows.
+    """
+    if table.in_time_order:
+        return True
+    alone = whole_only or not member.fit_folds
+    return member.refit and table.learns_all and alone
+
+
 def fit_in_folds(member, table, run, whole):
     """Its :class:`Fits`, or None if ``run`` does not run all tasks.
 
     ``whole`` is itself fitted to all rows, None if that does not predict.
     """
-    if member.fit_folds and table.n_folds > 1:
+    if member.fit_folds and table.n_folds > 1 and not table.in_time_order:
         *models, whole = member.fit_folds(table)
         parts = [m.predict(table.X[table.fold == k]) for k, m in enumerate(models)]
         predicted = table.gather(parts)
         return Fits(models, predicted, predicted, whole)
     place = to_device(np.empty(0))
-    if member.in_fold:
+    if member.in_fold and not table.in_time_order:  # what all rows taught is no news
         member = member.in_fold(whole)
     tasks = [partial(fit_fold, member, table, k, place) for k in range(table.n_folds)]
     results = run(tasks)
@@ -329,7 +344,7 @@ def fit_fold(member, table, k, place):
     process knows by ``place`` alone where kernels are computed.
     """
     left_out, X = table.fold == k, table.X
-    train, alone = ~left_out, table.alone & left_out
+    train, alone = table.known(k), table.alone & left_out
     with device_context(place):
         learner = able(member, X[train], table.Y[train])
         member = learner.fit(X[train], table.Y[train], table.weights[train])

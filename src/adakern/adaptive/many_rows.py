@@ -68,14 +68,19 @@ class AllRows:
                 rows = _first_of_each(self.y, rows)
             self.sample = np.sort(rows[: estimator.max_rows])
 
-    def drawn(self, groups):
-        """What ``fit`` is given for the rows of the sample."""
-        if groups is not None:
-            groups = column_or_1d(in_memory(groups))
-            check_consistent_length(self.y, groups)
-            groups = groups[self.sample]
+    def drawn(self, *others):
+        """What ``fit`` is given for the rows of the sample; ``others`` may be None."""
         taken = in_memory(self._take(self.sample))
-        return taken, self.y[self.sample], self._sample_weight[self.sample], groups
+        of_rows = self.y[self.sample], self._sample_weight[self.sample]
+        return taken, *of_rows, *map(self._of_sample, others)
+
+    def _of_sample(self, values):
+        """Values of all rows (n,) for those of the sample; None as it is."""
+        if values is None:
+            return None
+        values = column_or_1d(in_memory(values))
+        check_consistent_length(self.y, values)
+        return values[self.sample]
 
     def _take(self, rows):
         """Rows of these numbers, which rise; delayed where they are Dask's."""

@@ -1,7 +1,7 @@
 """The first step of a fit: what was given, read, checked, merged and put in folds."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,10 @@ from adakern.tables.columns import (
 #: entered again, but cases of one kind, of which every fold should have some.
 FULL_CELL = 10
 
+#: Part of the rows, the earliest, that are never left out where rows have a time, and
+#: the part that each block of later ones has: intervals hold for about as long a time.
+EARLIEST, BLOCK = 0.4, 0.2
+
 #: Parts of the greatest weight that no sum would notice; such rows are left out.
 LEAST_WEIGHT = np.finfo(float).eps
 
@@ -41,7 +45,8 @@ class Table:
     Rows of fold -1 are never left out. ``cell`` is the same number for rows with the
     same features, ``counts`` and ``mass`` are how often each occurs with its target and
     the weight of these together; ``alone`` says whether what is predicted for a row
-    without its cell tells what is predicted for new rows.
+    without its cell tells what is predicted for new rows. Where rows are
+    ``in_time_order`` a fold is later than those before it, and learns from these alone.
     """
 
     X: np.ndarray
@@ -52,26 +57,37 @@ class Table:
     counts: np.ndarray
     mass: np.ndarray
     alone: np.ndarray
+    in_time_order: bool = False
 
     @property
     def n_folds(self):
         """Number of folds, 1 if there are too few rows to leave any out."""
         return int(self.fold.max()) + 1
 
+    @property
+    def learns_all(self):
+        """Whether what predicts learns from all rows, those that are left out too."""
+        return self.n_folds > 1 or self.in_time_order
+
+    def known(self, k):
+        """The rows that members learn from to predict fold k, boolean."""
+        return self.fold < k if self.in_time_order else self.fold != k
+
     def take(self, rows):
         """The table of these rows."""
-        return Table(*(values[rows] for values in vars(self).values()))
+        arrays = {k: v[rows] for k, v in vars(self).items() if k != "in_time_order"}
+        return replace(self, **arrays)
 
     def subsample(self, rng, n_learned, n_judged):
-        """So many rows: fold 0, drawn from fold 0, and the others, of fold -1."""
-        first = self.fold == 0
+        """So many rows: fold 0, drawn from one fold, and the others, of fold -1."""
+        k = self.n_folds - 1 if self.in_time_order else 0
         parts = [
             rng.permutation(np.flatnonzero(rows))[:most]
-            for rows, most in ((~first, n_learned), (first, n_judged))
+            for rows, most in ((self.known(k), n_learned), (self.fold == k, n_judged))
         ]
         part = self.take(np.sort(np.concatenate(parts)))
-        part.fold = np.where(part.fold == 0, 0, -1)
-        return part
+        fold = np.where(part.fold == k, 0, -1)
+        return replace(part, fold=fold, in_time_order=False)
 
     def gather(self, parts):
         """Values for the rows of each fold as one array, rows of no fold left out."""
@@ -139,6 +155,7 @@ def prepare(
     groups=None,
     X_val=None,
     y_val=None,
+    time=None,
     *,
     rng,
     deadline=np.inf,
@@ -153,7 +170,7 @@ def prepare(
         targets = several_targets(estimator, y)
         y = validation.column_or_1d(y, warn=True) if targets is None else targets
         all_rows = AllRows(estimator, X, y, sample_weight, rng)
-        X, y, sample_weight, groups = all_rows.drawn(groups)
+        X, y, sample_weight, groups, time = all_rows.drawn(groups, time)
     rows, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
     weights = _row_weights(estimator, rows, y, sample_weight)
@@ -163,13 +180,13 @@ def prepare(
     rows, Y = reader.transform(rows), blend.encode(y)
     pair = np.sort(Y.sum(axis=0))[-2:].sum() if blend.classify else len(Y)
     shape = Shape(*rows.shape, Y.shape[1], estimator.n_folds, pair)
+    blocks = None if time is None else time_blocks(time, weights)
     if X_val is not None or y_val is not None:
-        new, Y_val = _validation_rows(estimator, X_val, y_val, groups, reader, blend)
-        held_out = np.repeat([False, True], [len(rows), len(new)])
-        rows, Y = np.vstack([rows, new]), np.vstack([Y, Y_val])
-        weights = np.append(weights, np.full(len(new), weights.max()))
-    elif groups is not None:
-        groups = _group_codes(groups, weights)
+        new = _validation_rows(estimator, X_val, y_val, reader, blend, weights.max())
+        held_out = blocks = np.repeat([False, True], [len(rows), len(new[0])])
+        pairs = zip((rows, Y, weights), new, strict=True)
+        rows, Y, weights = map(np.concatenate, pairs)
+    groups = None if groups is None else _group_codes(groups, weights)
     table, position = make_table(
         rows,
         Y,
@@ -177,9 +194,10 @@ def prepare(
         estimator.n_folds,
         rng,
         groups=groups,
-        validation=held_out,
+        blocks=blocks,
         classify=blend.classify,
     )
+    table.in_time_order = blocks is not None and held_out is None
     blend, table.Y = blend.standardised(table)
     is_fast, is_categorical = estimator.preset == "fast", reader.is_categorical
     return Problem(
@@ -191,7 +209,7 @@ def prepare(
         shape,
         _places_left_out(position, table, held_out, all_rows),
         _origin(position, table, all_rows),
-        groups is None and held_out is None,
+        groups is None and blocks is None,
         _refit(estimator, all_rows, reader, blend, deadline),
     )
 
@@ -316,8 +334,8 @@ def known_rows(Y, weights):
     return np.where(known.any(axis=1), weights, 0.0)
 
 
-def refuse_missing_labels(y):
-    """Name the first target that is missing."""
+def refuse_missing_labels(y, name="y"):
+    """Name the first target, or other value of a row, that is missing."""
     y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
     if y.dtype == object and y.ndim == 1:
         # Pandas' NA is neither equal to itself nor unequal, and pandas may not be
@@ -327,7 +345,8 @@ def refuse_missing_labels(y):
         if any(missing):
             row = missing.index(True)
             raise ValueError(
-                f"y[{row}] is {y[row]}: Input contains NaN or None; drop those rows"
+                f"{name}[{row}] is {y[row]}: Input contains NaN or None; drop those "
+                "rows"
             )
 
 
@@ -362,12 +381,48 @@ def _fitted_reader(estimator, rows, categorical):
     return TableReader(names, declared).fit(rows)
 
 
-def _validation_rows(estimator, X_val, y_val, groups, reader, blend):
-    """X_val as read and y_val as encoded."""
+def refuse_several_folds(**given):
+    """Refuse more than one of what says which rows are left out."""
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise ValueError(
+            f"pass {' or '.join(names)}, not both: each says which rows are left out"
+        )
+
+
+def time_blocks(time, weights):
+    """Blocks of rows in order of time, from 0: the earliest rows, then later and later
+    ones; None if all rows have one time.
+
+    Rows of one time are in one block.
+    """
+    time = validation.column_or_1d(time)
+    check_consistent_length(weights, time)
+    refuse_missing_labels(time, "time")
+    if (time != time).any():  # NaN, or no date
+        row = int(np.flatnonzero(time != time)[0])
+        raise ValueError(f"time[{row}] is {time[row]}: drop the rows without a time")
+    if any(isinstance(value, str) for value in time):
+        raise ValueError(
+            f"time holds strings such as {str(time[0])!r}, of which the order is not "
+            "that of time: pass numbers or dates (pandas.to_datetime makes them)"
+        )
+    place = np.unique(time, return_inverse=True)[1]
+    counts = np.bincount(place, weights > 0)
+    if np.count_nonzero(counts) == 1:
+        warn_user("time has one value only: folds are drawn as without time")
+        return None
+    earlier = (np.cumsum(counts) - counts) / counts.sum()
+    block = np.floor((earlier - EARLIEST) / BLOCK + 1e-9).clip(-1)
+    if block[counts > 0].max() < 0:  # the last time has most of the rows
+        block[np.flatnonzero(counts)[-1]] = 0
+    return np.unique(block[place], return_inverse=True)[1]
+
+
+def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
+    """X_val as read, y_val as encoded, and their weights, those of the heaviest row."""
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val go together: pass both")
-    if groups is not None:
-        raise ValueError("pass groups or X_val, not both: rows of X_val are a fold")
     new = read_rows(estimator, reader, in_memory(X_val))
     y_val = from_foreign(in_memory(y_val))
     refuse_missing_labels(y_val)
@@ -385,7 +440,7 @@ def _validation_rows(estimator, X_val, y_val, groups, reader, blend):
             f"y_val has {np.size(theirs.unit)} targets, and y has "
             f"{np.size(blend.unit)}: give those of y, in its order"
         )
-    return new, blend.encode(y_val)
+    return new, blend.encode(y_val), np.full(len(new), heaviest)
 
 
 def _group_codes(groups, weights):
@@ -409,7 +464,7 @@ def _fitted_views(table, is_categorical):
     if not (has_folds and varies(table.X) and varies(table.Y)):
         return None
     # Folds share what is learned without targets; rows given to judge are no fold.
-    known = table.X if table.n_folds > 1 else table.X[table.fold != 0]
+    known = table.X if table.learns_all else table.X[table.fold != 0]
     return {kind: kind(is_categorical).fit(known) for kind in (KernelView, TreeView)}
 
 
@@ -421,7 +476,7 @@ def varies(A):
 
 
 def make_table(
-    X, Y, weights, n_folds, rng, *, groups=None, validation=None, classify=False
+    X, Y, weights, n_folds, rng, *, groups=None, blocks=None, classify=False
 ):
     """The table of the rows X (n, d), and the place in it of each of them.
 
@@ -432,11 +487,11 @@ def make_table(
     hardly more cells than folds, a row for each fold makes it full.
 
     Rows of next to no weight are left out; their place is -1. With ``groups`` (codes
-    from 0) a group lies in one fold. Rows of ``validation`` (boolean) are the only
-    fold, the others are learned from.
+    from 0) a group lies in one fold. With ``blocks`` (codes from 0) the first is always
+    learned from, and the others are the folds.
     """
     targets = Y.argmax(axis=1)[:, None] if classify else Y
-    given = groups if groups is not None else validation
+    given = groups if groups is not None else blocks
     given = np.zeros(len(X), dtype=int) if given is None else given.astype(int)
     used = np.flatnonzero(weights > LEAST_WEIGHT * weights.max())
     keys = (*targets[used].T[::-1], *X[used].T[::-1], given[used])
@@ -453,8 +508,8 @@ def make_table(
         new_cell.sum() <= 2 * n_folds
     )  # without one of them little is left to learn from
     full = np.bincount(cell)[cell] >= (n_folds if few else max(FULL_CELL, 2 * n_folds))
-    if validation is not None:
-        full[:], fold = False, np.where(given, 0, -1)
+    if blocks is not None:
+        full[:], fold = False, given - 1
     else:
         unit = cell
         if groups is not None:
@@ -480,7 +535,7 @@ def make_table(
         cell[first],
         counts,
         total * (w.sum() / np.sum(w**2)),
-        ~full[first] & (groups is None),
+        ~full[first] & (groups is None and blocks is None),
     )
     return table, position
 

@@ -154,6 +154,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
             of_folds,
             table.Y - of_folds,
             table.weights,
+            table.fold if table.in_time_order else None,
         )
         self.oof_scores_ = scores_by_target(predicted, table)
         self.n_outputs_ = len(self.oof_scores_)

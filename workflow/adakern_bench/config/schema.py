@@ -69,8 +69,8 @@ class Method:
     python: str | None = None
     #: From so many training rows on something is chosen while it is fitted (when to
     #: stop, scales, weights) by rows that it sets aside or leaves out; null: never.
-    #: Where `fit` takes `groups` or `X_val` these are new groups or later rows if the
-    #: test part is; of others the report says that they are random.
+    #: Where `fit` takes `groups`, `time` or `X_val` these are new groups or later rows
+    #: if the test part is; of others the report says that they are random.
     validates_from: int | None = number(None, least=0)
     #: Matrices of all rows times all rows; jobs of less memory are refused.
     n_gram_matrices: float = 0

@@ -29,8 +29,8 @@ class Prepared:
     steps: list = field(default_factory=list)
     #: Of the training rows, where the test rows are of none of their groups.
     groups: np.ndarray | None = None
-    #: Whether the training rows are in order of time, and all test rows are later.
-    is_ordered: bool = False
+    #: Of the training rows, which are in order of time, where all test rows are later.
+    times: np.ndarray | None = None
 
     @property
     def y_fit(self):
@@ -115,5 +115,6 @@ def _kept_apart(table, train, test):
     if table.moments is not None and len(train) and len(test):
         times = table.moments[train]
         is_later = times.max() < table.moments[test].min()
-        apart["is_ordered"] = bool(is_later and (np.diff(times) >= 0).all())
+        if is_later and (np.diff(times) >= 0).all():
+            apart["times"] = times
     return apart

@@ -95,14 +95,15 @@ def _some_rows(prepared, task, most, seed):
         stratify=strata(prepared.y_fit, task),
         random_state=seed,
     )
-    if prepared.is_ordered:
+    groups, times = prepared.groups, prepared.times
+    if times is not None:
         rows = np.sort(rows)
-    groups = prepared.groups
     return replace(
         prepared,
         X_train=rows_of(prepared.X_train, rows),
         y_train=prepared.y_train[rows],
         groups=None if groups is None else groups[rows],
+        times=None if times is None else times[rows],
     )
 
 

@@ -141,8 +141,9 @@ def fit(estimator, data, validates_from=None):
     """
     X, y = data.X_train, data.y_fit
     how = _told_by(estimator, data)
-    if how == "groups":
-        return estimator.fit(X, y, groups=data.groups)
+    if how in ("time", "groups"):
+        told = {"time": data.times, "groups": data.groups}
+        return estimator.fit(X, y, **{how: told[how]})
     if how == "X_val" and _validates(data, validates_from):
         learn, judge = apart_rows(data)
         new = {"X_val": rows_of(X, judge), "y_val": y[judge]}
@@ -152,15 +153,15 @@ def fit(estimator, data, validates_from=None):
 
 def validates_at_random(estimator, data, validates_from):
     """Whether a fit validates otherwise than it is judged: nothing can tell it how."""
-    is_apart = data.is_ordered or data.groups is not None
+    is_apart = data.times is not None or data.groups is not None
     is_told = _told_by(estimator, data) is not None
     return is_apart and not is_told and _validates(data, validates_from)
 
 
 def _told_by(estimator, data):
     """The parameter of `fit` that tells it what the test part is apart by, if any."""
-    if data.is_ordered:
-        ways = ["X_val"]
+    if data.times is not None:
+        ways = ["time", "X_val"]
     else:
         ways = ["groups", "X_val"] if data.groups is not None else []
     known = inspect.signature(estimator.fit).parameters

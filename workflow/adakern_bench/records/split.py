@@ -154,7 +154,7 @@ def _check_class_sizes(table, smallest):
 def inner_folds(prepared, task, n_splits, seed):
     """Splits of a training part that keep apart what the test part is apart from."""
     X, y = prepared.X_train, prepared.y_fit
-    if prepared.is_ordered:
+    if prepared.times is not None:
         return list(splitters.TimeSeriesSplit(max(2, n_splits)).split(X))[-n_splits:]
     if prepared.groups is None:
         return list(folds(task, n_splits, seed).split(X, strata(y, task)))
@@ -172,7 +172,7 @@ def inner_folds(prepared, task, n_splits, seed):
 def apart_rows(prepared):
     """Training rows to learn from and rows to judge by: the latest, or whole groups."""
     n = len(prepared.y_train)
-    if prepared.is_ordered:
+    if prepared.times is not None:
         return np.split(np.arange(n), [n - max(1, round(JUDGES * n))])
     splitter = splitters.GroupShuffleSplit(1, test_size=JUDGES, random_state=0)
     return next(splitter.split(np.arange(n), groups=prepared.groups))

@@ -1,7 +1,8 @@
 """What a member of the blend is, and what it is told about a table."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -123,6 +124,25 @@ class Member:
     #: Method of the sums of normal equations over rows; returns itself with the
     #: coefficients of these. None where sums do not suffice.
     with_sums: ClassVar[Callable | None] = None
+
+
+class MeanOfCopies(Member):
+    """The mean of several copies of a member that draw other random numbers."""
+
+    refit = True
+
+    def __init__(self, like, n_copies):
+        super().__init__(name=like.name, rank=like.rank, setting=like.setting)
+        self.view, self.slope = like.view, like.slope
+        seeds = range(like.random_state, like.random_state + n_copies)
+        self.copies_ = [replace(like, random_state=seed) for seed in seeds]
+
+    def fit(self, X, Y, weights):
+        self.copies_ = [copy(member).fit(X, Y, weights) for member in self.copies_]
+        return self
+
+    def predict(self, X):
+        return np.mean([member.predict(X) for member in self.copies_], axis=0)
 
 
 class ConstantMember(Member):

@@ -137,7 +137,7 @@ class KernelRidge(Member):
             "refines": refines,
             "start": start,
         }
-        n_learned = n if table.n_folds > 1 else np.sum(table.fold != 0)
+        n_learned = n if table.learns_all else np.sum(table.fold != 0)
         if n_learned <= FULL_FACTOR * setting.max_support:
             return replace(self, **changes)
         return NystromKernelRidge(**vars(self) | changes)

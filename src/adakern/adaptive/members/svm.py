@@ -116,7 +116,7 @@ def choose_machine(table, starts, random_state=None, *, by_odds=False):
         for C in MARGIN_COSTS:
             scores = np.zeros((n, k))
             for fold in folds:
-                rest = np.flatnonzero(table.fold != fold)
+                rest = np.flatnonzero(table.known(fold))
                 rows = np.flatnonzero(table.fold == fold)
                 K_rest = K[np.ix_(rest, rest)]
                 model = _fit_svc(K_rest, codes[rest], table.weights[rest], C)
