@@ -21,10 +21,11 @@ from snakemake.exceptions import WorkflowError
 
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import plan_from_snakemake
+from adakern_bench.config.run import load_run, run_of, write_run
 from adakern_bench.data.sources import check_tables
 from adakern_bench.data import DatasetError
 from adakern_bench.base.interpreter import name_without_blanks
-from adakern_bench.base.locks import RunningAlready, claim, progress_file
+from adakern_bench.base.locks import RunningAlready, claim, not_ours, progress_file
 from adakern_bench.base.locks import release_when_made
 from adakern_bench.records.machine import log_run
 
@@ -43,7 +44,12 @@ if workflow.is_main_process:
     signal.signal(signal.SIGINT, interrupt)
 
 try:
-    PLAN = plan_from_snakemake(config, workflow.config_settings.config)
+    TYPED = workflow.config_settings.config
+    if "run" in TYPED:  # what started this has resolved it
+        PLAN = load_run(TYPED["run"])
+    else:
+        PLAN = plan_from_snakemake(config, TYPED)
+        workflow.config_settings.config_args = [f"run={run_of(PLAN)}"]  # of its jobs
     # Where another run is making tables, this one is planned when they are there.
     if workflow.is_main_process:
         TABLES_LOCK = claim(f"{PLAN.config.data.cache}/tables", wait=True)
@@ -51,10 +57,7 @@ try:
 except (ConfigError, DatasetError) as error:
     raise WorkflowError(str(error)) from None
 except PermissionError as error:
-    raise WorkflowError(
-        f"{error}. The folder belongs to another user: share it with your group "
-        "(chmod -R g+rwX, umask 002), or work in a copy"
-    ) from None
+    raise WorkflowError(not_ours(error)) from None
 
 # Several jobs at a time, each with threads of its own, would slow each other down.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -106,6 +109,7 @@ onstart:
         LOCKS.append(claim(RESULTS, wait=False))
     except RunningAlready as error:
         raise WorkflowError(str(error)) from None
+    write_run(PLAN)
     for job in jobs:
         if is_forced(job) and job.rule.name in FITTING:
             mark = Path(job.output[-1]).with_suffix(AGAIN)

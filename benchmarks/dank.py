@@ -50,7 +50,7 @@ def published(name, mirror):
     from adakern_bench.data import DatasetError, load_table
     from adakern_bench.records.prepare import prepare
 
-    entry = load_config([f"dataset=[{name}]"])[0].dataset[name]
+    entry = load_config([f"dataset=[{name}]"]).dataset[name]
     try:
         table = load_table(name, entry, cache_dir=ROOT / "data/raw", mirror=mirror)
     except DatasetError as error:

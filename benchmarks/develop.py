@@ -34,7 +34,7 @@ def entries():
     """Name and entry of each development set."""
     others = f"dataset=[{','.join(OTHERS.split())}]"
     for selected in (["suite=uci_regression", "dataset=[]"], ["suite=uci121", others]):
-        yield from load_config(selected)[0].dataset.items()
+        yield from load_config(selected).dataset.items()
 
 
 def score(table, n_rows, method, options):
@@ -84,7 +84,7 @@ def main():
     warnings.simplefilter("ignore")
     before = json.loads(args.against.read_text()) if args.against else {}
     options = dict(option.split("=", 1) for option in args.option)
-    method = load_config([f"method=[{args.method}]"])[0].method[args.method]
+    method = load_config([f"method=[{args.method}]"]).method[args.method]
     for name, entry in entries():
         if any(part in name for part in args.sets):
             table = load_table(name, entry, cache_dir=ROOT / "data" / "raw")

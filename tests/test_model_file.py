@@ -125,7 +125,7 @@ def test_a_regression_from_csv_to_intervals_and_after_a_move(
     for words in (
         "On rows left out: R² 0.9",
         "member ",
-        "Share of each column",
+        "Permutation importances",
         "a.skops new.csv",
     ):
         assert words in said.out

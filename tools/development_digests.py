@@ -46,9 +46,9 @@ def main():
 def known_entries():
     """Name -> entry of all data sets that come from somewhere, none of generators."""
     names = [name for name in available("dataset") if not name.startswith("my-")]
-    found = load_config([f"dataset=[{','.join(names)}]"])[0].dataset
+    found = load_config([f"dataset=[{','.join(names)}]"]).dataset
     for suite in SUITES:
-        found |= load_config([f"suite={suite}", "dataset=[]"])[0].dataset
+        found |= load_config([f"suite={suite}", "dataset=[]"]).dataset
     return {
         name: entry
         for name, entry in found.items()

@@ -9,7 +9,9 @@ FIGURE is the words of a row and the name of a column.
 
 A line ``{board FOLDERS ROWS PATTERN}`` stands for the leaderboard of these folders,
 whose names may hold a ``*``, over their sets of at most so many rows and names of a
-pattern.
+pattern. ``{rivals ...}`` stands for what the flagship's error is beside that of each
+rival there, as the page of the confirmation tells it: of the methods of one line in
+``conf/experiment/confirmation.yaml`` the better.
 """
 
 import re
@@ -19,8 +21,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from adakern.evaluation import GREATER_IS_BETTER, mean_ranks
+from adakern_bench.report.confirmation import registered
 from adakern_bench.report.leaderboard import leaderboard, together
 from adakern_bench.report.tables import read_tables
 
@@ -30,18 +34,46 @@ FIGURE = re.compile(r"\{(\w+)/(\w+)\s([^{}:]+):(\.\df)\}")
 
 
 BOARD = re.compile(r"^\{board (\S+) (\d+) ?(.*)\}$", re.MULTILINE)
+RIVALS = re.compile(BOARD.pattern.replace("board", "rivals"), re.MULTILINE)
+CONFIRMATION = Path(__file__).parents[2] / "conf/experiment/confirmation.yaml"
 
 
 def filled_in(text):
     """A page with its figures; KeyError where one is not among the results."""
-    return BOARD.sub(_board, FIGURE.sub(_figure, text))
+    return RIVALS.sub(_rivals, BOARD.sub(_board, FIGURE.sub(_figure, text)))
+
+
+def records_of(names, most, datasets=""):
+    """Records of the methods of several folders, as :func:`together` has them."""
+    folders = [path for name in names.split(",") for path in RESULTS.glob(name)]
+    return together(folders, int(most), datasets)
+
+
+def beside_rivals(names, most, datasets=""):
+    """The table that a confirmation would publish, without rivals that did not run."""
+    params = yaml.safe_load(CONFIRMATION.read_text(encoding="utf-8"))
+    params = params["tables"]["registered"]["params"]
+    found = registered(records_of(names, most, datasets), **params)
+    return found.dropna(subset="method")
+
+
+def _rivals(found):
+    """The lines of a table, one a rival."""
+    lines = [
+        "| rival | method | won and lost | level | p | ratio of errors |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in beside_rivals(*found.groups()).itertuples():
+        counts = f"{row.better:.0f} to {row.worse:.0f} | {row.tied:.0f}"
+        ratio = f"{row.ratio:.3f} ({row.low:.3f} to {row.high:.3f})"
+        told = f"{row.method} | {counts} | {row.p:.2g} | {ratio}"
+        lines.append(f"| {row.rival} | {told} |")
+    return "\n".join(lines)
 
 
 def _board(found):
     """The lines of a table, one a method."""
-    names, most, datasets = found.groups()
-    folders = [path for name in names.split(",") for path in RESULTS.glob(name)]
-    board = leaderboard(together(folders, int(most), datasets))
+    board = leaderboard(records_of(*found.groups()))
     lines = [
         "| method | mean rank | normalised error | best on | Elo | seconds a set |",
         "|---|---|---|---|---|---|",

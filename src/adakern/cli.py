@@ -80,39 +80,39 @@ def parsed(parser, commands, argv):
 
 def add_commands(commands):
     """Add ``fit`` and ``predict`` to argparse's subparsers; returns all commands."""
-    fit = commands.add_parser("fit", help="learn a model from all rows of a table")
+    fit = commands.add_parser("fit", help="fit a model to a table")
     add_table_arguments(fit)
     option = fit.add_argument
-    option("--output", type=Path, help="the model; by default my.skops for my.csv")
-    preset = "fast: fewer members, in about half the time"
+    option("--output", type=Path, help="model file (default: my.skops for my.csv)")
+    preset = "fast: fewer members, in about a quarter of the time"
     option("--preset", choices=("best", "fast"), default="best", help=preset)
     other = (
         "another estimator, such as 'sklearn.svm.SVC(C=10)', or a method of conf/method"
     )
     option("--method", metavar="CLASS", help=other)
     threshold = (
-        "choose the probability above which the second of two classes is predicted, by "
-        "balanced accuracy (balanced), F1 or accuracy; probabilities are unchanged"
+        "metric that the decision threshold between two classes maximises out of fold; "
+        "balanced: balanced accuracy. Probabilities are unchanged"
     )
     option("--threshold", choices=("balanced", "f1", "accuracy"), help=threshold)
     fit.set_defaults(handle=_fit)
-    predict = commands.add_parser("predict", help="predict the rows of another table")
+    predict = commands.add_parser("predict", help="predict the rows of a table")
     option = predict.add_argument
-    option("model", type=Path, help="a file that `adakern fit` wrote")
-    option("file", type=Path, help="a table with the same columns")
+    option("model", type=Path, help="model file written by `adakern fit`")
+    option("file", type=Path, help="table with the same columns")
     part = below(1, "between 0 and 1, such as 0.9")
     option("--interval", type=part, help="add prediction intervals of this coverage")
     option("--proba", action="store_true", help="add the probability of each class")
     explain = (
-        "add what each column adds to the prediction (of a class, its probability), "
-        "from the mean on, and the training rows that kernels lean on, with weights"
+        "add the contribution of each column to the prediction (or to the probability "
+        "of the predicted class) and the most influential training rows"
     )
     option("--explain", action="store_true", help=explain)
-    check = "say on standard error how the rows differ from the training rows"
+    check = "report distribution shift from the training rows on standard error"
     option("--check", action="store_true", help=check)
-    fail = "as --check, and end with code 3 after the predictions if a column differs"
+    fail = "like --check; exit with code 3 if a column has shifted"
     option("--fail-on-shift", action="store_true", help=fail)
-    types = "types of other packages that may be loaded, separated by commas"
+    types = "dotted names of types of other packages to load, separated by commas"
     option("--trust", default="", help=types)
     predict.set_defaults(handle=_predict)
     return commands.choices
@@ -138,13 +138,13 @@ def add_table_arguments(command, needs_target=True):
     looks = "columns to treat as categorical even if they hold numbers or dates"
     option("--categorical", default="", help=looks)
     alike = (
-        "columns whose categories are one where they differ in case, blanks or accents "
-        "alone; all: every column"
+        "columns whose categories are merged if they differ only in case, accents or "
+        "blanks; all: every column"
     )
     option("--merge", default="", help=alike)
     shared = (
         "column of group labels, such as patient, for predictions of unseen groups "
-        "(default: an identifier that repeats; none: rows are independent)"
+        "(default: an identifier with repeated values; none: rows are independent)"
     )
     option("--group", metavar="COLUMN", help=shared)
     later = "column of dates or numbers, for predictions of rows later than these"

@@ -150,9 +150,7 @@ def print_coverage(coverage):
     if coverage:
         from adakern.adaptive.coverage import coverage_lines
 
-        print(
-            "\nCoverage of intervals or sets of 90 %, on rows left out, lowest first:"
-        )
+        print("\nCoverage of 90 % intervals or sets on rows left out, lowest first:")
         print(printable("\n".join(coverage_lines(coverage))))
 
 
@@ -163,7 +161,7 @@ def print_result(model, kinds, score):
     if hasattr(model, "members_"):
         if not model.verbose:  # else it has printed them itself
             print(f"\n{model.members_}")
-        print("\nShare of each column in what the model knows:")
+        print("\nPermutation importances:")
         shares = zip(model.feature_importances_, kinds, strict=True)
         for share, name in sorted(shares, reverse=True)[:20]:
             print(printable(f"  {share:6.1%}  {name}"))
@@ -186,7 +184,7 @@ def print_score(score):
     if "average_precision" in score:
         said = (
             "  {rare_class!r} ({rare_share:.1%} of the rows): average precision "
-            "{average_precision:.1%}; called so from a probability of {threshold:.3g} "
-            "on, {precision:.1%} are and {recall:.1%} are found (--threshold)"
+            "{average_precision:.1%}; at a probability threshold of {threshold:.3g}, "
+            "precision {precision:.1%}, recall {recall:.1%} (--threshold)"
         )
         print(printable(said.format(**score)))

@@ -295,29 +295,33 @@ def save_model(pipeline, path, card):
 
 
 def load_model(path, trust=()):
-    """The pipeline and the card of a file that `adakern fit` wrote.
+    """Load the pipeline and the model card from a file written by `adakern fit`.
 
-    Nothing in the file is run. One that holds a type that is neither part of adakern's
-    or scikit-learn's estimators nor named in ``trust`` is refused.
+    No code of the file is executed. A file is refused if it contains a type that
+    neither belongs to the estimators of adakern or scikit-learn nor is named in
+    ``trust``.
 
     Parameters
     ----------
     path : path-like
     trust : sequence of str, default=()
-        Dotted names of types of other packages, such as those of a ``--method``.
+        Dotted names of types of other packages to trust, such as that of a
+        ``--method``.
 
     Returns
     -------
     pipeline : TableModel
-        scikit-learn's pipeline, with ``predict_interval`` where its model has it. It
-        predicts DataFrames with the columns that it was fitted on, in any order.
+        scikit-learn pipeline, with ``predict_interval``, ``explain`` and ``check`` if
+        its model has them. It predicts DataFrames with the training columns, in any
+        order.
     card : dict
-        Target, task, columns with their kinds, versions, data fingerprint, score.
+        Target, task, columns with their kinds, versions, fingerprint of the data and
+        score.
 
     Raises
     ------
     ModelFileError
-        If the file is no model of this version, or not safe to load.
+        If the file is not a model of this version, or is not safe to load.
     """
     import skops.io
 

@@ -15,7 +15,7 @@ SMALL = {"uci121": ["trains", "iris", "lenses"], "uci_regression": ["yacht", "en
 
 
 def entries(name, *overrides):
-    return load_config([f"suite={name}", "dataset=[]", *overrides])[0].dataset
+    return load_config([f"suite={name}", "dataset=[]", *overrides]).dataset
 
 
 @pytest.mark.parametrize("name", SMALL)

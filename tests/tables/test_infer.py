@@ -36,7 +36,7 @@ def made(tmp_path, content, target="outcome", **options):
     (tmp_path / "raw").mkdir(exist_ok=True)
     file = tmp_path / "raw" / "my.csv"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    text, found = inferred_yaml("mine", file, "my.csv", target, **options)
+    text, found, _ = inferred_yaml("mine", file, "my.csv", target, **options)
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     entry = read_entry(tmp_path / "mine.yaml")
     return entry, load_table("mine", entry, cache_dir=tmp_path / "raw"), found.notes

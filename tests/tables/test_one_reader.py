@@ -126,7 +126,7 @@ def by_file(path, table):
 
 def by_workflow(path, table):
     """As a job of the workflow hands it to the estimator."""
-    text, _ = inferred_yaml("mine", path, path.name, "y", **options(table))
+    text, *_ = inferred_yaml("mine", path, path.name, "y", **options(table))
     (path.parent / "mine.yaml").write_text(text, encoding="utf-8")
     entry = read_entry(path.parent / "mine.yaml")
     canonical = load_table("mine", entry, cache_dir=path.parent)
@@ -223,10 +223,10 @@ def test_what_compare_was_told_to_keep_is_in_its_entry(tmp_path):
     table = pd.DataFrame({"id": np.arange(N), "code": [1, 2] * (N // 2)})
     table["y"] = np.random.default_rng(0).normal(size=N)
     path = written(table, "csv", tmp_path)
-    text, _ = inferred_yaml("mine", path, path.name, "y")
+    text, *_ = inferred_yaml("mine", path, path.name, "y")
     assert "- id" in text
     options = {"keep": ["id"], "categorical": ["code"]}
-    text, _ = inferred_yaml("mine", path, path.name, "y", **options)
+    text, *_ = inferred_yaml("mine", path, path.name, "y", **options)
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     entry = read_entry(tmp_path / "mine.yaml")
     canonical = load_table("mine", entry, cache_dir=tmp_path)
@@ -239,7 +239,7 @@ def test_merged_spellings_are_those_of_the_canonical_table(tmp_path):
     sexes = ["m", "M", "f", "F"] * 10
     pd.DataFrame({"x": sexes, "y": np.arange(40) / 7}).to_csv(path, index=False)
     for merge in (["x"], ["all"]):
-        text, found = inferred_yaml("mine", path, "t.csv", "y", merge=merge)
+        text, found, _ = inferred_yaml("mine", path, "t.csv", "y", merge=merge)
         (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
         entry = read_entry(tmp_path / "mine.yaml")
         table = load_table("mine", entry, cache_dir=tmp_path)

@@ -160,7 +160,7 @@ def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypa
         folder = tmp_path / "results" / name
         folder.mkdir(parents=True)
         config = {"experiment": experiment, "overrides": [f"name={name}"]}
-        (folder / "config.yaml").write_text(yaml.safe_dump(config))
+        (folder / "run.yaml").write_text(yaml.safe_dump(config))
     monkeypatch.setattr(main_module, "ROOT", tmp_path)
     asked = SimpleNamespace(experiment="mine")
     found = main_module._selected(asked, ["metric=auc"])

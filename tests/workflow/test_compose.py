@@ -69,7 +69,7 @@ def test_a_recipe_that_was_in_order_is_not_looked_at_again(conf, tmp_path):
 
 
 def test_grids_in_the_papers_terms():
-    config, _ = load_config(["method=[svm-cv]"])
+    config = load_config(["method=[svm-cv]"])
     grid = config.method["svm-cv"].classifier.grid
     assert grid["C"] == [2.0**k for k in range(-5, 6)]
     sigma = [2.0**k for k in range(-5, 6)]
@@ -186,7 +186,7 @@ def test_what_is_wrong_is_named(conf, overrides, parts):
     ["Größe", "it's", "a, b", "a(b; <c>", "100 %", "x=y", "ü\\", "Tür\\'s", "价格 $5"],
 )
 def test_a_title_is_what_was_typed(conf, title):
-    assert load_config([f"title={title}"], conf)[0].title == title
+    assert load_config([f"title={title}"], conf).title == title
 
 
 def test_every_problem_is_listed_at_once(conf):

@@ -79,7 +79,7 @@ def six(root, changed=None, lines=None):
 
 @pytest.fixture(scope="module")
 def composed():
-    return load_config(["experiment=confirmation", METHODS])[0]
+    return load_config(["experiment=confirmation", METHODS])
 
 
 @pytest.fixture
@@ -91,9 +91,8 @@ def planned(composed, tmp_path, monkeypatch):
         config = deepcopy(composed)
         config.suite = replace(config.suite, **suite)
         config.data.cache = str(tmp_path / "data")
-        selected = {"dataset": [], "method": list(config.method)}
-        declared.fill_in(config, selected)
-        plan = Plan(config, selected)
+        declared.fill_in(config)
+        plan = Plan(config)
         check_tables(plan)
         return plan
 

@@ -7,15 +7,20 @@ import pytest
 
 from adakern_bench.config.compose import available, load_config
 from adakern_bench.config.plan import load_plan
+from adakern_bench.config.run import load_run, write_run
 
 #: What is in test_confirmation.py: there is none without a folder of tables.
 WITH_TABLES = ["confirmation"]
 
 
 @pytest.mark.parametrize("name", sorted({*available("experiment")} - {*WITH_TABLES}))
-def test_experiment_is_valid(name):
+def test_experiment_is_valid(name, tmp_path):
+    """What its jobs load is what was planned."""
     plan = load_plan([f"experiment={name}"])
     assert plan.config.name == name and plan.config.title and plan.config.description
+    loaded = load_run(write_run(plan, tmp_path / "run.yaml"))
+    assert loaded.config == plan.config
+    assert loaded.cells == plan.cells and loaded.methods_of == plan.methods_of
 
 
 @pytest.mark.parametrize("name", available("method"))
@@ -23,7 +28,7 @@ def test_method_says_what_it_is(name):
     # Some data set of each task, so that every recipe of the method is checked.
     selected = ["dataset=[sk-wine,step-1d]", f"method=[{','.join({name, 'knn'})}]"]
     load_plan(selected)
-    method = load_config(selected)[0].method[name]
+    method = load_config(selected).method[name]
     assert method.description and method.reference
 
 
@@ -40,7 +45,7 @@ def test_a_published_folder_says_the_command_that_makes_it(name):
     """Many only cut an experiment to fit an hour: these are overrides of it."""
     origin = json.loads((RESULTS / name / "provenance.json").read_text())
     selected = [f"experiment={origin['experiment']}", *origin["overrides"]]
-    config = load_config(selected)[0]
+    config = load_config(selected)
     assert config.name == name and config.dataset
     elsewhere = [method.needs or method.python for method in config.method.values()]
     if config.special or not all(elsewhere):

@@ -324,7 +324,8 @@ def test_a_publication_that_is_killed(tmp_path, monkeypatch):
     """Before the last step the old folder is whole, after the next call the new one."""
     for name in ("_not_done", "_several_commits", "provenance"):
         monkeypatch.setattr(publishing, name, lambda *_: ())
-    monkeypatch.setattr(publishing, "KEPT", ("config.yaml", "summary.csv"))
+    kept = {"run.yaml": "config.yaml", "summary.csv": "summary.csv"}
+    monkeypatch.setattr(publishing, "KEPT", kept)
     plan = SimpleNamespace(cells=[], results=tmp_path, figures=list, tables=list)
     for name in publishing.KEPT:
         (tmp_path / name).write_text("new")
@@ -350,7 +351,7 @@ def test_a_publication_that_is_killed(tmp_path, monkeypatch):
         assert (target / "config.yaml").read_text() == "old"
     publishing.publish(plan, target)
     assert {path.name for path in target.iterdir()} == {
-        *publishing.KEPT,
+        *kept.values(),
         "provenance.json",
     }
     assert (target / "config.yaml").read_text() == "new"

@@ -121,6 +121,9 @@ def test_one_leaderboard_over_several_experiments(tmp_path):
         with pytest.raises(ValueError, match="several values of commit "):
             together([tmp_path / "a", tmp_path / "b"])
     assert len(together([tmp_path / "b"])) == len(parts["b"]), "no commit is known"
+    later = first.assign(commit=first["commit"].where(first["method"] == "good", "c3"))
+    later.to_parquet(tmp_path / "b" / "records.parquet")  # each method of one commit
+    assert len(together([tmp_path / "b"])) == len(first)
     with pytest.raises(ValueError, match="hold runs of forest-2014, good"):
         together([tmp_path / "a", tmp_path / "a"])
 

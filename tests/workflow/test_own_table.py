@@ -56,6 +56,11 @@ def own(project, tmp_path_factory):
 
 def test_a_file_becomes_a_report_of_its_own(own):
     project, path = own
+    done = project.count(
+        "adakern.tables.files.cells_of_file",
+        "adakern_bench.config.compose.load_config",
+        "adakern_bench.config.validate.validate",
+    )
     command = [
         "compare",
         str(path),
@@ -67,6 +72,12 @@ def test_a_file_becomes_a_report_of_its_own(own):
         "30",
     ]
     shown = project.adakern(*command, *QUICK, "tracking.enabled=false").stdout
+    # Once each, by all processes from the file to the report.
+    assert sorted(done.read_text().split()) == [
+        "cells_of_file",
+        "load_config",
+        "validate",
+    ]
     assert re.search(r"The first repeat took .*: 2 repeats in all", shown)
     assert "80 rows, 2 features, classification of 'outcome'" in shown
     assert "dropped 'Unnamed: 0': it numbers the rows" in shown
@@ -330,7 +341,7 @@ METHODS = f"adaptive {BASELINES} svm-cv nystrom-krr knpl"
 
 def compared(*more):
     """Name -> method of the experiment ``compare``, and of others."""
-    config, _ = load_config(["experiment=compare", *more])
+    config = load_config(["experiment=compare", *more])
     return config.method
 
 
@@ -345,22 +356,16 @@ def compared(*more):
 )
 def test_a_comparison_is_estimated_and_fits_its_time(n, minutes, methods, said):
     limits = {"minutes": minutes, "cores": 2, "memory": 16e9}
-    chosen, told = choose("my-x", compared(), n, 9, "classification", **limits)
-    settings = dict(override.split("=", 1) for override in chosen)
-    names = set(settings["method"].strip("[]").split(","))
+    chosen, of_flagship, told = choose(compared(), n, 9, "classification", **limits)
+    names = set(chosen)
     assert set(methods.split()) <= names and "adaptive" in names
     assert ("dank" in names) == (n == 300) and not {"dank", "dank-decomposed"} <= names
     assert any(said in sentence for sentence in told)
-    assert settings.get("+settings.my-x.adaptive.preset") == (
-        "fast" if minutes else None
-    )
-    assert settings.get("jobs.batch_rows") == ("0" if minutes else None)
+    assert of_flagship.get("preset") == ("fast" if minutes else None)
     if minutes:
-        assert float(settings["+settings.my-x.adaptive.time_limit"]) <= max(
-            60 * minutes, 20
-        )
+        assert of_flagship["time_limit"] <= max(60 * minutes, 20)
     plan = load_plan(
-        ["experiment=compare", "dataset=[sk-wine]", f"method={settings['method']}"]
+        ["experiment=compare", "dataset=[sk-wine]", f"method=[{','.join(chosen)}]"]
     )
     assert {method for _, method in plan.cells} == names - {"catboost"} | (
         names & {"catboost"} if find_spec("catboost") else set()
@@ -378,7 +383,7 @@ def test_a_group_that_is_the_same_in_every_row_is_told(tmp_path):
 def test_ten_minutes_are_enough_for_five_repeats_of_all_methods():
     limits = {"minutes": 10, "cores": 2, "memory": 16e9}
     for n in (300, 1000, 2000):
-        _, told = choose("my-x", compared(), n, 9, "classification", **limits)
+        *_, told = choose(compared(), n, 9, "classification", **limits)
         assert not any("left out" in sentence for sentence in told)
         assert "for 5 repeats of 11 methods" in told[0]
 
@@ -392,9 +397,9 @@ def test_a_method_of_ones_own_is_compared_without_a_cost():
     """Only its file, and its name in compare.yaml, are needed."""
     methods = compared() | {"mine": Method(classifier=Recipe())}
     for minutes in (None, 3):
-        chosen, said = choose(
-            "my-x", methods, 3000, 9, "classification", minutes=minutes, memory=16e9
+        chosen, _, said = choose(
+            methods, 3000, 9, "classification", minutes=minutes, memory=16e9
         )
-        assert ",mine" in chosen[-1]
+        assert "mine" in chosen
         assert any("without a cost: mine" in sentence for sentence in said)
-    assert "mine" not in choose("my-x", methods, 300, 9, "regression")[0][-1]
+    assert "mine" not in choose(methods, 300, 9, "regression")[0]

@@ -137,7 +137,7 @@ def again(run, stage):
 
 
 #: What shows an experiment and is made anew in a second.
-SHOWN = {"configuration", "compare", "figure", "summary_table", "report", "all"}
+SHOWN = {"compare", "figure", "summary_table", "report", "all"}
 
 
 class OtherWords(ast.NodeTransformer):
@@ -249,7 +249,7 @@ def test_titles_sizes_limits_and_fetching_are_no_results(project):
         "jobs.time_limit=77 data.mirror=/elsewhere "
         "tracking.uri=sqlite:///other.db title=Other jobs.batch_rows=10"
     )
-    assert set(dry_run(project, overrides).jobs) == {"configuration", "report", "all"}
+    assert set(dry_run(project, overrides).jobs) == {"report", "all"}
     edit(project, "conf/dataset/mine.yaml", ("n: 40", "n: 41"))
     run = project.run("--dry-run", overrides=OVERRIDES, status=1)
     assert (

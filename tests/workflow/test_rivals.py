@@ -37,7 +37,7 @@ def test_a_rival_is_better_than_a_guess(name, task):
         plan = load_plan(selected)
     if name not in plan.methods:
         pytest.skip(
-            f"{name} needs {', '.join(load_config(selected)[0].method[name].needs)}"
+            f"{name} needs {', '.join(load_config(selected).method[name].needs)}"
         )
     recipe = plan.recipe("step-1d" if task == "regressor" else "sk-wine", name)[
         "estimator"

@@ -204,9 +204,16 @@ def test_cancelled_and_killed_runs_are_gone_on_with(project, cluster, one_machin
 
 
 def test_another_executor(tmp_path):
-    """cluster-generic with a command that runs what it is given in the background."""
+    """cluster-generic with a command that runs what it is given in the background.
+
+    Each job is a Snakemake of its own, which loads the run and composes nothing.
+    """
     pytest.importorskip("snakemake_executor_plugin_cluster_generic")
     project = Project(tmp_path)
+    counted = project.count(
+        "adakern_bench.config.compose.load_config",
+        "adakern_bench.config.validate.validate",
+    )
     submit = project.write(
         "submit.sh", '#!/bin/sh\nsh "$1" > "$1.out" 2>&1 &\necho $!\n'
     )
@@ -218,3 +225,4 @@ def test_another_executor(tmp_path):
     run = project.run(SUMMARY, timeout=PATIENCE)
     assert "Submitted" in run.output
     assert [r["status"] for r in project.records()] == ["ok", "ok"]
+    assert counted.read_text().split() == ["load_config", "validate"]

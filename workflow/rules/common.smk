@@ -5,7 +5,7 @@ import re
 import sys
 from collections import Counter
 from dataclasses import asdict
-from math import nan
+from math import inf, nan
 from pathlib import Path
 
 from adakern_bench.base.dotted import targets
@@ -70,15 +70,14 @@ def of_each(datasets, ending, files):
 def records(datasets):
     """Record files of all methods on these data sets.
 
-    `adakern compare --minutes` says how many batches of repeats of each method are run;
-    what it leaves out makes nothing that is there out of date.
+    Batches of repeats that a run leaves out make nothing that is there out of date.
     """
 
     def files(dataset):
         return [
             f"{RESULTS}/records/{dataset}/{method}/{batch}.json"
             for method in PLAN.methods_of[dataset]
-            for batch in PLAN.batches(dataset)[: config.get("batches")]
+            for batch in PLAN.batches(dataset)[: PLAN.config.jobs.batches]
         ]
 
     return of_each(datasets, "cells", files)
@@ -169,11 +168,11 @@ def to_come(jobs):
 def limits(resources):
     """Of the fits of a job: no result depends on it.
 
-    `adakern compare --minutes` says when all of them end. A parameter that is derived
-    from `resources` triggers no rerun.
+    A parameter that is derived from `resources` triggers no rerun.
     """
+    jobs = PLAN.config.jobs
     return {
-        "time_limit": PLAN.config.jobs.time_limit,
+        "time_limit": jobs.time_limit,
         "attempt": resources.attempt,
-        "ends": float(config.get("ends", "inf")),
+        "ends": inf if jobs.ends is None else jobs.ends,
     }

@@ -1,16 +1,4 @@
-# Tables and paired tests over all records; the configuration as it was resolved.
-
-
-rule configuration:
-    output:
-        config=f"{RESULTS}/config.yaml",
-    localrule: True
-    params:
-        settings=asdict(PLAN.config),
-    message:
-        "configuration: {output.config}"
-    script:
-        "../scripts/configuration.py"
+# Tables and paired tests over all records.
 
 
 rule compare:

@@ -99,7 +99,6 @@ rule winner:
 
 rule report:
     input:
-        config=f"{RESULTS}/config.yaml",
         comparison=rules.compare.output if PLAN.cells else [],
         tables=tables_of(PLAN.table_names),
         figures=[f"{RESULTS}/figures/{name}.svg" for name in PLAN.figures()],
@@ -114,6 +113,8 @@ rule report:
         f"{RESULTS}/logs/report.log",
     localrule: True
     params:
+        # Without what one call of the run is limited to.
+        config=asdict(PLAN.limited().config),
         code=code_version(
             SCRIPTS / "report.py",
             files=tuple(sorted(filter(Path.is_file, TEMPLATES.rglob("*")))),

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from adakern_bench.base.paths import listed
 from adakern_bench.data import Table
@@ -15,7 +14,7 @@ files = snakemake.input
 
 with job(snakemake):
     tables = [Table.load(path) for path in listed(files.tables)]
-    config = yaml.safe_load(Path(files.config).read_text(encoding="utf-8"))
+    config = snakemake.params.config
     classes = {t.name: t.y for t in tables if t.task == "classification"}
     shares = {
         n: np.unique(y, return_counts=True)[1] / len(y) for n, y in classes.items()

@@ -1,25 +1,20 @@
 """The canonical table of a data set, from the first source that has it, checked."""
 
+import os
 from pathlib import Path
 
 from adakern_bench.config.entry import DatasetEntry
 from adakern_bench.data import load_table
-from adakern_bench.data.table import provenance_of
+from adakern_bench.data.sources import is_made, ready_table
 from adakern_bench.records.job import job
 
 params, path = snakemake.params, Path(snakemake.output.table)
 
-
-def is_made():
-    """Whether it is there, made from this: Snakemake leaves the files of a group."""
-    if not path.exists() or provenance_of(path).get("made_by") != params.made_by:
-        return False
-    made_at = path.stat().st_mtime
-    return all(Path(file).stat().st_mtime < made_at for file in snakemake.input.files)
-
-
 with job(snakemake):
-    if not is_made():
+    asked = params.made_by, snakemake.input.files
+    if is_made(ready_table(path), *asked):
+        os.replace(ready_table(path), path)
+    elif not is_made(path, *asked):  # Snakemake leaves the files of a group
         table = load_table(
             snakemake.wildcards.dataset,
             DatasetEntry(**params.entry),

@@ -113,36 +113,40 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         y_val=None,
         time=None,
     ):
-        """Learn from a table.
+        """Fit the blend.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
-            Numbers, categories, dates, texts and missing values (None, NaN). On PyTorch
-            tensors the kernel members compute in PyTorch, on their device; all else is
-            NumPy's. Answers are of the kind of the rows that are asked about. A memory
-            map, or an array or data frame of Dask, may be larger than memory.
+            Training data: numbers, categories, dates, texts and missing values (None,
+            NaN). For PyTorch tensors, kernel members are computed in PyTorch on the
+            device of X, everything else in NumPy; predictions are of the type of the
+            rows predicted. Memory maps and Dask arrays or data frames may be larger
+            than memory.
         y : array-like of shape (n,) or (n, n_targets)
-            Targets, or labels of two to some hundred classes. Of several targets, which
-            have numbers, cells may be missing (NaN).
+            Targets, or labels of two to some hundred classes. With several targets,
+            which must be numeric, values may be missing (NaN).
         sample_weight : array-like of shape (n,), default=None
-            How much each row counts, 0 for not at all. A common factor changes nothing.
+            Non-negative weights of the rows; only ratios matter.
         groups : array-like of shape (n,), default=None
-            Rows of one group lie in one fold: for tables with several rows of a patient
-            or a day, where new rows will be of new ones.
+            Group labels, such as patients; rows of a group are kept in one fold. Use
+            them when predictions are for unseen groups.
         X_val, y_val : array-like, default=None
-            Rows that no member learns from, on which the members are weighed instead of
-            in folds. ``oof_prediction_`` is of these rows then.
+            Validation rows. If given, they replace cross-validation: no member is
+            fitted to them, the weights of the members are found on them, and
+            ``oof_prediction_`` refers to them.
         time : array-like of shape (n,), default=None
-            When each row was observed, numbers or dates, for tables whose new rows are
-            later ones. Three blocks of later rows, each a fifth of all, are predicted
-            by models of earlier rows (NaN in ``oof_prediction_`` for the first two
-            fifths), and weigh the members; then all learn from all rows. Intervals
-            hold for about as long a time as a block has, beyond it for less.
+            Times of observation of the rows, as numbers or dates. Use them when
+            predictions are for later rows. Three blocks of later rows, each a fifth of
+            all rows, are predicted by models of earlier rows, which gives the weights
+            and intervals (``oof_prediction_`` is NaN for the first two fifths); then
+            all members are refitted on all rows. Intervals are calibrated for horizons
+            of up to about the length of a block, and cover less beyond it.
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
         started = perf_counter()
         for name in [name for name in vars(self) if name.endswith("_")]:
@@ -192,31 +196,31 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
             return read, self.ensemble_.predict(read)
 
     def explain(self, X, *, n_background=100, n_rows=5):
-        """What each column adds to each prediction, and which training rows count.
+        """Explain predictions by columns (Shapley values) and by training rows.
 
-        Shapley values: the mean, over orders in which the columns take the values of
-        the row in place of those of a training row, of what each changes. With six
-        columns or less all orders count; with more, each of the training rows has a
-        random order and its reverse, always the same. A row takes ``2 * n_background``
-        predictions a column. A classifier's probabilities are explained.
+        The Shapley value of a column is the mean change of the prediction when the
+        column takes its value of the row instead of that of a background row, over
+        orders of the columns. With up to six columns all orders are used; with more,
+        each background row has a fixed random order and its reverse. Explaining a row
+        takes ``2 * n_background`` predictions per column. For classifiers,
+        probabilities are explained.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
         n_background : int, default=100
-            Training rows, of up to 500 that are kept, whose mean prediction the
-            contributions start from.
+            Number of background rows, drawn from up to 500 training rows that are kept;
+            contributions are relative to their mean prediction.
         n_rows : int, default=5
-            Training rows that are named for each row, 0 for none. Each kernel member
-            takes the solution of a linear system of all training rows for them.
+            Number of most influential training rows to return for each row. Each kernel
+            member solves a linear system of the size of the training data for them.
 
         Returns
         -------
         Explanation
-            ``values`` (n, d), or (n, d, n_classes) or (n, d, n_targets), and ``base``
-            sum to ``predicted``;
-            ``rows`` and ``row_weights`` are the training rows. ``plot()`` draws all,
-            ``plot(0)`` the first.
+            ``values`` of shape (n, d), (n, d, n_classes) or (n, d, n_targets) and
+            ``base`` sum to ``predicted``; ``rows`` and ``row_weights`` are the
+            influential training rows. ``plot()`` shows all rows, ``plot(0)`` the first.
         """
         check_is_fitted(self)
         X = in_memory(X)
@@ -250,13 +254,14 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         )
 
     def check(self, X):
-        """Whether rows are like those that were learned from, column by column.
+        """Check new rows for distribution shift, column by column.
 
-        Each column is compared with the training rows: values beyond their range,
-        missing values and new categories more often than chance would have it, and a
-        two-sample test against up to 500 of them (Kolmogorov and Smirnov's for numbers
-        and dates, chi-squared for categories). P-values are corrected by Holm for all
-        tests. Predictions warn of the first two where p is below 0.01, but of dates.
+        Each column is tested for more values out of range, missing values and new
+        categories than expected by chance, and by a two-sample test against up to 500
+        training rows (Kolmogorov-Smirnov for numbers and dates, chi-squared for
+        categories). P-values are corrected for multiple testing by Holm's method.
+        Prediction methods warn of out-of-range and missing values and of new categories
+        if p < 0.01, except for dates.
 
         Parameters
         ----------
@@ -265,7 +270,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         Returns
         -------
         ShiftReport
-            Prints as a table; ``shifted`` are the columns that differ.
+            Prints as a table; ``shifted`` lists the columns that differ.
         """
         check_is_fitted(self)
         read = read_rows(self, self.reader_, in_memory(X))
@@ -273,17 +278,17 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
 
     @property
     def columns_(self):
-        """What each column of the training table was taken for; prints as a table."""
+        """Type and treatment of each column of the training data; prints as a table."""
         check_is_fitted(self)
         return AccountTable(column.account() for column in self.reader_.columns_)
 
     @property
     def feature_importances_(self):
-        """Share of each feature: how much worse its permutation makes predictions.
+        """Permutation importances on rows left out, normalised to sum to one.
 
-        Each feature in turn is permuted among up to 500 rows, which are predicted by
-        the models that did not learn from them; the rise of the loss (squared error or
-        log loss), not below zero, is divided by the sum over the features.
+        Each feature is permuted among up to 500 rows, which are predicted by models not
+        fitted to them. The importance is the increase in loss (squared error or log
+        loss), clipped at zero.
         """
         check_is_fitted(self)
         return self.ensemble_.importances(self.reader_.source_)

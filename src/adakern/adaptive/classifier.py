@@ -22,98 +22,107 @@ THRESHOLD_METRICS |= {"matthews_corrcoef"}
 
 
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
-    """Classification for those who bring a table and do not want to choose.
+    """Classification of tabular data by a weighted blend, without choices to make.
 
-    The members of :class:`AdaptiveKernelRegressor`, fitted in every fold on the other
-    folds' rows: kernel ridge regressions on indicators of the classes, logistic
-    regression, support vector machines (up to 4,000 rows, and from 9,000 to 25,000
-    where no two classes have more than 9,000), forests and boosting. Each member's
-    scores are calibrated (by a slope alone of less than 300 rows), the members weighted
-    by the likelihood of their mixture, and that is calibrated, on the rows left out.
-    What is predicted is the mixture of kernel and linear members refitted on all rows,
-    and of the means over folds of the trees.
+    The members of the blend are those of :class:`AdaptiveKernelRegressor`: kernel ridge
+    regressions on class indicators, logistic regression, support vector machines (up to
+    4,000 rows, and from 9,000 to 25,000 rows if no two classes have more than 9,000),
+    random forests and gradient boosting, each fitted by cross-validation. On the
+    out-of-fold scores, each member is calibrated (by its slope alone below 300 rows),
+    the weights of the mixture maximise its likelihood, and the mixture is calibrated.
+    Kernel and linear members are then refitted on all rows; of trees, the mean over the
+    folds is used.
 
     Parameters
     ----------
     n_folds : int, default=5
-        At least 2; as many as there are different rows if those are fewer.
+        Number of cross-validation folds, at least 2. If there are fewer distinct rows,
+        their number is used.
     max_support : int, default=3000
-        Most centres of the kernel members where rows exceed three times as many (the
-        Nyström form; a warning then says so): five for each effective degree of
-        freedom. Rows times centres are never stored. Models of cells of a thousand near
-        rows are added where they help. Scales and centres are then those of all rows in
-        every fold.
+        Maximum number of Nyström centres of a kernel member, used when
+        ``n > 3 * max_support`` (a warning then says so). The number of centres is five
+        times the effective degrees of freedom, up to this maximum. The matrix of rows
+        by centres is never stored. Scales and centres are then chosen once, on all
+        rows, and local models of some thousand neighbouring rows are added where they
+        lower the loss.
     max_rows : int, default=200_000
-        Most rows that are learned from, drawn at random. The coefficients of kernel
-        members on centres come from all rows, block by block, so that X need not be in
-        memory.
+        Maximum number of rows used for fitting; if there are more, a random subsample
+        is drawn. The coefficients of Nyström members are nevertheless computed from all
+        rows, block by block, so X may be larger than memory.
     members : "auto" or list of str, default="auto"
-        Names from ``adakern.adaptive.MEMBERS``; "auto" takes those that suit the
-        table (five to seven of less than 300 rows), of many rows those without which
-        the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000
-        where there are less than 100 a column; without ``time_limit``) by what kernel
-        members predict, in closed form, for rows left out, on more rows than three
-        times ``max_support``, and than 8,000, by a screening on 8,000 of them. Trees
-        that so many more rows may bring up to the others are tried in one fold.
+        Names from ``adakern.adaptive.MEMBERS``. "auto" selects members that suit the
+        size of the table (five to seven below 300 rows). On larger tables, members that
+        improve the loss by less than 0.2 % are dropped before they are fitted in all
+        folds: from 300 to 2,000 rows (5,000 if there are fewer than 100 rows per
+        column; only without ``time_limit``) by closed-form leave-one-out predictions of
+        the kernel members, above ``max(3 * max_support, 8000)`` rows by screening on a
+        subsample of 8,000 rows.
     preset : {"best", "fast"}, default="best"
-        "fast" has the members that matter most, in about a quarter of the time.
+        "fast" fits only the most important members, in about a quarter of the time.
     categorical_features : array-like of str, int or bool, default=None
-        Columns of numbers that are codes of categories. Columns of strings that are
-        neither numbers nor dates, and of a data frame's categorical type, are
-        categorical anyway.
+        Numeric columns to treat as categorical, given by name, index or mask. String
+        columns that hold neither numbers nor dates, and columns of pandas' categorical
+        type, are always treated as categorical.
     time_limit : float or None, default=None
-        Seconds for ``fit``, about: members that would exceed it are left out, with a
-        warning, but never the cheapest one.
+        Approximate time limit of ``fit`` in seconds. Members expected to exceed it are
+        left out with a warning; the cheapest member is always fitted.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; they multiply ``sample_weight``.
-    threshold : "balanced", str or None, default=None
-        Of two classes, ``predict`` takes the second where its probability is at least
-        the threshold that is best by this metric out of fold ("accuracy",
-        "balanced_accuracy", "f1", "jaccard" or "matthews_corrcoef"); "balanced" stands
-        for "balanced_accuracy", for a class that is rare. Probabilities stay as they
-        are. None: the more probable class.
+    threshold : {"balanced", "accuracy", "balanced_accuracy", "f1", "jaccard", \
+            "matthews_corrcoef"} or None, default=None
+        For two classes, the metric whose out-of-fold value the decision threshold of
+        ``predict`` maximises; "balanced" is short for "balanced_accuracy" and suits a
+        rare class. Probabilities are not changed. If None, the more probable class is
+        predicted.
     n_jobs : int or None, default=None
-        Folds fitted at the same time; -1 for all processors.
+        Number of folds fitted in parallel; -1 means all processors.
     verbose : int, default=0
-        Above 0, a line for each member, with the time of those to come, and the table
-        of them.
+        If positive, print one line per member, with the estimated remaining time, and
+        the table of members at the end.
     random_state : int, RandomState instance or None, default=None
-        Draws folds, forests and subsamples.
+        Controls the folds, the trees and the subsamples. Pass an int for reproducible
+        results.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels.
     members_ : list of Member
-        Name, weight, out-of-fold accuracy and seconds of each; prints as a table.
-        Those that were dropped come last, their scores in brackets. A
-        kernel named ``-ard`` has one scale for each feature (automatic relevance
-        determination).
+        Name, weight, out-of-fold accuracy and fit time in seconds of each member;
+        prints as a table. Dropped members come last, with their scores in brackets. The
+        suffix ``-ard`` (automatic relevance determination) marks kernels with one
+        length scale per feature.
     weights_ : dict
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n, n_classes)
-        For each training row the probabilities without it, by weights found without
-        its fold (from 10 to 5,000 rows); NaN for weight zero and for rows beyond
-        ``max_rows``.
+        Out-of-fold probabilities of the training rows. From 10 to 5,000 rows the
+        weights of the blend are nested, that is, found without the fold of the row. NaN
+        for rows of zero weight and for rows not drawn because of ``max_rows``.
     oof_score_ : float
-        Accuracy of these.
+        Accuracy of the out-of-fold predictions.
     oof_log_loss_ : float
+        Log loss of the out-of-fold probabilities.
     oof_covered_ : ndarray of shape (n,)
-        1 where the set of coverage 0.9 by models without the row contains its
-        target, else 0; NaN as in ``oof_prediction_``.
+        1 if the out-of-fold prediction set with coverage 0.9 contains the true class,
+        otherwise 0; NaN as in ``oof_prediction_``.
     constant_score_ : float
-        Accuracy of the largest class alone.
+        Accuracy of predicting the most frequent class.
     threshold_ : float or None
-        Probability of the second class from which on it is predicted.
+        Probability from which on the second class is predicted.
     feature_importances_ : ndarray of shape (d,)
+        Permutation importances on rows left out, normalised to sum to one.
     equal_rows_ : EqualRows
-        What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
+        Model of the targets of repeated rows; ``prior_rows_`` is infinite if repeated
+        rows do not improve predictions.
     ensemble_ : Ensemble
-        The members that count, with their models of each fold and of all rows.
+        Members with a positive weight, with their models of each fold and of all rows.
     record_ : dict
-        ``defaults_version``, which rises whenever the defaults lead to other models.
+        ``defaults_version``, increased whenever a change of the defaults changes the
+        fitted models.
     n_features_in_ : int
+        Number of features seen during fit.
     feature_names_in_ : ndarray of str
-        Where X had names of type str.
+        Names of the features seen during fit, if X has string column names.
 
     Examples
     --------
@@ -211,21 +220,26 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     @in_blocks
     def predict_proba(self, X):
-        """Calibrated probabilities of shape (n, n_classes) for the rows X (n, d).
+        """Predict calibrated class probabilities.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In the order of ``classes_``.
         """
         return output_like(self._predicted(X)[1], X)
 
     @in_blocks
     def predict_set(self, X, coverage=0.9):
-        """Sets that contain the true class for ``coverage`` of new rows.
+        """Predict sets that contain the true class of a share ``coverage`` of new rows.
 
-        A class is in the set if its probability is not below a quantile of what
-        out-of-fold predictions gave to the classes that came true; the most probable
-        class always is. The coverage is empirical, without a guarantee.
+        A class belongs to the set if its probability reaches a quantile of the
+        out-of-fold probabilities of the true classes; the most probable class always
+        does. Coverage is empirical, without a guarantee.
 
         Parameters
         ----------
@@ -236,7 +250,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         Returns
         -------
         ndarray of bool, shape (n, n_classes)
-            Whether the set has the class, in the order of ``classes_``.
+            Whether the class belongs to the set, in the order of ``classes_``.
         """
         check_levels("coverage", coverage)
         _, proba = self._predicted(X)
@@ -247,17 +261,21 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     @in_blocks
     def predict(self, X):
-        """The most probable class of each of the rows X (n, d), or that of `threshold`.
+        """Predict the most probable class, or decide by ``threshold_`` if it is set.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
         """
         _, proba = self._predicted(X)
         return output_like(self.predicted_classes(proba), X)
 
     def predicted_classes(self, proba):
-        """The classes that are predicted where these are the probabilities.
+        """Convert probabilities to predicted classes, as :meth:`predict` does.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ def covered(surprise, weights):
 
 
 def coverage_by(found, kinds):
-    """Coverage of the rows of each kind, by column: pairs of a share and a number.
+    """Coverage of intervals or sets for each category or group of rows.
 
     Parameters
     ----------
@@ -38,7 +38,8 @@ def coverage_by(found, kinds):
     Returns
     -------
     dict of dict
-        Of kinds of fifty rows or more, the least covered ones first.
+        Coverage and number of rows by column and category, for categories of at least
+        fifty rows, in ascending order of coverage.
     """
     seen = ~np.isnan(found)
     result = {}

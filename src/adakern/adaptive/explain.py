@@ -1,4 +1,4 @@
-"""Why a prediction is what it is: what each column adds, and the rows leaned on."""
+"""Explanations of predictions: Shapley values and influential training rows."""
 
 from dataclasses import dataclass
 from math import factorial
@@ -26,33 +26,32 @@ ROWS_AT_ONCE, BYTES_AT_ONCE = 1900, 16 * 2**20
 
 @dataclass
 class Explanation:
-    """What each column adds to each prediction, and the training rows leaned on.
+    """Contributions of columns and of training rows to predictions.
 
-    ``base + values.sum(axis=1)`` is ``predicted``, to rounding.
+    ``base + values.sum(axis=1)`` equals ``predicted``, up to rounding.
 
     Attributes
     ----------
     values : ndarray of shape (n, d) or (n, d, n_classes)
-        What each column adds to the prediction, or to the probability of each class.
-        Several targets have the place of classes.
+        Shapley value of each column for the prediction, or for the probability of each
+        class. With several targets, the last axis is that of the targets.
     base : float or ndarray of shape (n_classes,)
-        Mean prediction of the background.
+        Mean prediction of the background rows.
     predicted : ndarray of shape (n,) or (n, n_classes)
     data : ndarray of shape (n, d)
-        The rows as they were given.
+        The explained rows.
     names : list of str
-        Of the columns.
+        Names of the columns.
     classes : ndarray of shape (n_classes,) or None
     rows : ndarray of shape (n, n_rows)
-        Training rows on which the kernel members lean most, those that count most
-        first: labels of the index of a data frame, else numbers from 0. Equal rows are
-        told by the first of them. Without columns where no kernel ridge regression on
-        rows has a weight.
+        Most influential training rows of the kernel members, in descending order: index
+        labels of a data frame, otherwise row numbers. Of equal rows, the first is
+        given. Has no columns if no kernel ridge regression has a positive weight.
     row_weights : ndarray of shape (n, n_rows)
-        How far the kernel members' prediction moves where the target of that row (of a
-        class, its indicator) moves by one; of several targets the mean.
+        Change of the kernel members' prediction per unit change of the target (or class
+        indicator) of that row; for several targets, the mean.
     targets : ndarray of shape (n_targets,) or None
-        Names or numbers of several targets.
+        Names or numbers of the targets, if there are several.
     """
 
     values: np.ndarray
@@ -89,19 +88,20 @@ class Explanation:
         return self.values[n, :, places], self.base[places], self.predicted[n, places]
 
     def plot(self, row=None, *, label=None, axis=None):
-        """Draw what the columns add to one prediction, or to all.
+        """Plot the contributions of the columns to one prediction, or to all.
 
         Needs matplotlib.
 
         Parameters
         ----------
         row : int, default=None
-            Number of the explained row; None draws a point for each row and column.
+            Position of the row to show. If None, all rows are shown, with a point for
+            each row and column.
         label : object, default=None
-            Class whose probability is explained, the most probable one when None; or
+            Class whose probability is explained (if None, the most probable one), or
             one of several targets.
         axis : matplotlib Axes, default=None
-            Where to draw; a new figure when None.
+            Axes to draw on. If None, a new figure is created.
 
         Returns
         -------
@@ -184,7 +184,7 @@ def contributions(ensemble, X, source, n_background):
     """
     rng, probe = np.random.default_rng(0), ensemble.probe.X
     background = probe[rng.permutation(len(probe))[:n_background]]
-    d, b = source[-1] + 1, len(background)
+    d, b = source.max() + 1, len(background)
     if d <= MOST_ENUMERATED:
         coalitions, counts = _every_coalition(d, b)
     else:

@@ -198,6 +198,7 @@ def in_order(problem, members, limits, on_trial):
     least, *most = JUDGED_IN_CLOSED_FORM
     most = np.clip(ROWS_PER_SCALE * len(problem.views[KernelView].kept_), *most)
     few = least <= len(table.X) <= most and table.n_folds > 1 and table.alone.all()
+    few = few and table.means is None
     return order, few and limits.may_drop and not limited
 
 
@@ -294,13 +295,22 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
         with suppress(np.linalg.LinAlgError):
             values = whole.predict_left_out(table.X, table.Y, table.weights)
             fits = Fits([], values[table.fold >= 0], values[table.fold >= 0], whole)
-    fits = fits or fit_in_folds(member, table, run, whole)
+    if fits is None:
+        seen = partial(seen_without, problem.table, table, view)
+        fits = fit_in_folds(member, table, run, whole, seen)
     if fits is None:
         return None
     fits.predicted = np.clip(fits.predicted, *bounds)
     fits.left_out = np.clip(fits.left_out, *bounds)
     took = time.perf_counter() - started
     return FittedMember(member.name, view, fits, bounds, member.slope, took)
+
+
+def seen_without(given, table, view, k):
+    """The table that a member sees for fold k, with means that do not know it."""
+    if given.means is None:
+        return table
+    return replace(table, X=view.transform(given.without(k)))
 
 
 def _is_refitted(member, table, whole_only):
@@ -314,10 +324,11 @@ def _is_refitted(member, table, whole_only):
     return member.refit and table.learns_all and alone
 
 
-def fit_in_folds(member, table, run, whole):
+def fit_in_folds(member, table, run, whole, seen):
     """Its :class:`Fits`, or None if ``run`` does not run all tasks.
 
-    ``whole`` is itself fitted to all rows, None if that does not predict.
+    ``whole`` is itself fitted to all rows, None if that does not predict; ``seen(k)``
+    is the table for fold k.
     """
     if member.fit_folds and table.n_folds > 1 and not table.in_time_order:
         *models, whole = member.fit_folds(table)
@@ -327,7 +338,8 @@ def fit_in_folds(member, table, run, whole):
     place = to_device(np.empty(0))
     if member.in_fold and not table.in_time_order:  # what all rows taught is no news
         member = member.in_fold(whole)
-    tasks = [partial(fit_fold, member, table, k, place) for k in range(table.n_folds)]
+    folds = range(table.n_folds)
+    tasks = [partial(fit_fold, member, seen(k), k, place) for k in folds]
     results = run(tasks)
     if results is None:
         return None
@@ -350,6 +362,7 @@ def fit_fold(member, table, k, place):
         member = learner.fit(X[train], table.Y[train], table.weights[train])
         predicted = values = member.predict(X[left_out])
         in_closed_form = member.predict_left_out and len(X) < ENOUGH_ROWS
+        in_closed_form = in_closed_form and table.means is None
         if table.n_folds > 1 and alone.any() and in_closed_form:
             with suppress(np.linalg.LinAlgError):  # the ridge is too small for all rows
                 of_all = member.predict_left_out(X, table.Y, table.weights)

@@ -31,19 +31,19 @@ _OF_DROPPED = (
 
 @dataclass
 class Member:
-    """One member of a fitted model: what it is, how good it is, how much it counts.
+    """One member of a fitted blend.
 
     Attributes
     ----------
     name : str
     weight : float
     score : float
-        R² or accuracy of its out-of-fold predictions. Of one that was dropped: in
-        closed form, or on a subsample, and no number to compare the others with.
+        R² or accuracy of its out-of-fold predictions. For a dropped member, the score
+        was computed in closed form or on a subsample and is not comparable.
     seconds : float
-        What its folds took together, or what came before it was dropped.
+        Total fit time over the folds, or until the member was dropped.
     dropped : bool
-        Whether it was left out before the members were weighted.
+        Whether the member was dropped before the weights were found.
     """
 
     name: str
@@ -115,30 +115,33 @@ class FittedMember:
 
 
 class EqualRows:
-    """Predictions for rows that training holds, from the targets it holds for them.
+    """Predictions for new rows that equal training rows in all features.
 
-    Rows with the same features may be one case entered twice, or features that leave
-    nothing open: then their targets are equal, and a new row of that kind has the same
-    target again. Or they are different cases that look alike in this table: then each
-    says little of the next. The table itself tells. With q predicted for such rows by
-    models that did not see them, and targets y_i of weights w_i, the prediction is
+    Training rows with equal features may determine their target (a case entered twice,
+    or a deterministic table) or say little about each other (different cases that look
+    alike). Which one holds is estimated from the data. Given the prediction q of models
+    not fitted to these rows, and their targets y_i with weights w_i, the prediction is
 
         (prior q + sum_i w_i y_i) / (prior + sum_i w_i),
 
-    the posterior mean of a random effect (of a Dirichlet distribution for indicators of
-    classes). The prior has the least squared error where each row of a cell is
-    predicted from the others of its cell. If that is not better than q by twice the
-    standard error, q stands: the prior is infinite.
+    the posterior mean of a random effect (of a Dirichlet distribution for class
+    indicators). The prior minimises the squared error when each row is predicted from
+    the other rows equal to it. If this does not improve on q by two standard errors,
+    the prior is infinite, and the prediction is q.
 
     Attributes
     ----------
     prior_rows_ : float
+        The prior, in rows.
 
     Robinson. That BLUP is a good thing: the estimation of random effects. Statistical
     Science 6 (1991).
     """
 
     prior_rows_ = np.inf
+
+    #: Columns that tell whether rows are equal; None for all of them.
+    n_columns_ = None
 
     def fit(self, table, predicted):
         """Learn what equal rows are worth beside the out-of-fold predictions (m, k)."""
@@ -157,7 +160,9 @@ class EqualRows:
         if gain > SURE * error:
             self.prior_rows_ = float(PRIORS[best])
             first = np.unique(table.cell, return_index=True)[1]
-            self._place = {key: i for i, key in enumerate(_keys(table.X[first]))}
+            self.n_columns_ = table.n_columns
+            keys = _keys(table.X[first, : self.n_columns_])
+            self._place = {key: i for i, key in enumerate(keys)}
             q = _sums(table.cell, table.counts[:, None] * predicted) / n[:, None]
             self._values = _posterior(self.prior_rows_, q, sums, mass)
         return self
@@ -166,7 +171,9 @@ class EqualRows:
         """The predictions, those of rows that training holds replaced."""
         if np.isinf(self.prior_rows_):
             return predicted
-        places = np.array([self._place.get(key, -1) for key in _keys(X)])
+        places = np.array(
+            [self._place.get(key, -1) for key in _keys(X[:, : self.n_columns_])]
+        )
         known = places >= 0
         adjusted = predicted.copy()
         adjusted[known] = self._values[places[known]]
@@ -240,7 +247,7 @@ class Ensemble:
         """
         table, rng = self.probe, np.random.default_rng(0)
         new = replace(self, equal_rows=EqualRows())
-        rises = np.zeros(source[-1] + 1)
+        rises = np.zeros(source.max() + 1)
         for k in range(table.n_folds):
             part = table.take(table.fold == k)
             if not len(part.X):

@@ -1,4 +1,4 @@
-"""A picture of what the flagship learned."""
+"""Plots of a fitted flagship."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -8,16 +8,16 @@ MAX_FEATURES = 20
 
 
 def plot_adaptive(model, *, axes=None):
-    """Weights of the members, and what the features are worth.
+    """Plot the weights of the members and the feature importances.
 
     Needs matplotlib.
 
     Parameters
     ----------
     model : AdaptiveKernelRegressor or AdaptiveKernelClassifier
-        Fitted.
+        Fitted estimator.
     axes : pair of matplotlib Axes, default=None
-        Where to draw; a new figure when None.
+        Axes to draw on. If None, a new figure is created.
 
     Returns
     -------

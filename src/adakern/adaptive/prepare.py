@@ -30,6 +30,12 @@ from adakern.tables.columns import (
 #: entered again, but cases of one kind, of which every fold should have some.
 FULL_CELL = 10
 
+#: Up to so many classes or targets have columns of the means of categories.
+MOST_TARGETS = 10
+
+#: Parts of the rows by which these means are learned where folds are two or one.
+PARTS_OF_FEW_FOLDS = 5
+
 #: Part of the rows, the earliest, that are never left out where rows have a time, and
 #: the part that each block of later ones has: intervals hold for about as long a time.
 EARLIEST, BLOCK = 0.4, 0.2
@@ -47,6 +53,8 @@ class Table:
     the weight of these together; ``alone`` says whether what is predicted for a row
     without its cell tells what is predicted for new rows. Where rows are
     ``in_time_order`` a fold is later than those before it, and learns from these alone.
+    ``means`` (n, n_folds, m) are the last columns of X, the means of categories, by who
+    predicts each fold.
     """
 
     X: np.ndarray
@@ -58,11 +66,23 @@ class Table:
     mass: np.ndarray
     alone: np.ndarray
     in_time_order: bool = False
+    means: np.ndarray | None = None
 
     @property
     def n_folds(self):
         """Number of folds, 1 if there are too few rows to leave any out."""
         return int(self.fold.max()) + 1
+
+    def without(self, k):
+        """The rows as they look to who predicts fold k."""
+        if self.means is None:
+            return self.X
+        return np.hstack([self.X[:, : self.n_columns], self.means[:, k]])
+
+    @property
+    def n_columns(self):
+        """How many columns X has but for the means."""
+        return self.X.shape[1] - (0 if self.means is None else self.means.shape[2])
 
     @property
     def learns_all(self):
@@ -75,7 +95,8 @@ class Table:
 
     def take(self, rows):
         """The table of these rows."""
-        arrays = {k: v[rows] for k, v in vars(self).items() if k != "in_time_order"}
+        whole = vars(self).items()
+        arrays = {k: v[rows] for k, v in whole if isinstance(v, np.ndarray)}
         return replace(self, **arrays)
 
     def subsample(self, rng, n_learned, n_judged):
@@ -87,7 +108,8 @@ class Table:
         ]
         part = self.take(np.sort(np.concatenate(parts)))
         fold = np.where(part.fold == k, 0, -1)
-        return replace(part, fold=fold, in_time_order=False)
+        means = None if part.means is None else part.means[:, [k]]
+        return replace(part, fold=fold, means=means, in_time_order=False)
 
     def gather(self, parts):
         """Values for the rows of each fold as one array, rows of no fold left out."""
@@ -199,6 +221,7 @@ def prepare(
     )
     table.in_time_order = blocks is not None and held_out is None
     blend, table.Y = blend.standardised(table)
+    _add_means(table, reader, blend.classify)
     is_fast, is_categorical = estimator.preset == "fast", reader.is_categorical
     return Problem(
         table,
@@ -456,6 +479,25 @@ def _group_codes(groups, weights):
         warn_user("groups has one value only: folds are drawn as without groups")
         return None
     return groups
+
+
+def _add_means(table, reader, classify):
+    """Add the means of levels to the rows of a table, where some column has many."""
+    (n, k), fold = table.Y.shape, table.fold
+    if k > MOST_TARGETS or not (fold != 0).any():
+        return
+    targets = table.Y[:, 1:] if classify and k == 2 else table.Y
+    targets = np.where(np.isnan(targets), np.nanmean(targets, axis=0), targets)
+    # Rows that are there to judge by are not learned from.
+    learned = table.weights * (table.learns_all | table.known(0))
+    reader.learn_means(table.X, targets, learned)
+    dealt = table.n_folds < 3 or table.in_time_order
+    part = np.arange(n) % PARTS_OF_FEW_FOLDS if dealt else fold
+    left_out = partial(reader.means_left_out, table.X, targets, part=part)
+    means = left_out(learned)
+    if means.shape[1]:
+        by_fold = [left_out(learned * table.known(k)) for k in range(table.n_folds)]
+        table.X, table.means = np.hstack([table.X, means]), np.stack(by_fold, axis=1)
 
 
 def _fitted_views(table, is_categorical):

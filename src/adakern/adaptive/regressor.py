@@ -12,92 +12,101 @@ from adakern.adaptive.views import TreeView
 
 
 class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
-    """Regression for those who bring a table and do not want to choose.
+    """Regression on tabular data by a weighted blend, without choices to make.
 
-    Kernel ridge regressions with three profiles and a scale for each feature, one with
-    a single scale, a linear model, extremely randomised trees and boosting are fitted
-    in every fold on the other folds' rows. Scales and ridge have the least leave-one-
-    out error there, in closed form, or scales per feature of less than 300 rows the
-    greatest evidence (the marginal likelihood of a Gaussian process); how columns are
-    scaled and categories encoded, which no target decides, is learned from all rows.
-    What the members predict for the rows left out decides how much each counts. The
-    prediction is their weighted mean, of kernel and linear members refitted on all rows
-    and of the mean of the folds' trees.
+    The members of the blend are kernel ridge regressions with three kernels and a
+    length scale per feature, one with a single length scale, a linear model, extremely
+    randomised trees and gradient boosting. Each member is fitted by cross-validation.
+    Length scales and ridge of a kernel member minimise the closed-form leave-one-out
+    error on the training rows of the fold; below 300 rows, length scales per feature
+    maximise the marginal likelihood of a Gaussian process instead. Preprocessing does
+    not use the targets and is fitted once, on all rows. The weights of the members are
+    those of the best convex combination of the out-of-fold predictions. Kernel and
+    linear members are then refitted on all rows; of trees, the mean over the folds is
+    used.
 
     Parameters
     ----------
     n_folds : int, default=5
-        At least 2; as many as there are different rows if those are fewer.
+        Number of cross-validation folds, at least 2. If there are fewer distinct rows,
+        their number is used.
     max_support : int, default=3000
-        Most centres of the kernel members where rows exceed three times as many (the
-        Nyström form; a warning then says so): five for each effective degree of
-        freedom. Rows times centres are never stored. Models of cells of a thousand near
-        rows are added where they help. Scales and centres are then those of all rows in
-        every fold.
+        Maximum number of Nyström centres of a kernel member, used when
+        ``n > 3 * max_support`` (a warning then says so). The number of centres is five
+        times the effective degrees of freedom, up to this maximum. The matrix of rows
+        by centres is never stored. Scales and centres are then chosen once, on all
+        rows, and local models of some thousand neighbouring rows are added where they
+        lower the loss.
     max_rows : int, default=200_000
-        Most rows that are learned from, drawn at random. The coefficients of kernel
-        members on centres come from all rows, block by block, so that X need not be in
-        memory.
+        Maximum number of rows used for fitting; if there are more, a random subsample
+        is drawn. The coefficients of Nyström members are nevertheless computed from all
+        rows, block by block, so X may be larger than memory.
     members : "auto" or list of str, default="auto"
-        Names from ``adakern.adaptive.MEMBERS``; "auto" takes those that suit the
-        table (five to seven of less than 300 rows), of many rows those without which
-        the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000
-        where there are less than 100 a column; without ``time_limit``) by what kernel
-        members predict, in closed form, for rows left out, on more rows than three
-        times ``max_support``, and than 8,000, by a screening on 8,000 of them. Trees
-        that so many more rows may bring up to the others are tried in one fold.
+        Names from ``adakern.adaptive.MEMBERS``. "auto" selects members that suit the
+        size of the table (five to seven below 300 rows). On larger tables, members that
+        improve the loss by less than 0.2 % are dropped before they are fitted in all
+        folds: from 300 to 2,000 rows (5,000 if there are fewer than 100 rows per
+        column; only without ``time_limit``) by closed-form leave-one-out predictions of
+        the kernel members, above ``max(3 * max_support, 8000)`` rows by screening on a
+        subsample of 8,000 rows.
     preset : {"best", "fast"}, default="best"
-        "fast" has the members that matter most, in about a quarter of the time.
+        "fast" fits only the most important members, in about a quarter of the time.
     categorical_features : array-like of str, int or bool, default=None
-        Columns of numbers that are codes of categories. Columns of strings that are
-        neither numbers nor dates, and of a data frame's categorical type, are
-        categorical anyway.
+        Numeric columns to treat as categorical, given by name, index or mask. String
+        columns that hold neither numbers nor dates, and columns of pandas' categorical
+        type, are always treated as categorical.
     time_limit : float or None, default=None
-        Seconds for ``fit``, about: members that would exceed it are left out, with a
-        warning, but never the cheapest one.
+        Approximate time limit of ``fit`` in seconds. Members expected to exceed it are
+        left out with a warning; the cheapest member is always fitted.
     n_jobs : int or None, default=None
-        Folds fitted at the same time; -1 for all processors.
+        Number of folds fitted in parallel; -1 means all processors.
     verbose : int, default=0
-        Above 0, a line for each member, with the time of those to come, and the table
-        of them.
+        If positive, print one line per member, with the estimated remaining time, and
+        the table of members at the end.
     random_state : int, RandomState instance or None, default=None
-        Draws folds, forests and subsamples.
+        Controls the folds, the trees and the subsamples. Pass an int for reproducible
+        results.
 
     Attributes
     ----------
     members_ : list of Member
-        Name, weight, out-of-fold R² and seconds of each; prints as a table. Those that
-        were dropped come last, their scores in brackets. A kernel named
-        ``-ard`` has one scale for each feature (automatic relevance determination).
+        Name, weight, out-of-fold R² and fit time in seconds of each member; prints as
+        a table. Dropped members come last, with their scores in brackets. The suffix
+        ``-ard`` (automatic relevance determination) marks kernels with one length scale
+        per feature.
     weights_ : dict
-        Weight of each member by name, of several targets the mean.
+        Weight of each member by name; for several targets, the mean over the targets.
     targets_ : ndarray of shape (n_targets,)
-        Names of the columns of y where these are strings, else numbers from 0.
+        Column names of y if they are strings, otherwise 0, 1, ...
     n_outputs_ : int
         Number of targets.
     oof_prediction_ : ndarray of shape (n,) or (n, n_targets)
-        For each training row the prediction without it, by weights found without its
-        fold (from 10 to 5,000 rows); NaN for weight zero and for rows beyond
-        ``max_rows``.
+        Out-of-fold predictions of the training rows. From 10 to 5,000 rows the weights
+        of the blend are nested, that is, found without the fold of the row. NaN for
+        rows of zero weight and for rows not drawn because of ``max_rows``.
     oof_score_ : float
-        R² of these, of several targets the mean.
+        R² of the out-of-fold predictions; for several targets, the mean.
     oof_scores_ : ndarray of shape (n_targets,)
-        R² of each target.
+        R² of the out-of-fold predictions of each target.
     oof_covered_ : ndarray of shape (n,) or (n, n_targets)
-        1 where the interval of coverage 0.9 by models without the row contains its
-        target, else 0; NaN as in ``oof_prediction_``, and where the target is missing.
+        1 if the out-of-fold prediction interval with coverage 0.9 contains the target,
+        otherwise 0; NaN as in ``oof_prediction_`` and for missing targets.
     constant_score_ : float
-        What the mean alone would reach.
+        R² of predicting the mean, which is 0.
     feature_importances_ : ndarray of shape (d,)
+        Permutation importances on rows left out, normalised to sum to one.
     equal_rows_ : EqualRows
-        What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
+        Model of the targets of repeated rows; ``prior_rows_`` is infinite if repeated
+        rows do not improve predictions.
     ensemble_ : Ensemble
-        The members that count, with their models of each fold and of all rows.
+        Members with a positive weight, with their models of each fold and of all rows.
     record_ : dict
-        ``defaults_version``, which rises whenever the defaults lead to other models.
+        ``defaults_version``, increased whenever a change of the defaults changes the
+        fitted models.
     n_features_in_ : int
+        Number of features seen during fit.
     feature_names_in_ : ndarray of str
-        Where X had names of type str.
+        Names of the features seen during fit, if X has string column names.
 
     See Also
     --------
@@ -105,23 +114,26 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
 
     Notes
     -----
-    A numeric column is standardised with its tails bent to a logarithm; categories
-    become indicators, dates elapsed time, year, season and weekday, texts of several
-    words up to 60 singular vectors of the frequencies of pieces of words; missing
-    values take the median with an indicator of their own. A row entered again is never
-    on both sides of a fold and counts once, but where there are ten rows or more with
-    the same features they are dealt out over the folds. Where targets of equal rows
-    agree, and tell more than the blend by twice the standard error, a new row that
-    equals them gets these. No member predicts farther beyond the range of the training
-    targets than half of it, nor beyond zero where all of them have one sign; bounds of
-    intervals and quantiles have that sign too, so that an interval contains its
-    prediction. The blend's out-of-fold loss is never greater than its best member's.
+    **Preprocessing.** Numeric columns are standardised, with tails compressed
+    logarithmically. Categories are one-hot encoded; dates become elapsed time, year,
+    season and weekday; free text becomes up to 60 singular vectors of character n-gram
+    frequencies. Missing values are replaced by the median and marked by an indicator.
 
-    Several targets share folds, scales and, but for boosting, which has a model for
-    each of up to four, the models: scales and forests have the least mean loss over the
-    targets in units of their spread. Each has its own weights of the members and
-    intervals. Where cells of y are missing, targets known in the same rows are learned
-    together, from these rows.
+    **Repeated rows.** Exact duplicates are kept in one fold and counted once. If ten or
+    more rows share the same features, they are distributed over the folds. If the
+    targets of equal rows predict better than the blend, by two standard errors, a new
+    row that equals them is predicted by their mean.
+
+    **Bounds.** No member extrapolates beyond the range of the training targets by more
+    than half of that range, nor beyond zero if all targets have the same sign. Bounds
+    of intervals and quantiles have that sign as well, so an interval contains its
+    prediction. The out-of-fold loss of the blend never exceeds that of its best member.
+
+    **Several targets** share the folds, the length scales and, except in boosting
+    (which fits one model per target, for up to four targets), the models: length scales
+    and trees minimise the mean loss over the standardised targets. Weights and
+    intervals are found for each target. If y has missing values, targets that are known
+    in the same rows are learned together, from these rows.
 
     Examples
     --------
@@ -172,26 +184,29 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
 
     @in_blocks
     def predict(self, X):
-        """Predictions of shape (n,), or (n, n_targets), for the rows X (n, d).
+        """Predict the targets.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_targets)
         """
         _, predicted = self._predicted(X)
         return output_like(self.ensemble_.blend.decode(predicted), X)
 
     @in_blocks
     def predict_interval(self, X, coverage=0.9):
-        """Intervals that contain ``coverage`` of new targets, wider where errors are
-        larger.
+        """Predict intervals that contain a share ``coverage`` of new targets.
 
-        Half the width is a quantile of the errors of out-of-fold predictions, each
-        divided by how large errors near its row are, times how large they are near the
-        new row. There is no guarantee, since the same rows decided other things: the
-        coverage is empirical. On 23 development tables of 60, 200 and 400 rows 0.9 held
-        0.90 of the new targets on average, and 0.69 to 0.99 on single
-        tables. Where all targets have one sign, bounds have it too.
+        Half the width is a quantile of the absolute out-of-fold errors, normalised by
+        the error that a forest expects at each row, times the expected error at the new
+        row. Coverage is empirical: there is no guarantee, because the same rows decided
+        other choices. On 23 development tables of 60, 200 and 400 rows, intervals of
+        coverage 0.9 contained 0.90 of the new targets on average, and 0.69 to 0.99 on
+        single tables. If all training targets have the same sign, so have the bounds.
 
         Parameters
         ----------
@@ -202,7 +217,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
         Returns
         -------
         ndarray of shape (n, 2) or (n, n_targets, 2)
-            Lower and upper bounds, infinite where there were fewer than about
+            Lower and upper bounds; infinite if there are fewer than about
             ``1 / (1 - coverage)`` training rows.
         """
         check_levels("coverage", coverage)
@@ -210,7 +225,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
 
     @in_blocks
     def predict_quantiles(self, X, quantiles=(0.1, 0.5, 0.9)):
-        """Quantiles of the target, from the same errors as intervals.
+        """Predict quantiles of the target, from the same errors as intervals.
 
         Parameters
         ----------

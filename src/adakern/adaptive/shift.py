@@ -1,4 +1,4 @@
-"""Whether new rows are like those that a model learned from."""
+"""Detection of distribution shift between training rows and new rows."""
 
 from dataclasses import dataclass
 
@@ -36,21 +36,21 @@ class Seen:
 
 @dataclass
 class ColumnCheck:
-    """What is unusual in one column of new rows.
+    """Distribution shift of one column.
 
     Attributes
     ----------
     column : str
     outside : float
-        Share of rows beyond the range of the training rows.
+        Share of rows outside the range of the training rows.
     missing : float
-        Share of rows without a value, or with a category that was not seen.
+        Share of rows with a missing value or an unseen category.
     known_missing : float
-        The same of the training rows.
+        The same share of the training rows.
     test : str
-        The test that shows most: "range", "missing", "KS" or "chi-squared".
+        Test with the smallest p-value: "range", "missing", "KS" or "chi-squared".
     p : float
-        Its p-value after Holm's correction for all tests of all columns.
+        Its p-value after Holm's correction over all tests of all columns.
     """
 
     column: str
@@ -63,18 +63,18 @@ class ColumnCheck:
 
 @dataclass(repr=False)
 class ShiftReport:
-    """What :meth:`AdaptiveKernelRegressor.check` finds; prints as a table.
+    """Result of :meth:`AdaptiveKernelRegressor.check`; prints as a table.
 
     Attributes
     ----------
     n : int
-        Rows.
+        Number of rows checked.
     outside : float
-        Share of rows with a column beyond the training rows' range.
+        Share of rows with at least one value outside the range of the training rows.
     columns : list of ColumnCheck
-        The most unusual ones first.
+        One entry per column, sorted by p-value.
     shifted : list of str
-        Columns with p below 0.05.
+        Columns with p < 0.05.
     """
 
     n: int
@@ -117,7 +117,7 @@ def seen_in(problem):
 
 def _first_of(reader):
     """The columns of numbers that stand for those of the table: a date's is the day."""
-    return np.searchsorted(reader.source_, np.arange(len(reader.columns_)))
+    return np.unique(reader.source_, return_index=True)[1]
 
 
 def _counted(seen, X):

@@ -32,17 +32,17 @@ class Summarised:
         return bundle
 
     def plot(self, X=None, y=None):
-        """Draw the members, the importances and, for rows with targets, the errors.
+        """Plot the members, the importances and, if y is given, the errors.
 
         Needs matplotlib.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d), default=None
-            Rows to be predicted, best those that the model did not learn from.
+            Rows to predict, preferably not used for fitting.
         y : array-like of shape (n,), default=None
-            Their targets: then a third picture shows predicted against true values, or
-            how often the most probable class came true.
+            Targets of X. If given, a third panel shows predicted against true values,
+            or the reliability of the probability of the predicted class.
 
         Returns
         -------

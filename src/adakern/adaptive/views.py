@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Categories of a column that get an indicator of their own; rarer ones share "other".
-MAX_INDICATORS = 30
+from adakern.tables.means import MOST_INDICATORS
 
 #: Scale of an indicator: two rows of different categories are as far apart in it as two
 #: draws of a standardised number are on average.
@@ -41,7 +40,7 @@ class KernelView:
         self.has_missing_ = np.isnan(numbers).any(axis=0)
         codes = X[:, self.is_categorical].T
         self.levels_ = [
-            np.sort(_by_frequency(column)[:MAX_INDICATORS]) for column in codes
+            np.sort(_by_frequency(column)[:MOST_INDICATORS]) for column in codes
         ]
         self.kept_ = slice(None)
         self.kept_ = _distinct_columns(self.transform(X))

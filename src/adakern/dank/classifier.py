@@ -29,92 +29,99 @@ class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
     Parameters
     ----------
     C : float, default=1.0
-        Bound of the dual variables, positive.
+        Positive regularization parameter: upper bound of the dual variables.
     kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
             "precomputed"}, default="rbf"
-        See :func:`adakern.kernels.gram_matrix`. It must be positive semidefinite, which
-        "tl1" is on some data only: fit checks it.
+        See :func:`adakern.kernels.gram_matrix`. The kernel must be positive
+        semidefinite; for "tl1" this depends on the data and is checked by ``fit``.
     gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient, as in scikit-learn's SVC.
-    eta : "svm" or float, default="svm"
-        Weight that holds F near the matrix of ones, positive. "svm" is the papers'
-        rule, the squared norm of the SVM's coefficients; small values (below C^2) let F
-        adapt more.
+        Kernel coefficient, as in :class:`sklearn.svm.SVC`.
+    eta : "svm" or positive float, default="svm"
+        Weight of the penalty on the distance of F from the matrix of ones. "svm" is the
+        papers' rule, the squared norm of the dual coefficients of the SVM; smaller
+        values let F adapt more.
     tau : float, default=0.01
-        Weight of the nuclear norm of F: the larger, the lower its rank; 0 has a closed
-        form.
+        Non-negative weight of the nuclear norm of F; larger values give a lower rank.
+        With 0, F has a closed form.
     extension : {"hyperkernel", "reciprocal", "knn", "nystrom", "none"}, \
             default="hyperkernel"
-        F for new rows: non-negative regression on hyper-kernels; the papers' best
-        reciprocal nearest neighbour, whose value depends on the rows predicted with it;
-        the mean over the nearest neighbours; the Nyström extension of its eigenvectors;
-        or F = 1.
+        How F is extended to new rows. "hyperkernel": non-negative regression on
+        hyper-kernels. "reciprocal": the papers' reciprocal nearest neighbour; the
+        result for a row depends on the rows predicted together with it. "knn": mean
+        over the nearest neighbours. "nystrom": Nyström extension of the eigenvectors.
+        "none": F = 1.
     n_neighbors : int, default=1
-        Of the extension "knn".
+        Number of neighbours, used if ``extension="knn"``.
     strategy : {"exact", "decomposed", "whole"}, default="exact"
-        "exact" stores the n x n Gram matrix, with a MemoryError where it does not fit.
-        The others are for large data and have tau = 0 and F' = 1 for new rows:
-        "decomposed" solves k-means clusters on their own, without an intercept, and
-        predicts a row by its own cluster (section 4 of [1]_); "whole" solves all rows
-        together, started from the clusters. Both take PyTorch's tensors.
+        "exact" stores the n x n Gram matrix; a MemoryError is raised if it does not
+        fit. The other strategies are for large data and imply ``tau=0`` and F = 1 for
+        new rows. "decomposed" solves each k-means cluster separately, without an
+        intercept, and predicts a row by the model of its cluster (section 4 of [1]_).
+        "whole" solves all rows together, warm-started from the clusters. Both support
+        PyTorch tensors.
     method : {"newton", "accelerated"}, default="newton"
-        Solver of the strategy "exact": Newton's method, or accelerated gradient ascent
-        with backtracking and restart.
+        Solver used if ``strategy="exact"``: Newton's method, or accelerated gradient
+        ascent with backtracking and restarts.
     n_clusters : int, default=None
-        Of "decomposed" and "whole"; None for a fit within about 1 GiB and ten minutes.
+        Number of clusters of "decomposed" and "whole". If None, chosen such that the
+        fit takes about 1 GiB and ten minutes at most.
     fit_intercept : bool, default=True
-        Whether the decision function has an intercept; "decomposed" has none.
+        Whether to fit an intercept; ignored if ``strategy="decomposed"``.
     tol : float, default=1e-4
-        Duality gap to reach, a share of the dual objective of the SVM with the learned
-        kernel.
+        Tolerance on the duality gap, relative to the dual objective of the SVM with the
+        learned kernel.
     max_iter : int, default=2000
-        Iterations of the method.
+        Maximum number of iterations.
     random_state : int, RandomState instance or None, default=None
-        Of the clusters and of the hyper-kernel's anchors, whose seed is fixed when
-        None.
+        Controls the clusters and the anchors of "hyperkernel". If None, the anchors
+        have a fixed seed.
     n_jobs : int, default=None
-        Clusters solved at a time, by joblib (in threads by default), with the same
-        result.
+        Number of clusters solved in parallel by joblib (in threads by default). The
+        result does not depend on it.
     probability : bool, default=False
-        Whether to fit ``predict_proba`` as well: sigmoids on the decision values of
-        rows left out, which takes five more fits.
+        Whether to enable ``predict_proba``, by sigmoids fitted to cross-validated
+        decision values. This takes five additional fits.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels.
     support_ : ndarray of shape (n_support,)
         Indices of the support vectors.
     dual_coef_ : ndarray of shape (n_pairs, n_support)
-        Coefficients d of the decision function, one row for each pair of classes.
+        Coefficients d of the decision function, one row per pair of classes.
     intercept_ : ndarray of shape (n_pairs,)
+        Intercepts of the decision function.
     gamma_ : float
-        The kernel coefficient that was used.
+        Value of ``gamma`` used.
     eta_ : float
-        The weight that was used; for three classes or more this and all below are
-        lists with one entry for each pair.
+        Value of ``eta`` used. With more than two classes, this and the following
+        attributes are lists with one entry per pair of classes.
     adaptive_factor_ : ndarray of shape (n, r)
-        Z with F = Z Z', None for "decomposed" and "whole".
+        Factor Z of F = Z Z'; None for "decomposed" and "whole".
     rank_ : int
-        Of F; computed when it is first asked for.
+        Rank of F, computed on first access.
     objective_ : float
         Value of the saddle function at the solution.
     duality_gap_ : float
-        What the objective can still be below the optimum, at most.
+        Upper bound on the suboptimality of ``objective_``.
     n_iter_ : int
+        Number of iterations.
     converged_ : bool
-        Whether the gap is below the tolerance.
+        Whether the duality gap is below the tolerance.
     history_ : dict of lists
-        "objective", "gap", "step" and "seconds" of each iteration; for "decomposed" (a
-        list with a dict for each cluster) and "whole" the first two.
+        "objective", "gap", "step" and "seconds" of each iteration. For "decomposed" (a
+        list with one dict per cluster) and "whole", only the first two.
 
     Notes
     -----
-    A new row that takes over F from a training row takes over its coefficient as well,
-    by ``Gamma = diag(d) K diag(d) / (4 eta)``: a vote of its neighbour that grows with
-    C. At large C the neighbour rules can predict worse than the SVM (diabetic, C = 32:
-    63 % of the test rows against 71 %); "hyperkernel", the default, and "none" cast no
-    such vote. The papers' rule, "reciprocal", is that of the workflow's method
-    ``dank``; the experiment ``dank_extension`` compares the rules.
+    If a new row takes over the column of F of a training row, it takes over that row's
+    dual coefficient as well, through ``Gamma = diag(d) K diag(d) / (4 eta)``. This acts
+    as a vote of the neighbour that grows with C, so for large C the neighbour rules can
+    be less accurate than the SVM (diabetic, C = 32: test accuracy of 63 % instead of
+    71 %). "hyperkernel", the default, and "none" have no such effect. The papers' rule,
+    "reciprocal", is used by the workflow's method ``dank``; the experiment
+    ``dank_extension`` compares the rules.
 
     References
     ----------
@@ -186,8 +193,14 @@ class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
         y : array-like of shape (n,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n,), default=None
-            How often each row counts, in the loss and in the norms of F: an integer
-            weight is a repeated row, zero leaves a row out.
+            Non-negative weights of the rows, in the loss and in the norms of F. An
+            integer weight is equivalent to repeating the row, a weight of zero to
+            leaving it out.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y)

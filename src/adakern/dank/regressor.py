@@ -27,18 +27,19 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
     The Gram matrix K is replaced by F∘K, where the positive semidefinite F is learned
     with the model: the saddle point of ``y'd - epsilon |d|_1 - 1/2 d'(F∘K)d + eta ||F -
     11'||_F^2 + tau eta ||F||_*`` [1]_, solved to a certified duality gap. With an
-    intercept 1'd = 0 holds; y'd = 0, as printed in the papers (problem 22), is a slip.
+    intercept, the constraint is 1'd = 0; y'd = 0 in the papers' problem 22 is a
+    misprint.
 
     Parameters
     ----------
     C : float, default=1.0
-        Bound of the dual variables, positive.
+        Positive regularization parameter: upper bound of the dual variables.
     kernel, gamma, eta, tau, extension, n_neighbors, strategy, method
-        As of :class:`DANKClassifier`.
+        As in :class:`DANKClassifier`.
     n_clusters, fit_intercept, tol, max_iter, random_state, n_jobs
-        As of :class:`DANKClassifier`.
+        As in :class:`DANKClassifier`.
     epsilon : float, default=0.1
-        Half width of the tube without loss, not negative, in units of y.
+        Non-negative half-width of the epsilon-insensitive tube, in units of y.
 
     Attributes
     ----------
@@ -47,9 +48,10 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
     dual_coef_ : ndarray of shape (1, n_support)
         Coefficients d of the decision function.
     intercept_ : ndarray of shape (1,)
+        Intercept of the decision function.
     gamma_, eta_, adaptive_factor_, rank_, objective_, duality_gap_, n_iter_,
     converged_, history_ :
-        As of :class:`DANKClassifier`.
+        As in :class:`DANKClassifier`.
 
     References
     ----------
@@ -120,7 +122,12 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
         y : array-like of shape (n,)
             Targets.
         sample_weight : array-like of shape (n,), default=None
-            How often each row counts, as in :class:`DANKClassifier`.
+            Non-negative weights of the rows, as in :class:`DANKClassifier`.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y, y_numeric=True)

@@ -1,6 +1,6 @@
 """Seeded data sets that are defined by a formula.
 
-Where a paper leaves something out the default is a choice of this project. The papers:
+Defaults that a paper does not specify were chosen by this project. The papers:
 DANK (Liu, Huang, Gong, Yang and Li, JMLR 21, 2020), KNPL (the same, AAAI 2018) and LAB
 RBF ("Enhancing kernel flexibility via learning asymmetric locally-adaptive kernels").
 """
@@ -12,13 +12,13 @@ from sklearn.utils import Bunch
 def make_clowns(n=400, spread=1.0, random_state=0):
     """A noisy parabola (class 1) around a Gaussian blob (class -1).
 
-    ``x2 = x1^2 + noise`` over [-3, 3] with standard normal noise, around a blob at (0,
-    6); the DANK paper shows the set (Figures 1 and 2) without its definition.
+    ``x2 = x1^2 + noise`` for x1 in [-3, 3] with standard normal noise, around a blob at
+    (0, 6). The DANK paper plots the data (Figures 1 and 2) without defining them.
 
     Parameters
     ----------
     n : int, default=400
-        Rows, half of them of each class.
+        Number of rows, half of them in each class.
     spread : float, default=1.0
         Standard deviation of the blob.
     random_state : int, default=0
@@ -46,13 +46,14 @@ def make_clowns(n=400, spread=1.0, random_state=0):
 def make_sandwich(n=300, gap=2.0, spread=1.0, random_state=0):
     """Two Gaussians of class 1 with one of class -1 between them.
 
-    The example of the KNPL paper (Figure 2), without its numbers: here the centres are
-    (0, gap), (0, -gap) and the origin, each Gaussian is stretched along the first axis.
+    The example of the KNPL paper (Figure 2), which gives no parameters. Here, the
+    centres are (0, gap), (0, -gap) and the origin, and each Gaussian is stretched along
+    the first axis.
 
     Parameters
     ----------
     n : int, default=300
-        Rows, half of them of each class.
+        Number of rows, half of them in each class.
     gap : float, default=2.0
         Distance between neighbouring centres.
     spread : float, default=1.0
@@ -93,10 +94,10 @@ def make_step_1d(
     Parameters
     ----------
     n : int, default=200
-        Points, evenly spaced.
+        Number of evenly spaced points.
     height, period : float, default=3.0, 2.0
     smoothness : float, default=20.0
-        The a of the formula: the larger, the sharper the steps.
+        Parameter a of the formula; larger values give sharper steps.
     noise : float, default=0.0
         Standard deviation of normal noise on y.
     random_state : int, default=0
@@ -167,13 +168,13 @@ def make_cherkassky_2d(n=400, low=-0.5, high=0.5, noise=0.0, random_state=0):
 def make_sin_2x3(n=400, high=2.0, noise=0.0, random_state=0):
     """The chirp ``y = sin(2 x^3)`` on [0, high].
 
-    Of the LAB RBF paper (Figure 1, without a range): no single bandwidth fits both
-    ends.
+    From the LAB RBF paper (Figure 1, which gives no range). No single bandwidth fits
+    both ends.
 
     Parameters
     ----------
     n : int, default=400
-        Points, evenly spaced.
+        Number of evenly spaced points.
     high : float, default=2.0
     noise : float, default=0.0
         Standard deviation of normal noise on y.
@@ -197,15 +198,15 @@ def make_sin_2x3(n=400, high=2.0, noise=0.0, random_state=0):
 
 
 def make_covtype_like(n=464_810, random_state=0):
-    """Random rows in the shape of the Covertype data, for measurements of scaling.
+    """Random data with the shape of Covertype, for scaling experiments.
 
-    10 numbers and two one-of-many codes of 4 and 40 columns; the class is a smooth
-    non-linear function of them all. Nothing but the shape is Covertype's.
+    Ten numeric columns and two one-hot encodings of 4 and 40 columns; the class is a
+    smooth non-linear function of all of them. Only the shape is that of Covertype.
 
     Parameters
     ----------
     n : int, default=464810
-        Rows; the default is the number of training rows in the DANK paper.
+        Number of rows; the default is the number of training rows in the DANK paper.
     random_state : int, default=0
 
     Returns

@@ -62,8 +62,8 @@ class KNPLClassifier(
     tol : float, default=1e-3
         Relative duality gap at which either solver stops.
     probability : bool, default=False
-        Whether to fit ``predict_proba`` as well: sigmoids on the decision values of
-        rows left out, which takes five more fits.
+        Whether to enable ``predict_proba``, by sigmoids fitted to cross-validated
+        decision values. This takes five additional fits.
 
     Attributes
     ----------
@@ -155,8 +155,8 @@ class KNPLClassifier(
         y : array-like of shape (n,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n,), default=None
-            How often each row counts, for ``solver="exact"``: an integer weight is a
-            repeated row, zero leaves a row out.
+            Non-negative weights of the rows, for ``solver="exact"``. An integer weight
+            is equivalent to repeating the row, a weight of zero to leaving it out.
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y)

@@ -52,11 +52,11 @@ class SigmoidProbabilityMixin:
 
     @available_if(lambda self: self.probability)
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Probability of each class, by sigmoids of the decision values.
+        """Predict class probabilities by sigmoids of the decision values.
 
-        The sigmoids were fitted to decision values of rows left out in five stratified
-        folds, without shuffling: what ``CalibratedClassifierCV(ensemble=False)`` does.
-        The class of the highest probability need not be the one that is predicted.
+        The sigmoids are fitted to cross-validated decision values (five stratified
+        folds without shuffling), as in ``CalibratedClassifierCV(ensemble=False)``. The
+        predicted class may differ from the most probable one.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What became of each column of a table, to be read by people."""
+"""Summary of the type and treatment of each column of a table."""
 
 from dataclasses import dataclass
 
@@ -8,22 +8,22 @@ MOST_LINES = 40
 
 @dataclass
 class Account:
-    """What one column holds, and what became of it.
+    """Type and treatment of one column.
 
     Attributes
     ----------
     column : str
     kind : {"numeric", "categorical", "date", "text"}
     form : str
-        How its cells write numbers or dates, "" where they are values of a type.
+        Format of its numbers or dates; empty if the values are typed.
     missing : int
-        Rows without a value.
+        Number of missing values.
     levels : int or None
-        Different values, None for numbers, dates and texts.
+        Number of categories; None for numbers, dates and texts.
     became : str
-        "feature", "target", or why it is none of them.
+        "feature", "target", or the reason why it is neither.
     undo : str
-        The option that changes it.
+        Option that changes this.
     """
 
     column: str

@@ -9,6 +9,13 @@ from adakern.tables import kinds
 from adakern.tables.account import Account
 from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours, says_date
 from adakern.tables.kinds import Cells, Column
+from adakern.tables.means import (
+    MOST_INDICATORS,
+    means_left_out,
+    means_of_levels,
+    say_something,
+    worth,
+)
 from adakern.tables.texts import MOST_CHARACTERS, TextVectors
 
 
@@ -89,6 +96,8 @@ class ReadColumn(Column):
         Whether times of the day were among its dates.
     vectors : TextVectors or None
         What makes numbers of its texts.
+    means : ndarray or None
+        What each of its many levels is worth.
     name : str
     n_missing : int
         Training rows without a value.
@@ -97,6 +106,7 @@ class ReadColumn(Column):
     codes: dict = field(default_factory=dict)
     with_hour: bool = False
     vectors: TextVectors | None = None
+    means: np.ndarray | None = None
     name: str = ""
     n_missing: int = 0
 
@@ -113,6 +123,8 @@ class ReadColumn(Column):
             "date": ", ".join([*PARTS, HOUR][: self.width]),
             "text": f"feature, {self.width} numbers by pieces of its words",
         }
+        if self.means is not None:
+            became["categorical"] = "feature, and the mean target of its levels"
         is_changed = self.form or self.kind == "text"
         return Account(
             self.name,
@@ -133,8 +145,9 @@ class TableReader:
     that write dates become columns of elapsed days, year, season, weekday and hour,
     texts of several words that hardly repeat a few numbers by the pieces of their words
     (:class:`adakern.tables.texts.TextVectors`), any other column is categorical.
-    Nothing is learned here but the form of the cells, the spelling of categories and
-    which pieces texts share.
+    Nothing is learned by ``fit`` but the form of the cells, the spelling of categories
+    and which pieces texts share; ``learn_means`` adds columns, after all others, of
+    what the levels of categories are worth where these are many.
 
     Attributes
     ----------
@@ -157,15 +170,46 @@ class TableReader:
                 column = ReadColumn("numeric", n_missing=int(np.isnan(X[:, j]).sum()))
             column.name = str(j if self.names is None else self.names[j])
             self.columns_.append(column)
-        widths = [column.width for column in self.columns_]
-        self.source_ = np.repeat(np.arange(X.shape[1]), widths)
         return self
+
+    @property
+    def source_(self):
+        """The column that each column of the answer comes from."""
+        places = np.arange(len(self.columns_))
+        widths = [column.width for column in self.columns_]
+        n_means = [
+            0 if column.means is None else column.means.shape[1]
+            for column in self.columns_
+        ]
+        return np.append(np.repeat(places, widths), np.repeat(places, n_means))
 
     @property
     def is_categorical(self):
         """Which columns of the answer hold codes of categories."""
-        found = [column.kind == "categorical" for column in self.columns_]
-        return np.array(found, dtype=bool)[self.source_]
+        found = np.array([column.kind == "categorical" for column in self.columns_])
+        flags = found[self.source_]
+        flags[sum(column.width for column in self.columns_) :] = False
+        return flags
+
+    def learn_means(self, X, targets, weights):
+        """Learn what targets (n, k) say of the levels of columns that have many, of
+        rows as read.
+        """
+        for place in np.flatnonzero(self.is_categorical):
+            column = self.columns_[self.source_[place]]
+            known = (X[:, place], targets, weights, len(column.codes))
+            if len(column.codes) > MOST_INDICATORS and say_something(*known):
+                column.means = means_of_levels(*known)
+
+    def means_left_out(self, X, targets, weights, part):
+        """What was learned, of each row by rows of other parts alone, (n, m)."""
+        first = np.unique(self.source_, return_index=True)[1]
+        means = [
+            means_left_out(X[:, place], targets, weights, part, len(column.codes))
+            for place, column in zip(first, self.columns_, strict=True)
+            if column.means is not None
+        ]
+        return np.hstack([np.empty((len(X), 0)), *means])
 
     def transform(self, X):
         """X (n, d) as float64; NaN for missing values and new categories."""
@@ -179,7 +223,11 @@ class TableReader:
                 else self._read(X[:, j], column, j)
                 for j, column in enumerate(self.columns_)
             ]
-            table = np.hstack(parts)
+            pairs = zip(parts, self.columns_, strict=True)
+            means = [
+                worth(c.means, part[:, 0]) for part, c in pairs if c.means is not None
+            ]
+            table = np.hstack(parts + means)
         if np.isinf(table).any():
             row, place = np.argwhere(np.isinf(table))[0]
             raise ValueError(

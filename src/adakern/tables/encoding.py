@@ -8,9 +8,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from adakern.tables.dates import date_parts, has_hours
+from adakern.tables.means import MOST_INDICATORS
 
-#: Categories of a column that get an indicator of their own; rarer ones share one.
-MOST_INDICATORS = 30
 #: By the beginning of their names, estimators of other packages that take missing
 #: values and pandas' dtype category, with as many categories of a column as they allow.
 TAKE_CATEGORIES = {

@@ -1,4 +1,4 @@
-"""A table read from a file: its columns, and what they are, without being told."""
+"""Tables read from files, with column types inferred."""
 
 import re
 from contextlib import contextmanager
@@ -37,33 +37,33 @@ ALL = "all"
 
 @dataclass
 class TableFile:
-    """A table read from a file, as :func:`read_table` gives it.
+    """A table read from a file by :func:`read_table`.
 
     Attributes
     ----------
     X : DataFrame
-        Numbers (NaN where missing), text (NaN where missing) and times in UTC (NaT
-        where missing).
+        Features: numbers, strings (NaN if missing) and times in UTC (NaT if missing).
     y : Series
-        The target: numbers, or text for classes that are no numbers.
+        Target: numbers, or strings for non-numeric classes.
     task : {"classification", "regression"}
+        Task inferred from the target, or as given.
     kinds : dict of str to str
-        Feature -> "numeric", "categorical", "date" or "text".
+        Kind of each feature: "numeric", "categorical", "date" or "text".
     forms : dict of str to str
-        Feature -> how its cells are written: of numbers the decimal mark and the unit,
-        of dates as in ``strptime``.
+        Format of each feature: decimal mark and unit of numbers, ``strptime`` format of
+        dates.
     dropped : dict of str to str
-        Column that is no feature -> why.
+        Reason for each column that is not a feature.
     columns : list of str
-        All columns of the file, in its order.
+        All columns of the file, in order.
     groups, times : Series or None
-        The columns that say which rows belong together and when they were observed.
+        Group labels, and times of observation, of the rows.
     notes : list of str
-        What was seen and done, a sentence each.
+        Messages about what was inferred and changed.
     layout : Layout
-        How the text file is written.
+        Encoding and separator of a text file.
     account : AccountTable
-        What became of each column of the file; prints as a table.
+        Type and treatment of each column of the file; prints as a table.
     """
 
     X: Any
@@ -98,44 +98,44 @@ def read_table(
     time=None,
     texts=False,
 ):
-    """Read a table from a file, and find out what its columns are.
+    """Read a table from a file and infer the types of its columns.
 
-    Separated values (.csv, .tsv, .txt: comma, semicolon, tab, bar or blanks; decimal
-    points or commas; UTF-8, UTF-16 or code page 1252), Parquet and Excel (.xlsx, by
-    openpyxl), packed or not.
+    Supported are delimited text (.csv, .tsv, .txt; separated by comma, semicolon, tab,
+    bar or blanks; with decimal points or commas; in UTF-8, UTF-16 or code page 1252),
+    Parquet and Excel (.xlsx, requires openpyxl), compressed or not.
 
-    A column is numeric if its cells are numbers, ``$45,123``, ``33%`` and ``12 kg``
-    too, up to one in twenty that become missing values; its decimal mark is the one
-    that more of its cells allow. NA, N/A, NaN, null, ? and empty cells are
-    missing, beside numbers also none, n.a., - and the like. In a categorical target
-    empty cells alone are missing: NA and none are classes. Rows without a target are
-    left out, and so is a last row of totals.
+    A column is numeric if at least 19 of 20 cells are numbers, including formats such
+    as ``$45,123``, ``33%`` and ``12 kg``; other cells become missing values. The
+    decimal mark is the one with which more cells can be read. NA, N/A, NaN, null, ? and
+    empty cells are missing values, in numeric columns also none, n.a., - and the like.
+    In a categorical target only empty cells are missing; NA and none are classes. Rows
+    without a target and a final row of totals are dropped.
 
     Parameters
     ----------
     path : path-like
     target : str or int
-        Name of the column to predict, or its position (0 the first, -1 the last).
+        Name or position (0 the first, -1 the last) of the column to predict.
     task : {"classification", "regression"}, default=None
-        What the target is; None looks at its values.
+        Type of the target. If None, inferred from its values.
     drop : sequence of str, default=()
-        Columns that are no features, beside those that are found to be none.
+        Columns to drop, in addition to those dropped automatically.
     keep : sequence of str, default=()
-        Columns that are features although they look like identifiers, free text or
-        numbers of rows; ``["all"]`` keeps every column that ``drop`` does not name.
+        Columns to keep as features even if they look like identifiers, free text or row
+        numbers; ``["all"]`` keeps every column not named in ``drop``.
     categorical : sequence of str, default=()
-        Columns of categories, although their cells look like numbers or dates.
+        Columns to treat as categorical even if they look like numbers or dates.
     merge : sequence of str, default=()
-        Columns whose categories are one where they differ in case, accents or the
-        number of blanks alone; ``["all"]`` for every column of categories.
+        Columns whose categories are merged if they differ only in case, accents or
+        blanks; ``["all"]`` for all categorical columns.
     group : str or False, default=None
-        Column of rows that belong together; it is no feature. None takes an identifier
-        whose values repeat, False takes none.
+        Column of group labels; not used as a feature. If None, an identifier with
+        repeated values is used, if there is one; False for no groups.
     time : str, default=None
-        The column that says when a row was observed, dates or numbers.
+        Column of observation times, as dates or numbers.
     texts : bool, default=False
-        Whether columns of free text are features, of the kind "text", which
-        :class:`adakern.AdaptiveKernelRegressor` learns from; others drop them.
+        Whether to keep columns of free text as features of the kind "text", which
+        :class:`adakern.AdaptiveKernelRegressor` supports. Otherwise they are dropped.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def read_table(
     Raises
     ------
     TableError
-        If the file is no table of rows, has no such column, or nothing to learn from.
+        If the file is not a table, lacks a column, or has no usable rows or features.
 
     Examples
     --------
@@ -158,26 +158,42 @@ def read_table(
     >>> found.kinds, found.task, found.y.tolist()
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
+    roles = {"task": task, "drop": drop, "keep": keep, "group": group, "time": time}
+    read = {"categorical": categorical, "merge": merge, "texts": texts}
+    return read_columns(path, target, **roles, **read)[0]
+
+
+def read_columns(
+    path,
+    target,
+    *,
+    task=None,
+    drop=(),
+    keep=(),
+    group=None,
+    time=None,
+    categorical=(),
+    **read,
+):
+    """What `read_table` gives, and the typed columns that it is made of."""
     with _named(Path(path)) as (data, name):
-        read = {"categorical": categorical, "merge": merge, "texts": texts}
-        typed = typed_columns(data, name, target, **read)
+        typed = typed_columns(data, name, target, categorical=categorical, **read)
         asked = _Asked(target, task, drop, [*keep, *categorical], group, time)
-        return _found(typed, asked)
+        return _found(typed, asked), typed
 
 
 def read_rows(path, kinds, forms=None, decimal=None):
-    """Rows of a file for a model that was fitted on columns of these kinds.
+    """Read new rows from a file for a fitted model.
 
-    Every row of the file is one of the answer, in the same order, also where all its
-    cells are empty.
+    Every row of the file is returned, in order, even if all of its cells are empty.
 
     Parameters
     ----------
     path : path-like
     kinds, forms : dict of str to str
-        As :func:`read_table` found them. Other columns of the file are left out.
+        As returned by :func:`read_table`. Other columns of the file are ignored.
     decimal : str, default=None
-        The decimal mark of columns of numbers whose form is not given.
+        Decimal mark of numeric columns without a form.
 
     Returns
     -------
@@ -186,7 +202,7 @@ def read_rows(path, kinds, forms=None, decimal=None):
     Raises
     ------
     TableError
-        If a column is missing, or holds something else than its kind.
+        If a column is missing or has values of another kind.
     """
     import pandas as pd
 

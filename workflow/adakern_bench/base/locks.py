@@ -23,6 +23,14 @@ class RunningAlready(RuntimeError):
     """Another run of the same experiment works in this folder."""
 
 
+def not_ours(error):
+    """What to do about a folder that may not be written."""
+    return (
+        f"{error}. The folder belongs to another user: share it with your group "
+        "(chmod -R g+rwX, umask 002), or work in a copy"
+    )
+
+
 def _file(path, ending):
     return FOLDER / f"{quote(str(path), safe='')}.{ending}"
 

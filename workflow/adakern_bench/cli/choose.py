@@ -36,21 +36,19 @@ def slowness():
         return max(1.0, (time.thread_time() - start) / REFERENCE_SECONDS)
 
 
-def choose(
-    dataset, methods, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0
-):
-    """(overrides, sentences) of a comparison of `methods` on n rows of d features."""
+def choose(methods, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0):
+    """(names of `methods`, the flagship's limits, sentences) of a comparison on n rows
+    of d features.
+    """
     treating = {k: m for k, m in methods.items() if getattr(m, TASK_RECIPE[task])}
     work = _Work(treating, n * (1 - TEST_SIZE), d, slower)
     work.keep_what_fits((memory or psutil.virtual_memory().available) / cores)
-    rest, overrides = REST_JOBS * work.job, []
+    rest, limits = REST_JOBS * work.job, {}
     if minutes:
         # One repeat of every method, then what there is time for: five if possible.
         budget = max(60 * minutes - rest, 20 * minutes) * cores
         work.keep_the_cheapest(budget)
-        limit = work.limit_of_flagship(budget, cores)
-        overrides = ["jobs.batch_rows=0"]
-        overrides += [f"+settings.{dataset}.{FLAGSHIP}.{setting}" for setting in limit]
+        limits = work.limits_of_flagship(budget, cores)
     starts = REPEATS if minutes or n > BATCH_ROWS else 1
     in_all = work.seconds_of(REPEATS, starts) / cores + rest
     slowest = max(work.seconds, key=work.seconds.__getitem__)
@@ -64,7 +62,7 @@ def choose(
         said.append(f"not in that estimate, without a cost: {', '.join(unknown)}")
     if minutes:
         said.append("one repeat of every method first, then more while the time lasts")
-    return [*overrides, f"method=[{','.join(work.seconds)}]"], said
+    return [*work.seconds], limits, said
 
 
 class _Work:
@@ -112,16 +110,16 @@ class _Work:
             in_all = REPEATS * (self.seconds[slowest] + self.job)
             self._leave_out(slowest, f"about {duration(in_all)} in all")
 
-    def limit_of_flagship(self, budget, cores):
-        """Settings that have the flagship use what the others leave of a budget."""
+    def limits_of_flagship(self, budget, cores):
+        """Parameters that have the flagship use what the others leave of a budget."""
         wanted = self.seconds.get(FLAGSHIP)
         if wanted is None:
-            return []
+            return {}
         self.seconds[FLAGSHIP] = 0.0
         # Where it wins it is fitted once more, alone.
         left = (budget - self.seconds_of(REPEATS, REPEATS)) / (REPEATS + cores)
         share = max(left, min(wanted, 10.0))
         self.seconds[FLAGSHIP] = min(wanted, share)
         # An estimate may be half of the truth.
-        limit = [f"time_limit={share:.0f}"] * (2 * wanted > share)
-        return limit + ["preset=fast"] * (wanted > share)
+        limits = {"time_limit": round(share)} if 2 * wanted > share else {}
+        return limits | ({"preset": "fast"} if wanted > share else {})

@@ -10,19 +10,24 @@ import subprocess
 import sys
 import time
 import unicodedata
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
 from adakern.cli import NAMED, add_table_arguments, named_columns
 from adakern.datasets import TableError
+from adakern_bench.base.notes import digest
 from adakern_bench.base.paths import ROOT
-from adakern_bench.cli.choose import JOB, choose, slowness
-from adakern_bench.config.compose import ConfigError, load_config
-from adakern_bench.config.entry import ENDINGS
+from adakern_bench.cli.choose import FLAGSHIP, JOB, choose, slowness
+from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.entry import ENDINGS, DatasetEntry, DatasetError
 from adakern_bench.config.infer import inferred_yaml
-from adakern_bench.config.plan import absent_needs
+from adakern_bench.config.plan import absent_needs, load_plan, with_tuners
+from adakern_bench.data.parsers import parsed
+from adakern_bench.data.sources import make_ready
 from adakern_bench.report.wording import count, duration
 
 _MADE_FROM = "# From: "
@@ -43,7 +48,7 @@ def add_arguments(parser):
 
 def run_compare(arguments, given):
     """Compare methods on a file, and say how to use the best; the exit status."""
-    from adakern_bench.cli.run import planned, run
+    from adakern_bench.cli.run import run
     from adakern_bench.report.use import model_lines, out_of_time
 
     started = time.time()
@@ -51,26 +56,25 @@ def run_compare(arguments, given):
     number = str(arguments.file).removeprefix("openml:")
     if number == str(arguments.file):
         file = (arguments.started_in / arguments.file.expanduser()).resolve()
-        overrides, size, task = _own(file, arguments)
+        overrides, size = _own(file, arguments)
     else:
-        file, (overrides, size, task) = None, _of_openml(number, arguments, given)
+        file, size, overrides = None, None, _of_openml(number, arguments)
     slower = slowness()
-    overrides += _chosen(overrides, size, task, given, arguments, slower)
+    choice = partial(_chosen, size, given, arguments, slower)
+    plan = load_plan([*overrides, *given], choose=choice)
     if arguments.dry_run:
-        return run(overrides, arguments.cores, dry_run=True)
-    plan = planned(overrides)
+        return run(plan, arguments.cores, dry_run=True)
     _try_again(plan.results)
-    limits = {}
     if arguments.minutes:
         # What comes after the fits takes the start of some jobs.
         seconds = 60 * arguments.minutes
         ends = started + seconds - min(4 * JOB * slower, seconds / 3)
         cores = arguments.cores or os.cpu_count()
-        status, n_batches = _first_repeats(plan, overrides, cores, ends)
-        limits = {"ends": ends, "batches": n_batches}
+        status, n_batches = _first_repeats(plan, cores, ends)
         if status:
             return status
-    if status := run(overrides, arguments.cores, **limits):
+        plan = plan.limited(n_batches, ends)
+    if status := run(plan, arguments.cores):
         return status
     most, said = out_of_time(plan.results)
     if said:
@@ -85,7 +89,7 @@ def run_compare(arguments, given):
 
 
 def _own(file, arguments):
-    """(overrides, size, task) of a table of one's own."""
+    """(overrides, rows and features) of a table of one's own."""
     if arguments.target is None:
         sys.exit("adakern compare: --target names the column to predict")
     keys = ("task", "name", "group", "time", "again")
@@ -93,14 +97,11 @@ def _own(file, arguments):
     options |= named_columns(arguments)
     overrides = adopt(file, arguments.target, ROOT, **options)
     name = overrides[1].removeprefix("name=")
-    path = ROOT / "conf" / "dataset" / f"{name}.yaml"
-    return overrides, _made(path).get("size"), _entry(path).get("task")
+    return overrides, _made(ROOT / "conf" / "dataset" / f"{name}.yaml").get("size")
 
 
-def _of_openml(number, arguments, given):
-    """(overrides, size, task) of ``openml:31`` or ``openml:task-59``."""
-    from adakern_bench.config.plan import load_plan
-
+def _of_openml(number, arguments):
+    """Overrides of ``openml:31`` or ``openml:task-59``."""
     for option in ("task", "name", "group", "time", *NAMED):
         if getattr(arguments, option):
             sys.exit(
@@ -114,32 +115,41 @@ def _of_openml(number, arguments, given):
     overrides += ["protocol.published_split=prefer"] * ("task" in name)
     if arguments.target:
         overrides.append(f"dataset.{name}.target={arguments.target}")
-    entry = load_plan([*overrides, *given]).entry(name)
-    print(
-        f"{entry.title}: {entry.n or 'so many'} rows, {entry.d} features, {entry.task}"
-    )
-    return overrides, entry.n and (entry.n, entry.d), entry.task
+    return overrides
 
 
-def _chosen(overrides, size, task, given, arguments, slower):
-    """The methods and limits that the size of the table and --minutes allow."""
-    groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
-    name = overrides[1].removeprefix("name=")
-    if "method" in groups or size is None:
-        return ["jobs.batch_rows=0", *given] if arguments.minutes else given
-    cores = arguments.cores or os.cpu_count()
-    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
-    config, _ = load_config([*overrides, *given])
-    methods = config.method
-    absent = absent_needs(methods)
-    for method, needs in absent.items():
+def _chosen(size, given, arguments, slower, config):
+    """Keep the methods and set the limits that the size of a table and --minutes allow;
+    the overrides that say so.
+    """
+    ((name, entry),) = config.dataset.items()
+    if entry.openml:
+        rows = entry.n or "so many"
+        print(f"{entry.title}: {rows} rows, {entry.d} features, {entry.task}")
+    typed = {override.lstrip("+").partition("=")[0] for override in given}
+    said = []
+    if arguments.minutes and "jobs.batch_rows" not in typed:
+        config.jobs.batch_rows = 0
+        said.append("jobs.batch_rows=0")
+    n, d = size or (entry.n, entry.d)
+    if not n or any(re.match(r"[+~]*method[=.]", override) for override in given):
+        return said
+    methods = dict(config.method)
+    for method, needs in absent_needs(methods).items():
         print(f"  left out: {method} ({', '.join(needs)} is not installed)")
         del methods[method]
-    n, d = size
-    chosen, said = choose(name, methods, n, d, task, **limits)
-    print("\n".join(f"  {sentence}" for sentence in said), flush=True)
-    keys = {override.partition("=")[0] for override in given}
-    return [o for o in chosen if o.partition("=")[0] not in keys] + given
+    cores = arguments.cores or os.cpu_count()
+    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
+    names, of_flagship, told = choose(methods, n, d, entry.task, **limits)
+    print("\n".join(f"  {sentence}" for sentence in told), flush=True)
+    config.method, config.compared = with_tuners(config.method, names), names
+    for parameter, value in of_flagship.items():
+        setting = f"settings.{name}.{FLAGSHIP}.{parameter}"
+        if setting not in typed:
+            of_table = config.settings.setdefault(name, {})
+            of_table.setdefault(FLAGSHIP, {})[parameter] = value
+            said.append(f"+{setting}={value}")
+    return [*said, f"method=[{','.join(names)}]"]
 
 
 def _try_again(results):
@@ -152,14 +162,14 @@ def _try_again(results):
             path.unlink()
 
 
-def _first_repeats(plan, overrides, cores, ends):
+def _first_repeats(plan, cores, ends):
     """Run the first repeat of every method, and see how many more there is time for.
 
     The exit status, and how many batches of repeats are to be run in all.
     """
-    from adakern_bench.cli.run import settings_of
+    from adakern_bench.cli.run import started
 
-    (name,), started = plan.datasets, time.time()
+    (name,), since = plan.datasets, time.time()
     batches = plan.batches(name)
     if len(batches) == 1:
         return 0, 1
@@ -173,8 +183,7 @@ def _first_repeats(plan, overrides, cores, ends):
         "adakern",
         "--cores",
         str(cores),
-        "--config",
-        *settings_of(overrides, ends=ends),
+        *started(plan.limited(1, ends)),
     ]
     process = subprocess.Popen([*command, "--", *map(str, files)])
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake ends its jobs
@@ -185,7 +194,7 @@ def _first_repeats(plan, overrides, cores, ends):
         return status, 1
     runs = [record for file in files for record in read_json(file)]
     spent = [run["run_seconds"] + (run["search_seconds"] or 0) for run in runs]
-    each = max(time.time() - started, sum(spent) / cores)
+    each = max(time.time() - since, sum(spent) / cores)
     # The best method is fitted once more, for the report.
     left = ends - time.time() - max(spent)
     repeats = min(len(batches), 1 + max(0, int(0.8 * left / each)))
@@ -213,20 +222,21 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         copied += ".data"
     raw = f"{name}/{copied}"
     asked = {"target": str(target)} | {k: v for k, v in options.items() if v}
+    typed = None
     if path.exists() and not again and _is_kept(path, asked, sha256, file):
         print(f"Using {path.relative_to(root)}, made earlier (--again: infer it again)")
     else:
         if options.get("group") == "none":
             options["group"] = False
         try:
-            text, found = inferred_yaml(name, file, raw, target, **options)
+            text, found, typed = inferred_yaml(name, file, raw, target, **options)
         except TableError as error:
             raise ConfigError(str(error)) from None
         made = {
             "asked": asked,
             "file": str(file.resolve()),
             "sha256": sha256,
-            "entry": _digest(text),
+            "entry": digest(text),
             "size": found.X.shape,
         }
         first, rest = text.split("\n", 1)
@@ -242,6 +252,10 @@ def adopt(file, target, root, *, name=None, again=False, **options):
     if not copy.exists() or copy.read_bytes() != file.read_bytes():
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
+    if typed is not None:
+        entry = DatasetEntry(**_entry(path))
+        with suppress(DatasetError):  # planning says what is wrong
+            make_ready(name, entry, root / "data", frames=[parsed(typed)])
     return comparison_of(name, root)
 
 
@@ -256,7 +270,7 @@ def _slug(text):
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     slug = re.sub(r"[^a-z0-9]+", "-", plain)[:60].strip("-")
     if any(c.isalnum() and not c.isascii() for c in plain) or not slug:
-        slug = f"{slug}-{_digest(text)[:6]}".strip("-")
+        slug = f"{slug}-{digest(text)[:6]}".strip("-")
     return f"my-{slug}"
 
 
@@ -267,7 +281,7 @@ def _name_of(file, sha256, folder):
     for text in (
         stem,
         f"{file.resolve().parent.name}-{stem}",
-        f"{stem[:40]}-{_digest(place)}",
+        f"{stem[:40]}-{digest(place)}",
     ):
         path = folder / f"{_slug(text)}.yaml"
         made = _made(path) if path.exists() else {}
@@ -317,7 +331,7 @@ def _is_kept(path, asked, sha256, file):
         )
     line = f"{_MADE_FROM}{_as_json(made)}\n"
     before = made["asked"]
-    edited = _digest(text.replace(line, "")) != made["entry"]
+    edited = digest(text.replace(line, "")) != made["entry"]
     others = [
         f"--{key} {_shown(asked.get(key))} (it was {_shown(before.get(key))})"
         for key in sorted(asked.keys() | before.keys())
@@ -340,10 +354,6 @@ def _is_kept(path, asked, sha256, file):
     if others and not edited:
         print(f"Inferring the entry again: {' and '.join(others)}")
     return edited or not others
-
-
-def _digest(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _shown(value):

@@ -11,7 +11,7 @@ from pathlib import Path
 from adakern._utils.printable import as_written, printable
 from adakern.cli import add_commands, parsed
 from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
-from adakern_bench.base.locks import at_work
+from adakern_bench.base.locks import RunningAlready, at_work, not_ours
 from adakern_bench.base.paths import CONF, ROOT
 from adakern_bench.cli import diff
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
@@ -43,8 +43,10 @@ def main(argv=None):
     overrides += getattr(arguments, "overrides", [])
     try:
         return arguments.handle(arguments, overrides)
-    except (ConfigError, DatasetError, FileNotFoundError) as error:
+    except (ConfigError, DatasetError, FileNotFoundError, RunningAlready) as error:
         sys.exit(printable(str(error)))
+    except PermissionError as error:
+        sys.exit(printable(not_ours(error)))
 
 
 def _parser():
@@ -116,7 +118,7 @@ def _of_results(name):
     """What led to results of this name, which ``name=`` gave; [] where none did."""
     import yaml
 
-    kept = ROOT / "results" / name / "config.yaml"
+    kept = ROOT / "results" / name / "run.yaml"
     is_known = (CONF / "experiment" / f"{name}.yaml").exists()
     if is_known or Path(name).name != name or not kept.is_file():
         return []
@@ -150,9 +152,8 @@ def _check_finished(plan, file):
 def _run(arguments, overrides):
     from adakern_bench.cli.run import run
 
-    return run(
-        _selected(arguments, overrides), arguments.cores, dry_run=arguments.dry_run
-    )
+    plan = _planned(arguments, overrides)
+    return run(plan, arguments.cores, dry_run=arguments.dry_run)
 
 
 def _describe(arguments, overrides):
@@ -164,11 +165,11 @@ def _describe(arguments, overrides):
 
     name = arguments.name
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
-    config, selected = load_config([f"dataset=[{name}]", *settings])
+    config = load_config([f"dataset=[{name}]", *settings])
     check_places(config, overrides)  # its file may contain an experiment
     if name not in config.dataset:
         sys.exit(f"{name} is not the name of one data set")
-    openml.fill_in(config, selected)
+    openml.fill_in(config)
     entry = replace(config.dataset[name], **UNSTATED)
     table = load_table(
         name, entry, cache_dir=f"{config.data.cache}/raw", mirror=config.data.mirror

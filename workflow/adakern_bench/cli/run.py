@@ -2,59 +2,37 @@
 
 import os
 import shlex
+import tempfile
 from pathlib import Path
 
-from adakern_bench.base.dotted import ALLOW_OUTSIDE
-from adakern_bench.report.origin import in_one
+from adakern_bench.base.locks import claim
+from adakern_bench.config.run import write_run
+from adakern_bench.report.origin import selection
 
 
-def snakemake_config(overrides):
-    """Configuration of Snakemake: the experiment, and other overrides as one text.
-
-    >>> from adakern_bench.cli.run import snakemake_config
-    >>> snakemake_config(["experiment=dank_uci", "dataset=[heart, sonar]"])
-    {'experiment': 'dank_uci', 'overrides': 'dataset=[heart,sonar]'}
-    """
-    names = [o for o in overrides if o.startswith("experiment=")]
-    others = [o for o in overrides if o not in (*names, ALLOW_OUTSIDE)]
-    said = {"allow_outside": True} if ALLOW_OUTSIDE in overrides else {}
-    return said | {
-        "experiment": names[-1].partition("=")[2] if names else "quickstart",
-        "overrides": in_one(others),
-    }
+def started(plan):
+    """Words for Snakemake that name the file of a run, which is written."""
+    with claim(plan.results, wait=False):  # not beneath another run
+        return ["--config", f"run={write_run(plan)}"]
 
 
-def settings_of(overrides, **limits):
-    """The same as words of Snakemake's command line, with limits of this one call."""
-    config = snakemake_config(overrides) | limits
-    return [f"{key}={value}" for key, value in config.items()]
-
-
-def planned(overrides):
-    """The plan, composed once for this process; a wrong configuration is told."""
-    from adakern_bench.config.plan import plan_from_snakemake
-
-    config = snakemake_config(overrides)
-    return plan_from_snakemake(config, config)
-
-
-def run(overrides, cores=None, *, dry_run=False, **limits):
+def run(plan, cores=None, *, dry_run=False):
     """Run an experiment in this folder and print its comparison.
 
     Returns the exit status. A dry run only prints Snakemake's command and its jobs.
-    `limits` are when fits end, and how many batches of repeats are run.
     """
     from adakern_bench.report.show import show
     from adakern_bench.tracking.store import forget_lost
 
-    plan = planned(overrides)
-    arguments = ["--cores", str(cores or os.cpu_count()), "--config"]
-    arguments += settings_of(overrides, **limits)
+    on = ["--cores", str(cores or os.cpu_count())]
     if dry_run:
-        print(shlex.join(["snakemake", *arguments]), flush=True)
-        return _snakemake([*arguments, "--dry-run", "--quiet", "rules"])
+        print(shlex.join(["snakemake", *on, *selection(plan)]), flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            told = f"run={write_run(plan, Path(folder, 'run.yaml'))}"
+            dry = ["--dry-run", "--quiet", "rules"]
+            return _snakemake([*on, "--config", told, *dry])
     forget_lost(plan.results)
-    if status := _snakemake(["--logger", "adakern", *arguments]):
+    if status := _snakemake(["--logger", "adakern", *on, *started(plan)]):
         print(
             "Stopped. Finished jobs are kept: repeat the command to continue. "
             "Snakemake's own account is in .snakemake/log."

@@ -48,15 +48,13 @@ def available(group, conf=CONF):
 
 
 def load_config(overrides=(), conf=CONF):
-    """(configuration, {group: names selected}) of one experiment, joined by Hydra, then
-    checked.
-    """
+    """The configuration of one experiment, joined by Hydra, then checked."""
     try:
         composed = _compose([_checked(override) for override in overrides], conf)
         OmegaConf.set_struct(composed, False)
         _fix_parameters(composed, overrides)
         config = _typed_config(composed)
-        selected = {"dataset": list(config.dataset), "method": list(config.method)}
+        config.compared = list(config.method)
         while missing := _missing_tuners(config):
             for name in missing:
                 if name not in available("method", conf):
@@ -67,10 +65,8 @@ def load_config(overrides=(), conf=CONF):
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
     if config.suite is not None and not (config.suite.openml or config.suite.tables):
-        entries = _suite_entries(config.suite, Path(conf) / "suite")
-        config.dataset |= entries
-        selected["dataset"] += list(entries)
-    return config, selected
+        config.dataset |= _suite_entries(config.suite, Path(conf) / "suite")
+    return config
 
 
 def _checked(override):
@@ -203,29 +199,29 @@ def _typed_config(composed):
     others = [key for key in composed if key != "dataset"]
     try:
         entries: Any = OmegaConf.to_container(composed.dataset, resolve=True)
-        made = {name: _made(entry.DatasetEntry, e) for name, e in entries.items()}
+        made = {name: as_typed(entry.DatasetEntry, e) for name, e in entries.items()}
         config = _typed(schema.Config, OmegaConf.masked_copy(composed, others))
     except (AttributeError, LookupError, TypeError, OmegaConfBaseException):
         return _typed(schema.Config, composed)  # which says what is wrong
     return replace(config, dataset=made)
 
 
-def _made(hint, value):
+def as_typed(hint, value):
     """What OmegaConf makes of a value; TypeError where it may convert it."""
     parts, kind = get_args(hint), get_origin(hint) or hint
     if hasattr(hint, "__dataclass_fields__"):
         hints = _hints(hint)
-        return hint(**{key: _made(hints[key], v) for key, v in value.items()})
+        return hint(**{key: as_typed(hints[key], v) for key, v in value.items()})
     if kind in (list, dict) and type(value) is not kind:
         raise TypeError(f"{value!r} is no {kind}")
     if kind is list:
-        return [_made(parts[0], v) for v in value]
+        return [as_typed(parts[0], v) for v in value]
     if kind is dict:
         key, item = parts
-        return {_made(key, k): _made(item, v) for k, v in value.items()}
+        return {as_typed(key, k): as_typed(item, v) for k, v in value.items()}
     if hint is Any or type(value) in (parts or (hint,)):
         return value
-    return _made(parts[0], value)  # of a type or null
+    return as_typed(parts[0], value)  # of a type or null
 
 
 _hints = cache(get_type_hints)
@@ -237,10 +233,8 @@ def _typed(of_type, node):
 
 def _missing_tuners(config):
     """Methods that others are tuned with and that the configuration does not hold."""
-    recipes = [r for m in config.method.values() for r in (m.classifier, m.regressor)]
-    return sorted(
-        {r.tune_with for r in recipes if r is not None} - {"self"} - set(config.method)
-    )
+    tuners = set().union(*(method.tuners for method in config.method.values()))
+    return sorted(tuners - set(config.method))
 
 
 def _suite_entries(suite, folder):

@@ -9,12 +9,11 @@ All of it is checked before anything runs, and all that is wrong is told at once
 import csv
 import json
 import os
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from adakern._utils.files import read_json, write_json
 from adakern._utils.hints import did_you_mean
 from adakern.datasets import TableError
+from adakern_bench.base.notes import notes
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetEntry
@@ -34,12 +33,12 @@ def is_needed(config):
     return config.suite is not None and bool(config.suite.tables)
 
 
-def fill_in(config, selected):
+def fill_in(config):
     """Put the tables of the folder among the data sets, or raise a ConfigError."""
     suite, folder = config.suite, _folder(config)
     folds = max(config.search.folds, config.protocol.repeats)
     entries, problems = {}, []
-    with _notes(Path(config.data.cache) / "declared.json") as known:
+    with notes(Path(config.data.cache) / "declared.json") as known:
         for row in _declared(folder):
             name = f"{suite.name}-{_stem(row['file'])}"
             try:
@@ -48,7 +47,8 @@ def fill_in(config, selected):
                 stated = _stated(row, folder, suite.tables, folds, known)
                 entries[name] = DatasetEntry(**stated)
             except TableError as error:
-                problems.append(f"{row['file']}: {error}")
+                told = str(error).removeprefix(f"{row['file']}: ")
+                problems.append(f"{row['file']}: {told}")
     if problems:
         listed = "\n".join(f"  - {problem}" for problem in problems)
         raise ConfigError(
@@ -58,20 +58,6 @@ def fill_in(config, selected):
     for name, entry in entries.items():
         if is_selected(suite, name.removeprefix(f"{suite.name}-"), entry.n):
             config.dataset[name] = entry
-            selected["dataset"].append(name)
-
-
-@contextmanager
-def _notes(path):
-    """What earlier plans have read: each job is planned anew, and reading is slow."""
-    known = {}
-    with suppress(OSError, ValueError):
-        known = read_json(path)
-    before = len(known)
-    yield known
-    if len(known) > before:
-        with suppress(OSError):  # it is a matter of time alone
-            write_json(path, known)
 
 
 def _folder(config):
@@ -141,7 +127,7 @@ def _checked(row, path, place, folds):
     options = {"group": False, "task": row.get("task") or None}
     if role:
         options[role] = column
-    stated, found = inferred(path, place, row["target"], **options)
+    stated, found, _ = inferred(path, place, row["target"], **options)
     if gaps := [note for note in found.notes if note.endswith("without a target")]:
         raise TableError(f"the target {row['target']!r} has gaps ({gaps[0]})")
     if len(found.X) < FEWEST_ROWS:

@@ -5,14 +5,16 @@ edited.
 import re
 from pathlib import Path
 
-from adakern.datasets import TableError, read_table
-from adakern.tables.read_table import ALL, find_column
+from adakern.datasets import TableError
+from adakern.tables.read_table import ALL, find_column, read_columns
 from adakern_bench.base.plain_text import one_line
 
 
 def inferred(file, path, target, **options):
-    """(what the entry of a file states, the table); `path` is where data have it."""
-    found = read_table(file, target, **options)
+    """(what the entry of a file states, the table, its columns); `path` is where data
+    have it.
+    """
+    found, typed = read_columns(file, target, **options)
     if found.groups is not None and found.groups.nunique() < 2:
         raise TableError(
             f"the group {found.groups.name!r} is {found.groups.iloc[0]!r} in every "
@@ -48,15 +50,16 @@ def inferred(file, path, target, **options):
         "time": None if found.times is None else key(found.times.name),
         "n": len(found.X),
     }
-    return {key: v for key, v in entry.items() if v not in ([], None)}, found
+    stated = {key: v for key, v in entry.items() if v not in ([], None)}
+    return stated, found, typed
 
 
 def inferred_yaml(name, file, path, target, **options):
-    """(text of ``conf/dataset/<name>.yaml``, the table) of a file."""
+    """(text of ``conf/dataset/<name>.yaml``, the table, its columns) of a file."""
     import yaml
 
-    entry, found = inferred(file, path, target, **options)
+    entry, found, typed = inferred(file, path, target, **options)
     text = yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=88)
     comment = "".join(f"# - {one_line(note)}\n" for note in found.notes)
     first = "# Made by `adakern compare`, which goes by it from now on; edit it.\n"
-    return f"# @package dataset.{name}\n{first}{comment}{text}", found
+    return f"# @package dataset.{name}\n{first}{comment}{text}", found, typed

@@ -51,7 +51,7 @@ def _is_open(entry):
     return entry.openml is not None and not entry.files
 
 
-def fill_in(config, selected):
+def fill_in(config):
     """Put OpenML's answers where a configuration names it, or raise a DatasetError."""
     mirror = config.data.mirror or os.environ.get("ADAKERN_DATA_MIRROR")
     folders = [Path(config.data.cache) / "raw", *map(Path, filter(None, [mirror]))]
@@ -60,22 +60,19 @@ def fill_in(config, selected):
         for name in answers.names(config.suite):
             if name not in config.dataset:
                 config.dataset[name] = DatasetEntry(**short_form("dataset", name))
-                selected["dataset"].append(name)
     for name, entry in config.dataset.items():
         if _is_open(entry):
             config.dataset[name] = answers.entry(name, entry)
     if config.suite is not None and config.suite.openml:
-        _keep_sizes(config, selected)
+        _keep_sizes(config)
 
 
-def _keep_sizes(config, selected):
+def _keep_sizes(config):
     """Leave out the sets of a suite that have fewer or more rows than it asks for."""
     low, high = config.suite.min_rows or 0, config.suite.max_rows or float("inf")
-    for name in list(selected["dataset"]):
-        n = config.dataset[name].n
-        if config.dataset[name].openml and n is not None and not low <= n <= high:
+    for name, entry in list(config.dataset.items()):
+        if entry.openml and entry.n is not None and not low <= entry.n <= high:
             del config.dataset[name]
-            selected["dataset"].remove(name)
 
 
 @dataclass

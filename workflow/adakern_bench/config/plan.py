@@ -3,7 +3,8 @@ knows no file."""
 
 import os
 import shlex
-from functools import cache, cached_property, lru_cache
+from dataclasses import replace
+from functools import cache, cached_property
 from importlib.util import find_spec
 from math import inf
 
@@ -24,30 +25,40 @@ from adakern_bench.config.validate import check_places, validate
 from adakern_bench.config.variant import as_variant
 
 
-def load_plan(overrides=(), conf=CONF, typed=None):
+def load_plan(overrides=(), conf=CONF, typed=None, choose=None):
     """The plan that the overrides describe, all `typed` on the command line unless
-    said.
+    said; `choose` may change it, and gives the overrides that say how.
     """
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     typed = overrides if typed is None else typed
-    config, selected = load_config(settings, conf)
+    config = load_config(settings, conf)
     if openml.is_needed(config):
         check_places(config, typed)  # before its answers are kept
-        openml.fill_in(config, selected)
+        openml.fill_in(config)
     if declared.is_needed(config):
         check_places(config, typed)
-        declared.fill_in(config, selected)
+        declared.fill_in(config)
+    if choose is not None:
+        settings += choose(config)
     for name, absent in absent_needs(config.method).items():
         del config.method[name]
         config.sweep.pop(name, None)
         warn_user(
             f"method {name} is left out: {', '.join(absent)} is not installed or set"
         )
-    selected["method"] = [name for name in selected["method"] if name in config.method]
-    plan = Plan(as_variant(config, settings), selected)
+    config.compared = [name for name in config.compared if name in config.method]
+    plan = Plan(as_variant(config, settings))
     validate(plan, conf, typed)
     plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
     return plan
+
+
+def with_tuners(methods, names):
+    """The methods of these names, and those that they are tuned with."""
+    kept = list(names)
+    for name in kept:  # which grows
+        kept += sorted(methods[name].tuners - {*kept})
+    return {name: methods[name] for name in kept}
 
 
 def absent_needs(methods):
@@ -64,8 +75,7 @@ def _needs(methods, name, *before):
         raise ConfigError(
             f"tune_with is circular, {ring}; one of them needs tune_with: self"
         )
-    recipes = filter(None, (methods[name].classifier, methods[name].regressor))
-    tuners = {recipe.tune_with for recipe in recipes} - {"self"}
+    tuners = methods[name].tuners
     of_tuners = (_needs(methods, tuner, *before, name) for tuner in tuners)
     python = methods[name].python
     own = [python] * is_variable(python) if python else methods[name].needs
@@ -83,7 +93,7 @@ def plan_from_snakemake(config, typed=None):
     """The plan of ``snakemake --config experiment=... overrides="..."``, with what was
     `typed`.
     """
-    known = ("experiment", "overrides", "allow_outside", "ends", "batches")
+    known = ("experiment", "overrides", "allow_outside")
     for key in config:
         if key not in known:
             raise ConfigError(
@@ -109,7 +119,7 @@ def plan_from_snakemake(config, typed=None):
     said = overrides if "overrides" in typed else ()
     outside = (ALLOW_OUTSIDE,) if typed.get("allow_outside") is True else ()
     selected = (f"experiment={config['experiment']}",) if "experiment" in config else ()
-    return _composed_once((*selected, *overrides, *outside), typed=(*said, *outside))
+    return load_plan((*selected, *overrides, *outside), typed=(*said, *outside))
 
 
 #: Seconds that the fits of a group of small data sets take at most, by their costs.
@@ -118,19 +128,15 @@ SHORT = 60
 GROUPED_FROM, FEWEST_GROUPS, MOST_CELLS = 100, 4, 100
 
 
-#: The command line asks for the plan that the Snakefile has composed.
-_composed_once = lru_cache(maxsize=1)(load_plan)
-
-
 class Plan:
     """What is to be run for one experiment."""
 
-    def __init__(self, config, selected):
+    def __init__(self, config):
         self.config = config
         self.results = results_of(config)
-        self.methods = selected["method"]
+        self.methods = config.compared
         self.table_names = list(config.dataset)
-        self.dataset_variants = expand_datasets(selected["dataset"], config.protocol)
+        self.dataset_variants = expand_datasets(self.table_names, config.protocol)
         self.datasets = list(self.dataset_variants)
         #: A table of one's own is one of a kind: what is seen in its best method.
         own = (name for name in self.datasets if name.startswith("my-"))
@@ -149,6 +155,11 @@ class Plan:
             for dataset, methods in self.methods_of.items()
             for method in methods
         ]
+
+    def limited(self, batches=None, ends=None):
+        """The same plan, of the first batches of repeats alone, until a time."""
+        jobs = replace(self.config.jobs, batches=batches, ends=ends)
+        return Plan(replace(self.config, jobs=jobs))
 
     def entry(self, dataset):
         """What is known of a data set, or of the one that a sweep of its rows is of."""

@@ -23,7 +23,7 @@ def method_named(name, task):
             f"name.{did_you_mean(name, known)} "
             "Name a class with its module, such as sklearn.svm.SVC"
         )
-    config, _ = load_config([f"method=[{name}]"])
+    config = load_config([f"method=[{name}]"])
     if (recipe := getattr(config.method[name], TASK_RECIPE[task])) is None:
         raise ValueError(f"--method {name} is not a method for {task}")
     if recipe.grid:

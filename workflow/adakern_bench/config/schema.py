@@ -88,6 +88,12 @@ class Method:
     #: DataFrame with these, dates as numbers, and the target in its own units.
     max_categories: int = number(0, least=0)
 
+    @property
+    def tuners(self):
+        """Methods whose best parameters its recipes take over."""
+        recipes = filter(None, (self.classifier, self.regressor))
+        return {recipe.tune_with for recipe in recipes} - {"self"}
+
 
 @dataclass
 class Protocol:
@@ -163,6 +169,10 @@ class Jobs:
     time_limit: int = number(3600, least=1)
     #: Memory that a job asks for on a cluster, in MB.
     memory_mb: int = number(2000, least=1)
+    #: Of each cell only the first so many batches of repeats; all where null.
+    batches: int | None = number(None, least=1)
+    #: When all fits end, in seconds since 1970. `adakern compare --minutes` sets both.
+    ends: float | None = None
 
 
 @dataclass
@@ -211,6 +221,9 @@ class Config:
     #: The experiment's own name, and what the command line changed; set by the plan.
     experiment: str = ""
     overrides: list[str] = field(default_factory=list)
+    #: The methods that are compared, also set by the plan; others of `method` tune
+    #: them.
+    compared: list[str] = field(default_factory=list)
     #: A suite's sets join those of ``dataset``.
     suite: Suite | None = None
     dataset: dict[str, DatasetEntry] = field(default_factory=dict)

@@ -1,14 +1,11 @@
 """What types cannot say: ranges, names and places, checked before any job starts."""
 
 import csv
-import hashlib
 import json
 import re
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from adakern._utils.files import read_json, write_json
 from adakern_bench.base.dotted import (
     ALLOW_OUTSIDE,
     is_inside,
@@ -17,6 +14,7 @@ from adakern_bench.base.dotted import (
     outside_paths,
     targets,
 )
+from adakern_bench.base.notes import digest, notes
 from adakern_bench.base.paths import PUBLISHED, SPECIAL, results_of
 from adakern_bench.config.code_version import code_version, functions_of
 from adakern_bench.config.compose import ConfigError, available, nearest
@@ -296,31 +294,23 @@ def _recipes(plan):
     """Problems of the methods' recipes; those found in order are noted down, as looking
     is slow.
     """
-    notes = Path(plan.config.data.cache) / "recipes_in_order.json"
-    in_order = set()
-    with suppress(OSError, ValueError):
-        in_order = set(read_json(notes))
-    noted = len(in_order)
     yield from (
         f"method {name}: raw_columns go to no other Python (python="
         f"{entry.python!r}); max_categories gives it categories as such"
         for name, entry in plan.config.method.items()
         if entry.raw_columns and entry.python
     )
-    for dataset, method in plan.cells:
-        task, recipe = plan.entry(dataset).task, plan.recipe(dataset, method)
-        used = map(str, targets(recipe["estimator"]))
-        code = code_version("adakern_bench.config.recipes", *used)
-        text = json.dumps([task, recipe, code], default=str)
-        note = hashlib.sha256(text.encode()).hexdigest()[:16]
-        if note in in_order:
-            continue
-        from adakern_bench.config.recipes import recipe_problems
+    with notes(Path(plan.config.data.cache) / "recipes_in_order.json") as in_order:
+        for dataset, method in plan.cells:
+            task, recipe = plan.entry(dataset).task, plan.recipe(dataset, method)
+            used = map(str, targets(recipe["estimator"]))
+            code = code_version("adakern_bench.config.recipes", *used)
+            note = digest(json.dumps([task, recipe, code], default=str))
+            if note in in_order:
+                continue
+            from adakern_bench.config.recipes import recipe_problems
 
-        if problems := recipe_problems(recipe, task):
+            problems = recipe_problems(recipe, task)
             yield from (f"method {method}: {problem}" for problem in problems)
-        else:
-            in_order.add(note)
-    if len(in_order) > noted:
-        with suppress(OSError):  # it is a matter of time alone
-            write_json(notes, sorted(in_order))
+            if not problems:
+                in_order[note] = method

@@ -5,10 +5,10 @@ written never writes to, and a title that says what was changed in place of its
 description.
 """
 
-import hashlib
 import re
 from dataclasses import replace
 
+from adakern_bench.base.notes import digest
 from adakern_bench.config.compose import ConfigError
 
 #: Settings that do not decide which numbers come out.
@@ -60,8 +60,4 @@ def _slug(changes):
     """Changes as a folder's name; where that loses something, with their hash."""
     text = re.sub(r"[\[\]'\" ]", "", "~".join(changes))
     slug = re.sub(r"[^\w.,=+~-]", "_", text)[:LONGEST]
-    return (
-        slug
-        if slug == text
-        else f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
-    )
+    return slug if slug == text else f"{slug}-{digest(text, 6)}"

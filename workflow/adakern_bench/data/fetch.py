@@ -51,9 +51,9 @@ class Obtained:
         return None
 
 
-def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
+def load_table(name, entry, *, cache_dir, mirror=None, seed=0, frames=None):
     """The checked table of a data set, its files from the cache, the mirror or the
-    network.
+    network; `frames` are those of its files where they have been parsed.
 
     A fetched file enters the cache only after the whole table agreed with its entry.
     """
@@ -72,7 +72,7 @@ def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
     while True:
         obtained = places.obtain_all(name, entry)
         try:
-            table = _assemble(name, entry, obtained)
+            table = _assemble(name, entry, obtained, frames)
         except (DatasetError, TableError) as error:
             places.refuse(obtained, error)
         else:
@@ -91,10 +91,11 @@ def check_hashes(obtained):
             )
 
 
-def _assemble(name, entry, obtained):
+def _assemble(name, entry, obtained, frames):
     check_hashes(obtained)
     bytes_of = {got.file.path: got.data for got in obtained}
-    frames = [parse(bytes_of[file.path], entry, file) for file in entry.files]
+    if frames is None:
+        frames = [parse(bytes_of[file.path], entry, file) for file in entry.files]
     table = table_from_frames(name, entry, frames)
     if entry.splits:
         data = bytes_of[entry.splits.path]

@@ -54,8 +54,12 @@ def parse_table(data, entry, name):
     if is_arff(data):
         data, layout = arff_as_csv(data, name), Layout(",", ".", "utf-8", header=True)
     read = {"categorical": entry.categorical, "merge": entry.merge}
-    found = typed_columns(data, name, entry.target, layout, **read)
-    frame, kinds, forms, *_ = found
+    return parsed(typed_columns(data, name, entry.target, layout, **read))
+
+
+def parsed(typed):
+    """The frame of typed columns, which keeps what they are."""
+    frame, kinds, forms, *_ = typed
     frame.attrs = {"kinds": kinds, "forms": forms}
     return frame
 

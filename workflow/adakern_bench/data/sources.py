@@ -1,6 +1,5 @@
 """Whether tables, and the files that they are made of, are what their entries say."""
 
-import hashlib
 import json
 import os
 from dataclasses import asdict
@@ -8,19 +7,15 @@ from pathlib import Path
 
 from adakern_bench.base.dotted import targets
 from adakern_bench.base.download import is_fetched
+from adakern_bench.base.notes import digest
 from adakern_bench.config import declared
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetError, check_content
-from adakern_bench.data.fetch import (
-    MIRROR_VARIABLE,
-    Obtained,
-    check_hashes,
-    load_table,
-)
+from adakern_bench.data.fetch import MIRROR_VARIABLE, load_table
 from adakern_bench.data.near_copies import refuse_copies
 from adakern_bench.data.parsers import PARSERS, format_of
-from adakern_bench.data.table import provenance_of
+from adakern_bench.data.table import Table, provenance_of
 
 #: What an entry says for the reader, checks, or tells a later stage.
 NOT_IN_TABLE = (
@@ -43,8 +38,7 @@ def made_from(entry):
 
 def made_by(entry):
     """Hash of what a table depends on."""
-    text = json.dumps(made_from(entry), sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return digest(json.dumps(made_from(entry), sort_keys=True, default=str), 12)
 
 
 def _makers_of(entry):
@@ -69,37 +63,63 @@ def placed_by_hand(entry, folder):
     return [str(path) for path in paths if path.is_file() and not is_fetched(path)]
 
 
+def make_ready(name, entry, cache, mirror=None, frames=None):
+    """Make a table where its files are here, for its job to take; returns its path."""
+    folder = Path(cache)
+    table = load_table(
+        name, entry, cache_dir=folder / "raw", mirror=mirror, frames=frames
+    )
+    table.provenance["made_by"] = made_by(entry)
+    path = ready_table(folder / "tables" / f"{name}.npz")
+    table.save(path)
+    return path
+
+
+def ready_table(path):
+    """Where a table waits that was made before its job: nothing is read twice."""
+    return path.parent / "ready" / path.name
+
+
+def is_made(path, made_by, files):
+    """Whether a table is there that was made by this, after files that may change."""
+    if not path.exists() or provenance_of(path).get("made_by") != made_by:
+        return False
+    made_at = path.stat().st_mtime
+    return all(Path(file).stat().st_mtime < made_at for file in files)
+
+
 def check_tables(plan):
-    """Read what tables will be made of, where it is here, and compare stored ones with
-    entries.
+    """Make tables ready whose files are here, and compare those that are there with
+    their entries.
     """
     cache = Path(plan.config.data.cache)
     mirror = plan.config.data.mirror or os.environ.get(MIRROR_VARIABLE)
-    folders = (cache / "raw", mirror)
-    are_new, tables = declared.is_needed(plan.config), []
+    tables = []
     for dataset in plan.table_names:
         entry, path = plan.entry(dataset), cache / "tables" / f"{dataset}.npz"
         try:
-            if path.is_file() and not are_new:
-                provenance = provenance_of(path)
-                # Another one will be made again, and checked then.
-                if provenance.get("made_by") == made_by(entry):
-                    check_content(entry, provenance["content"])
-                continue
-            here = [got for file in entry.sources if (got := _obtained(file, folders))]
-            check_hashes(here)
-            if entry.sources and len(here) == len(entry.sources):
-                table = load_table(dataset, entry, cache_dir=folders[0], mirror=mirror)
-                tables += [table] * are_new
+            by_hand = placed_by_hand(entry, cache / "raw")
+            if not by_hand:  # of files that were removed since
+                ready_table(path).unlink(missing_ok=True)
+            are_there = [path, ready_table(path)]
+            made = [p for p in are_there if is_made(p, made_by(entry), by_hand)]
+            for one in made:
+                check_content(entry, provenance_of(one)["content"])
+            tables += made[:1] or _made_ready(dataset, entry, cache, mirror)
         except DatasetError as error:
             remedy = "Correct the entry, or remove that file to make the table again"
             about = f"{path}: {error}. {remedy}" if path.is_file() else error
             raise ConfigError(f"dataset.{dataset}: {about}") from None
-    refuse_copies(tables)
+    if declared.is_needed(plan.config):
+        refuse_copies(map(Table.load, tables))
 
 
-def _obtained(file, folders):
-    """A file as the first of the folders has it; None if it has to be fetched."""
-    paths = [Path(folder) / file.path for folder in folders if folder]
-    path = next(filter(Path.is_file, paths), None)
-    return path and Obtained(file, path.read_bytes(), "here", str(path))
+def _made_ready(dataset, entry, cache, mirror):
+    """The table of files that are all here, ready; none where one has to be fetched."""
+    folders = [Path(folder) for folder in (cache / "raw", mirror) if folder]
+    here = [
+        any((folder / file.path).is_file() for folder in folders)
+        for file in entry.sources
+    ]
+    are_here = bool(here) and all(here)
+    return [make_ready(dataset, entry, cache, mirror)] if are_here else []

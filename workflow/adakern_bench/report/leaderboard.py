@@ -145,8 +145,9 @@ def together(folders, max_rows=np.inf, datasets=""):
     """Collect the records of methods that ran on all data sets of several folders.
 
     The methods of a suite can be in different folders; only the repeats common to all
-    methods are used. Raises ValueError if runs are of several commits or splits, or are
-    duplicated. `datasets` is a regular expression, as in :func:`leaderboard`.
+    methods are used. Raises ValueError if the runs of a method are of several commits,
+    or if runs are of several splits, or duplicated. `datasets` is a regular expression,
+    as in :func:`leaderboard`.
     """
     records = pd.concat(
         pd.read_parquet(Path(folder) / "records.parquet") for folder in folders
@@ -169,7 +170,8 @@ def together(folders, max_rows=np.inf, datasets=""):
     runs = records.groupby(["dataset", "repeat"])
     same = ["data_fingerprint", "protocol_seed", "n_train", "n_test"]
     differ = [name for name in same if (runs[name].nunique() > 1).any()]
-    if differ := ["commit"] * (records["commit"].nunique(dropna=False) > 1) + differ:
+    commits = records.groupby("method")["commit"].nunique(dropna=False)
+    if differ := ["commit"] * bool((commits > 1).any()) + differ:
         raise ValueError(
             f"Methods ran with several values of {', '.join(differ)} and cannot be "
             "compared: run them again at one commit and with one protocol."

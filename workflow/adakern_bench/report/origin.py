@@ -4,6 +4,7 @@ import re
 import shlex
 from datetime import UTC, datetime
 
+from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.records.machine import commit, machine
 
 
@@ -27,6 +28,14 @@ def make_command(experiment, overrides):
     """
     settings = f" OVERRIDES={shlex.quote(in_one(overrides))}" if overrides else ""
     return f"make run EXPERIMENT={experiment}{settings}"
+
+
+def selection(plan):
+    """Words for Snakemake that select what a plan runs."""
+    said = [word for word in plan.config.overrides if word != ALLOW_OUTSIDE]
+    chosen = ["--config", f"experiment={plan.config.experiment}"]
+    chosen += ["allow_outside=true"] * (ALLOW_OUTSIDE in plan.config.overrides)
+    return [*chosen, f"overrides={in_one(said)}"] if said else chosen
 
 
 def in_one(overrides):

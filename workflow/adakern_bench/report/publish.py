@@ -25,7 +25,6 @@ from datetime import UTC, datetime
 import pandas as pd
 
 from adakern._utils.files import write_json
-from adakern_bench.base.dotted import ALLOW_OUTSIDE
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.records.machine import (
     UNCOMMITTED,
@@ -34,12 +33,13 @@ from adakern_bench.records.machine import (
     package_versions,
     uncommitted,
 )
-from adakern_bench.report.origin import in_one, make_command
+from adakern_bench.report.origin import make_command, selection
 from adakern_bench.report.paper import write_paper
 from adakern_bench.report.wording import count
 
-KEPT = ["records.parquet", "config.yaml"]
-KEPT += ["summary.csv", "ttest.csv", "ranks.csv", "published.csv"]
+#: Files of the results, and their names in the publication.
+KEPT = {"run.yaml": "config.yaml", "records.parquet": "records.parquet"}
+KEPT |= {f"{t}.csv": f"{t}.csv" for t in ("summary", "ttest", "ranks", "published")}
 
 #: Of runs whose files were committed later.
 _LATER = (
@@ -68,9 +68,9 @@ def publish(plan, target, with_failures=False):
         shutil.rmtree(folder, ignore_errors=True)
     shown = [f"figures/{name}.svg" for name in plan.figures()]
     shown += [f"tables/{name}.csv" for name in plan.tables()]
-    for name in [*KEPT, *shown]:
+    for name, kept in (KEPT | dict(zip(shown, shown, strict=True))).items():
         if (plan.results / name).exists():
-            _keep(plan.results / name, new / name)
+            _keep(plan.results / name, new / kept)
     if records is not None:
         write_paper(plan.results, asdict(plan.config), new / "paper")
     write_json(new / "provenance.json", provenance(plan, records))
@@ -118,7 +118,7 @@ def _several_commits(plan, records):
 def _not_done(plan):
     """List the jobs that Snakemake would still run for the report."""
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--cores", "1"]
-    command += [str(plan.results / "report.html"), *_selection(plan)]
+    command += [str(plan.results / "report.html"), *selection(plan)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         yield f"snakemake cannot say what is missing:\n{run.stdout}{run.stderr}"
@@ -142,14 +142,6 @@ def _failed(records):
         )
 
 
-def _selection(plan):
-    """Configuration of Snakemake for a plan."""
-    said = [word for word in plan.config.overrides if word != ALLOW_OUTSIDE]
-    chosen = ["--config", f"experiment={plan.config.experiment}"]
-    chosen += ["allow_outside=true"] * (ALLOW_OUTSIDE in plan.config.overrides)
-    return [*chosen, f"overrides={in_one(said)}"] if said else chosen
-
-
 def _calls(results):
     path = results / "runs.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
@@ -165,7 +157,7 @@ def provenance(plan, records):
         "experiment": plan.config.experiment,
         "overrides": plan.config.overrides,
         "command": shlex.join(
-            ["snakemake", "--cores", str(os.cpu_count()), *_selection(plan)]
+            ["snakemake", "--cores", str(os.cpu_count()), *selection(plan)]
         ),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": machine(),

@@ -21,7 +21,7 @@ from adakern_bench.tracking.store import log_runs
 SUMMARY = [
     "report.html",
     "*.csv",
-    "config.yaml",
+    "run.yaml",
     "tables/*.csv",
     "figures/*.svg",
     "winner/*.csv",
@@ -38,7 +38,7 @@ def track(results, *, tracking_uri=None):
     """
     results = Path(results)
     found = (path for pattern in SUMMARY for path in sorted(results.glob(pattern)))
-    path = results / "config.yaml"
+    path = results / "run.yaml"
     config = path.read_text(encoding="utf-8") if path.exists() else None
     paths = find_records(results)
     records = read_records(paths, _described(config).get("metric")) if paths else []

@@ -1,0 +1,52 @@
+"""A run is a file: all that its jobs know of it, resolved once by what starts it."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import yaml
+
+from adakern._utils.files import atomic_path
+from adakern_bench.base.notes import digest
+from adakern_bench.config.compose import ConfigError, as_typed
+from adakern_bench.config.plan import Plan
+from adakern_bench.config.schema import Config
+
+NAME = "run.yaml"
+
+
+def write_run(plan, path=None):
+    """Write the file of a run; what Snakemake is told of it, as `run_of` gives it."""
+    path, text = path or plan.results / NAME, _text(plan)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        with atomic_path(path) as new:
+            new.write_text(text, encoding="utf-8")
+    return run_of(plan, path)
+
+
+def run_of(plan, path=None):
+    """``results/<experiment>/run.yaml@<digest>``, for ``--config run=``."""
+    return f"{path or plan.results / NAME}@{digest(_text(plan))}"
+
+
+def load_run(told):
+    """The plan of a file that `write_run` wrote."""
+    path, _, stated = str(told).rpartition("@")
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f"--config run={told}: {error}. It names the file of a run and its digest; "
+            "start a run with --config experiment=..., or with adakern run"
+        ) from None
+    if digest(text) != stated:
+        raise ConfigError(
+            f"{path} is not the file that this run was started with: it was edited, or "
+            "another run has written it. Give the command that started the run again"
+        )
+    return Plan(as_typed(Config, yaml.load(text, Loader=yaml.CSafeLoader)))
+
+
+def _text(plan):
+    config = asdict(plan.config)
+    style = {"sort_keys": False, "allow_unicode": True, "width": 88}
+    return yaml.dump(config, Dumper=yaml.CSafeDumper, **style)
