@@ -36,7 +36,7 @@ def test_method_says_what_it_is(name):
     for recipe in filter(None, (method.classifier, method.regressor)):
         with suppress(ImportError, ValueError):  # of packages that are not here
             fit = estimator_class(recipe.estimator["_target_"]).fit
-            # Whoever can be told which rows to judge by says from how many on it judges.
+            # Who can be told which rows to judge by says from how many on it judges.
             can_judge = {"X_val", "time"} & {*inspect.signature(fit).parameters}
             assert not can_judge or method.validates_from is not None
 
