@@ -2,12 +2,15 @@
 
     python benchmarks/serve.py                 # models of 1,000 and 10,000 rows
     python benchmarks/serve.py --profile       # where they go, of one row
+    python benchmarks/serve.py --rows 1000     # models of these alone
     python benchmarks/serve.py --quick         # does it run?
 
-Friedman's first function, ten features, noise of variance 1. Each time is the median
-processor time of repeats after a first call. The ratio is against the simple blend of
-the baselines, fitted to the same rows in the same process; CatBoost is added where it
-is installed.
+Regression: Friedman's first function, ten features, noise of variance 1.
+Classification: twenty features, of which eight say which of two classes it is, and one
+label in twenty drawn anew; what is timed is ``predict_proba``. Each time is the median
+processor time of repeats after a first call, in a batch of 1,000 a row's share of it.
+The ratio is against the simple blend of the baselines, fitted to the same rows in the
+same process; CatBoost is added where it is installed.
 """
 
 import cProfile
@@ -17,79 +20,107 @@ import time
 import warnings
 
 import numpy as np
-from sklearn.datasets import make_friedman1
+from sklearn.datasets import make_classification, make_friedman1
 
-from adakern import AdaptiveKernelRegressor
-from adakern.baselines import SimpleBlendRegressor
+from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.baselines import SimpleBlendClassifier, SimpleBlendRegressor
 from timing import parser
 
+ASKED = 1000
 
-def catboost():
-    """CatBoost's regressor, or None."""
+
+def regression(n):
+    """A table of n rows, and the rows that are asked about."""
+    X, y = make_friedman1(n, noise=1.0, random_state=0)
+    return X, y / y.std(), make_friedman1(ASKED, random_state=1)[0]
+
+
+def classification(n):
+    """The same, of two classes."""
+    X, y = make_classification(
+        n + ASKED, 20, n_informative=8, flip_y=0.05, random_state=0
+    )
+    return X[:n], y[:n], X[n:]
+
+
+def models(classify):
+    """Unfitted ones by name."""
+    flagship = AdaptiveKernelClassifier if classify else AdaptiveKernelRegressor
+    blend = SimpleBlendClassifier if classify else SimpleBlendRegressor
+    found = {
+        "adaptive": flagship(random_state=0),
+        "adaptive, fast": flagship(preset="fast", random_state=0),
+        "simple blend": blend(random_state=0),
+    }
     try:
-        from catboost import CatBoostRegressor
+        import catboost
     except ImportError:
-        return None
-    return CatBoostRegressor(verbose=False, random_state=0, allow_writing_files=False)
+        return found
+    kind = catboost.CatBoostClassifier if classify else catboost.CatBoostRegressor
+    found["catboost"] = kind(verbose=False, random_state=0, allow_writing_files=False)
+    return found
 
 
-def milliseconds(model, rows, repeats):
+def milliseconds(answer, rows, repeats):
     """Median processor time of a prediction, which other programs hardly change."""
-    model.predict(rows)
+    answer(rows)
     taken = []
     for _ in range(repeats):
         started = time.process_time()
-        model.predict(rows)
+        answer(rows)
         taken.append(time.process_time() - started)
     return 1e3 * statistics.median(taken)
 
 
-def batch_difference(model, rows):
+def batch_difference(answer, rows):
     """How far the answer for a row depends on the rows predicted with it."""
-    alone = np.concatenate([model.predict(row[None, :]) for row in rows])
-    return float(np.abs(alone - model.predict(rows)).max())
+    alone = np.concatenate([answer(row[None, :]) for row in rows])
+    return float(np.abs(alone - answer(rows)).max())
+
+
+def print_table(task, n, repeats, *, profile=False):
+    """A line for each model; only the flagship's profile if asked for."""
+    (X, y, asked), classify = task(n), task is classification
+    taken = {}
+    for name, model in models(classify).items():
+        if profile and name != "adaptive":
+            continue
+        answer = getattr(model.fit(X, y), "predict_proba" if classify else "predict")
+        if profile:
+            print_profile(answer, asked[:1])
+            continue
+        many = milliseconds(answer, asked, max(3, repeats // 6)) / len(asked)
+        taken[name] = milliseconds(answer, asked[:1], repeats), many
+        if "adaptive" in name:
+            moved = batch_difference(answer, asked[:20])
+            print(f"{name}, {task.__name__}, {n} rows: a batch moves a row {moved:.1e}")
+    for name, (one, many) in taken.items():
+        base = taken["simple blend"]
+        ratios = f"{one / base[0]:.2f} and {many / base[1]:.2f} of the simple blend"
+        told = f"{name}, {task.__name__}, {n} rows"
+        print(f"{told}: alone {one:.2f} ms, in a batch {many:.4f} ms; {ratios}")
+
+
+def print_profile(answer, row):
+    """Where the time of a row goes."""
+    profile = cProfile.Profile()
+    profile.runcall(lambda: [answer(row) for _ in range(50)])
+    pstats.Stats(profile).sort_stats("cumulative").print_stats(60)
 
 
 def main():
     """Print a table: model, training rows, milliseconds and ratios."""
     made = parser(__doc__)
     made.add_argument("--profile", action="store_true", help="of one row, 1,000 rows")
+    made.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000])
     arguments = made.parse_args()
     warnings.simplefilter("ignore")
-    sizes = [100] if arguments.quick else [1_000, 10_000]
-    if arguments.profile:
-        sizes = sizes[:1]
+    sizes = [100] if arguments.quick else arguments.rows
+    sizes = sizes[:1] if arguments.profile else sizes
     repeats = 3 if arguments.quick else 30
-    models = {
-        "adaptive": AdaptiveKernelRegressor(random_state=0),
-        "adaptive, fast": AdaptiveKernelRegressor(preset="fast", random_state=0),
-        "simple blend": SimpleBlendRegressor(random_state=0),
-        "catboost": catboost(),
-    }
-    T, _ = make_friedman1(1000, random_state=1)
     for n in sizes:
-        X, y = make_friedman1(n, noise=1.0, random_state=0)
-        taken = {}
-        for name, model in models.items():
-            if model is None or (arguments.profile and name != "adaptive"):
-                continue
-            model.fit(X, y)
-            one = milliseconds(model, T[:1], repeats)
-            taken[name] = one, milliseconds(model, T, max(3, repeats // 6))
-            if "adaptive" in name:
-                moved = batch_difference(model, T[:20]) / y.std()
-                print(f"{name}, {n} rows: a batch moves a row by {moved:.1e} spreads")
-        if arguments.profile:
-            profile = cProfile.Profile()
-            profile.runcall(
-                lambda: [models["adaptive"].predict(T[:1]) for _ in "x" * 50]
-            )
-            pstats.Stats(profile).sort_stats("cumulative").print_stats(60)
-            continue
-        base = taken["simple blend"]
-        for name, (one, many) in taken.items():
-            ratios = f"{one / base[0]:.2f} and {many / base[1]:.2f} of the simple blend"
-            print(f"{name}, {n} rows: one {one:.2f} ms, 1,000 {many:.1f} ms; {ratios}")
+        for task in (regression, classification):
+            print_table(task, n, repeats, profile=arguments.profile)
 
 
 if __name__ == "__main__":

@@ -25,13 +25,14 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     """Classification of tabular data by a weighted blend, without choices to make.
 
     The members of the blend are those of :class:`AdaptiveKernelRegressor`: kernel ridge
-    regressions on class indicators, logistic regression, support vector machines (up to
-    4,000 rows, and from 9,000 to 25,000 rows if no two classes have more than 9,000),
-    random forests and gradient boosting, each fitted by cross-validation. On the
-    out-of-fold scores, each member is calibrated (by its slope alone below 300 rows),
-    the weights of the mixture maximise its likelihood, and the mixture is calibrated.
-    Kernel and linear members are then refitted on all rows; of trees, the mean over the
-    folds is used.
+    regressions on class indicators (from 300 to 4,000 rows also with a single length
+    scale for each kernel), logistic regression, support vector machines (up to 4,000
+    rows, and from 9,000 to 25,000 rows if no two classes have more than 9,000), random
+    forests and gradient boosting, each fitted by cross-validation. On the out-of-fold
+    scores, each member is calibrated (by its slope alone below 300 rows), the weights
+    of the mixture maximise its likelihood, and the mixture is calibrated. Kernel and
+    linear members are then refitted on all rows; of trees, the mean over the folds is
+    used.
 
     Parameters
     ----------

@@ -93,7 +93,9 @@ class KernelRidge(Member):
             return not wide and not (third and classify and few_a_column)
         if wide:
             return self.kernel != "laplacian"
-        return not many and (fast or self.kernel == "rbf")
+        if self.kernel == "rbf":
+            return not many
+        return not many and classify and (fast or shape.n >= FEW_ROWS)
 
     def seconds(self, shape):
         n, d, _, n_folds, _ = shape
