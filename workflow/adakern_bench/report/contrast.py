@@ -11,7 +11,7 @@ splits (``protocol.kind=both``) agree: :func:`agreement` and :func:`ranks_by`, w
 ``{parameter: kind, reference: holdout}``.
 """
 
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -167,11 +167,8 @@ def _tau(a, b):
 
 def _mean_tau(losses, value, reference):
     """Of pairs of single repeats, which are never the same one."""
-    if value == reference:
-        pairs = combinations(losses[value].columns, 2)
-    else:
-        every = product(losses[value].columns, losses[reference].columns)
-        pairs = (pair for pair in every if pair[0] != pair[1])
+    repeats = product(losses[value].columns, losses[reference].columns)
+    pairs = [(r, s) for r, s in repeats if r < s or (r > s and value != reference)]
     return np.nanmean([_tau(losses[value][r], losses[reference][s]) for r, s in pairs])
 
 
