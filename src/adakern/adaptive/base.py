@@ -24,14 +24,10 @@ from adakern.adaptive.explain import (
     learned_rows,
 )
 from adakern.adaptive.fit_all import Limits, fit_all
+from adakern.adaptive.given import read_rows, refuse_several_folds, validated
 from adakern.adaptive.many_rows import in_memory
 from adakern.adaptive.model import make_model, members_table
-from adakern.adaptive.prepare import (
-    prepare,
-    read_rows,
-    refuse_several_folds,
-    validated,
-)
+from adakern.adaptive.prepare import prepare
 from adakern.adaptive.shift import check_rows, seen_in, sentence
 from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
