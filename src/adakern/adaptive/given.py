@@ -94,18 +94,6 @@ def several_targets(estimator, y):
     return Y
 
 
-def known_rows(Y, weights):
-    """Weights of rows, zero without any target; each target has some weight."""
-    known = ~np.isnan(Y)
-    for j, column in enumerate(known.T):
-        if not weights[column].any():
-            raise ValueError(
-                f"column {j} of y is missing in every row with a sample weight: leave "
-                "that target out"
-            )
-    return np.where(known.any(axis=1), weights, 0.0)
-
-
 def refuse_missing_labels(y, name="y"):
     """Name the first target, or other value of a row, that is missing."""
     y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
@@ -128,7 +116,7 @@ def read_rows(estimator, reader, X):
 
 
 def row_weights(estimator, rows, y, sample_weight):
-    """The weight of each row, with that of its class."""
+    """The weight of each row, with that of its class; zero without any target."""
     weights = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
     weights = estimator._row_weights(y, weights)
     if not np.isfinite(weights).all():
@@ -139,7 +127,19 @@ def row_weights(estimator, rows, y, sample_weight):
         raise ValueError("sample_weight holds negative weights")
     if not (weights > 0).any():
         raise ValueError("sample_weight is zero for every row")
-    return weights
+    return weights if y.ndim == 1 else _of_known_targets(y, weights)
+
+
+def _of_known_targets(Y, weights):
+    """Weights of rows, zero without any target; each target has some weight."""
+    known = ~np.isnan(Y)
+    for j, column in enumerate(known.T):
+        if not weights[column].any():
+            raise ValueError(
+                f"column {j} of y is missing in every row with a sample weight: leave "
+                "that target out"
+            )
+    return np.where(known.any(axis=1), weights, 0.0)
 
 
 def refuse_several_folds(**given):

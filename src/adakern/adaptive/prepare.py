@@ -13,12 +13,10 @@ from sklearn.utils.validation import _num_samples, check_X_y
 from adakern._utils.arrays import from_foreign, is_dask
 from adakern.adaptive.given import (
     group_codes,
-    known_rows,
     read_rows,
     refuse_missing_labels,
     row_weights,
     several_targets,
-    target_names,
     time_blocks,
     validated,
 )
@@ -94,31 +92,18 @@ def prepare(
     deadline=np.inf,
 ):
     """The :class:`Problem` of an estimator for what its ``fit`` is given."""
-    all_rows = held_out = None
-    if not is_classifier(estimator):
-        estimator.targets_ = target_names(y)
-    if is_dask(X) or _num_samples(X) > estimator.max_rows:
-        y = from_foreign(in_memory(y))
-        refuse_missing_labels(y)
-        targets = several_targets(estimator, y)
-        y = validation.column_or_1d(y, warn=True) if targets is None else targets
-        all_rows = AllRows(estimator, X, y, sample_weight, rng)
-        X, y, sample_weight, groups, time = all_rows.drawn(groups, time)
-    rows, y, categorical = validated(estimator, X, y)
-    blend = estimator._unfitted_blend(y)
-    weights = row_weights(estimator, rows, y, sample_weight)
-    if y.ndim > 1:
-        weights = known_rows(y, weights)
-    reader = _fitted_reader(estimator, rows, categorical)
-    rows, Y = reader.transform(rows), blend.encode(y)
+    given = X, y, sample_weight, groups, time
+    all_rows, (X, y, sample_weight, groups, time) = _drawn(estimator, rng, *given)
+    rows, Y, weights, reader, blend = _encoded(estimator, X, y, sample_weight)
     pair = np.sort(Y.sum(axis=0))[-2:].sum() if blend.classify else len(Y)
     shape = Shape(*rows.shape, Y.shape[1], estimator.n_folds, pair)
-    blocks = None if time is None else time_blocks(time, weights)
+    held_out = None
     if X_val is not None or y_val is not None:
         new = _validation_rows(estimator, X_val, y_val, reader, blend, weights.max())
-        held_out = blocks = np.repeat([False, True], [len(rows), len(new[0])])
+        held_out = np.repeat([False, True], [len(rows), len(new[0])])
         pairs = zip((rows, Y, weights), new, strict=True)
         rows, Y, weights = map(np.concatenate, pairs)
+    blocks = held_out if time is None else time_blocks(time, weights)
     groups = None if groups is None else group_codes(groups, weights)
     table, position = make_table(
         rows,
@@ -133,18 +118,45 @@ def prepare(
     table.in_time_order = blocks is not None and held_out is None
     blend, table.Y = blend.standardised(table)
     _add_means(table, reader, blend.classify)
-    is_fast, is_categorical = estimator.preset == "fast", reader.is_categorical
     return Problem(
         table,
-        _fitted_views(table, is_categorical),
+        _fitted_views(table, reader.is_categorical),
         reader,
         blend,
-        Setting(blend.classify, is_fast, estimator.max_support, is_categorical),
+        _setting(estimator, blend, reader),
         shape,
-        _places_left_out(position, table, held_out, all_rows),
-        _origin(position, table, all_rows),
+        *_places(position, table, held_out, all_rows),
         groups is None and blocks is None,
         _refit(estimator, all_rows, reader, blend, deadline),
+    )
+
+
+def _drawn(estimator, rng, X, y, sample_weight, groups, time):
+    """:class:`AllRows` and what is drawn of them, or None and what was given."""
+    if not is_dask(X) and _num_samples(X) <= estimator.max_rows:
+        return None, (X, y, sample_weight, groups, time)
+    y = from_foreign(in_memory(y))
+    refuse_missing_labels(y)
+    targets = several_targets(estimator, y)
+    y = validation.column_or_1d(y, warn=True) if targets is None else targets
+    all_rows = AllRows(estimator, X, y, sample_weight, rng)
+    return all_rows, all_rows.drawn(groups, time)
+
+
+def _encoded(estimator, X, y, sample_weight):
+    """Rows and targets as numbers, weights, and what made numbers of them."""
+    rows, y, categorical = validated(estimator, X, y)
+    blend = estimator._unfitted_blend(y)
+    weights = row_weights(estimator, rows, y, sample_weight)
+    reader = _fitted_reader(estimator, rows, categorical)
+    return reader.transform(rows), blend.encode(y), weights, reader, blend
+
+
+def _setting(estimator, blend, reader):
+    """:attr:`Problem.setting`."""
+    is_fast = estimator.preset == "fast"
+    return Setting(
+        blend.classify, is_fast, estimator.max_support, reader.is_categorical
     )
 
 
@@ -156,24 +168,20 @@ def _refit(estimator, all_rows, reader, blend, deadline):
     return partial(all_rows.refit, read, blend.encode, deadline)
 
 
-def _origin(position, table, all_rows):
-    """:attr:`Problem.origin` from the places of the rows in the table."""
+def _places(position, table, held_out, all_rows):
+    """:attr:`Problem.position` and :attr:`Problem.origin` from the places of the rows
+    in the table.
+    """
     given = np.flatnonzero(position >= 0)[::-1]
     origin = np.empty(len(table.X), dtype=int)
     origin[position[given]] = given  # of several the first is set last
-    if all_rows is None:
-        return origin
-    n_held_out = len(position) - len(all_rows.sample)
-    numbers = np.append(all_rows.sample, len(all_rows.y) + np.arange(n_held_out))
-    return numbers[origin]
-
-
-def _places_left_out(position, table, held_out, all_rows):
-    """:attr:`Problem.position` from the places of the rows in the table."""
+    n_held_out = 0 if held_out is None else np.count_nonzero(held_out)
     position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
-    if held_out is not None:
-        return position[held_out]
-    return position if all_rows is None else all_rows.places(position)
+    if all_rows is not None:
+        n_rows = len(all_rows.y) + np.arange(n_held_out)
+        origin = np.append(all_rows.sample, n_rows)[origin]
+        position = position if n_held_out else all_rows.places(position)
+    return position if held_out is None else position[held_out], origin
 
 
 def _fitted_reader(estimator, rows, categorical):

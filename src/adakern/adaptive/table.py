@@ -128,18 +128,10 @@ def make_table(
     new_pair = new_cell.copy()
     new_pair[1:] |= ~_same_as_next(targets)
     cell, pair = np.cumsum(new_cell) - 1, np.cumsum(new_pair) - 1
-    few = (
-        new_cell.sum() <= 2 * n_folds
-    )  # without one of them little is left to learn from
-    full = np.bincount(cell)[cell] >= (n_folds if few else max(FULL_CELL, 2 * n_folds))
     if blocks is not None:
-        full[:], fold = False, given - 1
+        full, fold = np.zeros(len(cell), dtype=bool), given - 1
     else:
-        unit = cell
-        if groups is not None:
-            full[:], unit = False, np.unique(given, return_inverse=True)[1]
-        elif full.any():
-            unit = np.cumsum(new_cell | np.append(False, full[1:])) - 1
+        full, unit = _units(new_cell, None if groups is None else given, n_folds)
         n_folds = min(n_folds, unit.max() + 1)
         fold = assign_folds(unit, n_folds, rng, targets[:, 0] if classify else None)
     # Rows of one pair in different folds stay apart.
@@ -162,6 +154,19 @@ def make_table(
         ~full[first] & (groups is None and blocks is None),
     )
     return table, position
+
+
+def _units(new_cell, groups, n_folds):
+    """Whether the cell of each row is full, and the unit that lies in one fold: a
+    group, or else a cell, but of a full cell each row.
+    """
+    cell = np.cumsum(new_cell) - 1
+    if groups is not None:
+        return np.zeros(len(cell), bool), np.unique(groups, return_inverse=True)[1]
+    # Without one of few cells little is left to learn from.
+    few = new_cell.sum() <= 2 * n_folds
+    full = np.bincount(cell)[cell] >= (n_folds if few else max(FULL_CELL, 2 * n_folds))
+    return full, np.cumsum(new_cell | np.append(False, full[1:])) - 1
 
 
 def _same_as_next(A):
