@@ -107,9 +107,11 @@ onstart:
     release_when_made(TABLES_LOCK, made)
     try:
         LOCKS.append(claim(RESULTS, wait=False))
-    except RunningAlready as error:
+        write_run(PLAN)
+    except (ConfigError, RunningAlready) as error:
         raise WorkflowError(str(error)) from None
-    write_run(PLAN)
+    except PermissionError as error:
+        raise WorkflowError(not_ours(error)) from None
     for job in jobs:
         if is_forced(job) and job.rule.name in FITTING:
             mark = Path(job.output[-1]).with_suffix(AGAIN)

@@ -212,6 +212,9 @@ def test_the_card_says_of_whom_of_when_and_what_for(tmp_path):
     found = left_out.errors_by_category(table, rows, table.y.to_numpy()[:19] - off)
     assert found["ward"]["north"] == {"rows": 10, "error": pytest.approx(1.0)}
     assert found["ward"]["south"] == {"rows": 9, "error": pytest.approx(2.0)}
+    assert list(found["ward"]) == ["south", "north"]  # the greatest error first
+    assert found["patient"]["0"] == {"rows": 4, "error": pytest.approx(2.5**0.5)}
+    assert len(found["patient"]) == 5
 
 
 def test_prices_are_printed_whole(capsys):

@@ -7,7 +7,8 @@ from adakern._utils.printable import as_written, printable
 #: Part of the rows, the latest ones, that a method which has no such rows of its own
 #: is judged by where rows have a time.
 LATEST = 0.2
-#: Categories of a column by each of which the model's card tells the error.
+#: Categories of a column, or groups of rows, by each of which the model's card tells
+#: the error; of more groups those of the greatest errors.
 FEW_CATEGORIES = 20
 
 
@@ -61,7 +62,7 @@ def _held_out(pipeline, table):
     found = model.oof_prediction_
     seen = ~np.isnan(found).reshape(len(rows), -1).any(axis=1)
     rows, found = rows[seen], found[seen]
-    if found.ndim == 1:
+    if not hasattr(model, "classes_"):
         return rows, found, None
     return rows, model.predicted_classes(found), found
 
@@ -74,6 +75,13 @@ def _score(table, rows, predicted, proba):
     of = f"the {len(rows)} latest rows" if table.times is not None else "rows left out"
     y = table.y.iloc[rows]
     found = {"of": of, **score(table.task, y, predicted)}
+    if hasattr(y, "columns"):
+        known, pairs = y.notna().to_numpy(), zip(y.columns, predicted.T, strict=True)
+        found["targets"] = {
+            name: score(table.task, y[name][rows], of_target[rows])
+            for (name, of_target), rows in zip(pairs, known.T, strict=True)
+            if rows.any()
+        }
     found["by_category"] = errors_by_category(table, rows, predicted)
     if table.task == "classification":
         shares = y.value_counts(normalize=True)
@@ -85,18 +93,23 @@ def _score(table, rows, predicted, proba):
 
 
 def errors_by_category(table, rows, predicted):
-    """Column -> category -> rows left out and their error, of few categories each.
+    """Column -> category or group -> rows left out and their error, greatest first.
 
-    The error is the share that is wrong, or the root of the mean squared error.
+    The error is the share that is wrong, or the root of the mean squared error, of
+    several targets that of errors in units of their spread.
     """
     y = table.y.iloc[rows]
     is_share = table.task == "classification"
     missed = (y != predicted).astype(float) if is_share else (y - predicted) ** 2
+    if hasattr(y, "columns"):
+        missed = (missed / y.var(ddof=0)).mean(axis=1)
     found = {}
-    for name, kind in table.kinds.items():
-        of = table.X[name].iloc[rows]
-        if kind == "categorical" and of.nunique() <= FEW_CATEGORIES:
+    for name, values in kinds_of_rows(table).items():
+        of = values.iloc[rows]
+        is_group = table.groups is not None and name == str(table.groups.name)
+        if is_group or of.nunique() <= FEW_CATEGORIES:
             means = missed.groupby(of.set_axis(missed.index)).agg(["size", "mean"])
+            means = means.sort_values("mean", ascending=False)[:FEW_CATEGORIES]
             errors = means["mean"] if is_share else means["mean"] ** 0.5
             found[name] = {
                 str(level): {"rows": int(n), "error": float(error)}
@@ -105,6 +118,19 @@ def errors_by_category(table, rows, predicted):
                 )
             }
     return found
+
+
+def kinds_of_rows(table):
+    """What rows are told apart by: columns of categories, and their groups."""
+    kinds = {
+        name: table.X[name]
+        for name, kind in table.kinds.items()
+        if kind == "categorical"
+    }
+    if table.groups is not None:
+        # Numbers of patients are whole, although a file's numbers are not.
+        kinds[str(table.groups.name)] = table.groups.convert_dtypes().astype(str)
+    return kinds
 
 
 def of_rare_class(y, proba, shares):
@@ -135,14 +161,14 @@ def coverage_found(model, table):
         return {}
     from adakern.adaptive.coverage import coverage_by
 
-    kinds = {
-        name: table.X[name]
-        for name, kind in table.kinds.items()
-        if kind == "categorical"
+    kinds = kinds_of_rows(table)
+    if found.ndim == 1:
+        return coverage_by(found, kinds)
+    return {
+        f"{target}, by {name}": shares
+        for target, of_target in zip(table.y.columns, found.T, strict=True)
+        for name, shares in coverage_by(of_target, kinds).items()
     }
-    if table.groups is not None:
-        kinds[str(table.groups.name)] = table.groups
-    return coverage_by(found, kinds)
 
 
 def print_coverage(coverage):
@@ -177,7 +203,14 @@ def print_score(score):
     else:
         found = "R² {r2:.4g} (always the mean: 0), root mean squared error "
         found += as_written(score["rmse"], 4)
+    several = score.get("targets", {})
+    if several:
+        found = "R² {r2:.4g}, the mean of " + f"{len(several)} targets"
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
+    for name, of_target in several.items():
+        error = as_written(of_target["rmse"], 4)
+        said = f"R² {of_target['r2']:.4g}, root mean squared error {error}"
+        print(printable(f"  {name}: {said}"))
     if score.get("auc") is not None:
         said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
         print(said.format(**score))

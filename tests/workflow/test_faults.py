@@ -268,13 +268,25 @@ def test_results_that_cannot_be_written(project):
     assert "Traceback" not in run.output
 
 
+def fill(path):
+    """Write a file until the disk is full."""
+    with suppress(OSError), path.open("wb", buffering=0) as file:
+        while file.write(bytes(4096)):
+            pass
+
+
 def test_full_disk(project):
     results = project.root / "results"
     filler = results / "filler"
     with mounted(results, "size=1m"):
-        with suppress(OSError), filler.open("wb", buffering=0) as file:
-            while file.write(bytes(4096)):
-                pass
+        fill(filler)
+        run = project.solve(status=1)
+        assert "results/small/run.yaml cannot be written" in run.output
+        assert "No space left on device" in run.output
+        filler.unlink()
+        project.run("--until", "table")
+
+        fill(filler)
         run = project.solve(status=1)
         assert "No space left on device" in run.output
         assert "results/small/splits/clowns.npz" in run.output

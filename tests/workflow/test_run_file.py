@@ -24,3 +24,10 @@ def test_the_file_is_left_as_it_is_where_nothing_changed(tmp_path):
         load_run(told)
     with pytest.raises(ConfigError, match="No such file"):
         load_run("x.yaml@0")
+
+
+def test_a_file_that_cannot_be_written_is_said(tmp_path):
+    plan = load_plan(["experiment=quickstart"])
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(ConfigError, match=r"run\.yaml cannot be written: .*results="):
+        write_run(plan, tmp_path / "taken" / "run.yaml")

@@ -6,10 +6,19 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from adakern_bench.data import Table
+from adakern_bench.records.prepare import Prepared
 from adakern_bench.records.split import save_splits
-from adakern_bench.report.winner import MOST_COLUMNS, explain, explain_files, fitted
+from adakern_bench.report.winner import (
+    MOST_COLUMNS,
+    Best,
+    explain,
+    explain_files,
+    fitted,
+)
+from adakern_bench.report.winner_figures import _draw_coverage
 from record_factory import failed, write_records
 from script import run_script
 
@@ -202,3 +211,23 @@ def test_where_no_run_was_finished_none_is_looked_into(tmp_path):
     told = json.loads((made["figures"] / "captions.json").read_text())
     assert told == {"": "no run of dummy was finished, and none is looked into"}
     assert pd.read_csv(made["table"]).empty
+
+
+class _Intervals:
+    """Predicts 0, and intervals from -1 to 1 however many are asked for."""
+
+    def predict_interval(self, X, coverage):
+        return np.tile([-1.0, 1.0], (len(X), 1))
+
+
+def test_the_caption_of_intervals_names_the_category_that_they_hold_least():
+    ward = np.repeat(["north", "south"], 60)
+    y = np.where((ward == "south") & (np.arange(120) % 3 == 0), 2.0, 0.0)
+    X = pd.DataFrame({"ward": ward, "size": y})
+    data = Prepared(X, y, X, y)
+    best = Best("my", "regression", "rmse", _Intervals(), data, None, X, y)
+    best.groups = np.repeat([1, 2, 3], [50, 50, 20])
+    caption = _draw_coverage(Figure().subplots(), best)
+    assert "by category or group: ward: south 67% of 60, north 100% of 60" in caption
+    # Group 3 has too few rows to tell.
+    assert "group: 2 72% of 50, 1 100% of 50; 1 below 85%." in caption

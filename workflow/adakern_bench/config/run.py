@@ -18,8 +18,16 @@ def write_run(plan, path=None):
     """Write the file of a run; what Snakemake is told of it, as `run_of` gives it."""
     path, text = path or plan.results / NAME, _text(plan)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
-        with atomic_path(path) as new:
-            new.write_text(text, encoding="utf-8")
+        try:
+            with atomic_path(path) as new:
+                new.write_text(text, encoding="utf-8")
+        except PermissionError:
+            raise
+        except OSError as error:
+            raise ConfigError(
+                f"{path} cannot be written: {error}. Free some space there, or name "
+                "another folder (results=...), and give the same command again"
+            ) from None
     return run_of(plan, path)
 
 

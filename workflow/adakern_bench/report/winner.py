@@ -60,6 +60,8 @@ class Best:
     times: np.ndarray | None = None
     learned_until: float = np.nan
     times_are_dates: bool = False
+    #: The group of each test row.
+    groups: np.ndarray | None = None
 
     def expected(self, X):
         """The probability of the event, or the prediction; of labels 0 or 1."""
@@ -140,6 +142,8 @@ def fitted(method, table, train, test, settings, best_params, seed, metric):
     )
     if table.task == "classification":
         best.event = min(table.class_counts, key=table.class_counts.get)
+    if table.groups is not None:
+        best.groups = table.groups[test]
     if table.times is not None:
         best.times = table.times[test]
         best.learned_until = table.times[train].max()

@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import ConfusionMatrixDisplay, precision_recall_curve
 
 from adakern._utils.printable import as_written
+from adakern.adaptive.coverage import coverage_by, coverage_lines
 from adakern_bench.report.figures import COLOURS, STYLE, plain_ticks
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import count
@@ -202,6 +203,11 @@ def _draw_coverage(axis, best):
             data.y_test <= data.restore(high)
         )
         held.append(inside.mean())
+    # Of the last level.
+    by_kind = " ".join(coverage_lines(coverage_by(inside, _kinds(best))))
+    by_kind = f" Lowest coverage by category or group: {by_kind.strip()}." * bool(
+        by_kind
+    )
     axis.plot(levels, held, "o", color=COLOURS[1])
     axis.axline((0, 0), slope=1, color="#7f7f7f", ls="--", lw=1)
     axis.set(title="Intervals", xlabel="requested coverage", ylabel="coverage")
@@ -209,8 +215,15 @@ def _draw_coverage(axis, best):
         side.set_major_formatter(FuncFormatter(_percent))
     return (
         f"Of the test rows, {_percent(held[-1])} lie in their 90 % interval and "
-        f"{_percent(held[4])} in their 50 % interval."
+        f"{_percent(held[4])} in their 50 % interval.{by_kind}"
     )
+
+
+def _kinds(best):
+    """What test rows are told apart by: columns of categories, and their groups."""
+    X = best.X.select_dtypes(exclude=["number", "datetime"])
+    kinds = {str(name): column.to_numpy() for name, column in X.items()}
+    return kinds if best.groups is None else kinds | {"group": best.groups}
 
 
 def _over_time(figure, best, columns):
