@@ -225,8 +225,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             data, rows, held_out, rng, schedule=schedule, **options
         )
         with one_blas_thread(self.max_support):
-            self._finish(data, self._choose(training), training.alpha)
-        self.support_ = used[self.support_]
+            self._finish(data, self._choose(training), training.alpha, used)
         if not training.converged:
             left = (
                 f"a mean squared error of {training.last_loss:.3g} var(y), still "
@@ -291,8 +290,10 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             [judge(training.data, c, training.rows, held_out) for c in candidates]
         )
 
-    def _finish(self, data, chosen, alpha):
-        """Fit the coefficients and set the attributes, in the units of X and y."""
+    def _finish(self, data, chosen, alpha, used):
+        """Fit the coefficients and set the attributes, in the units of X and y; data
+        are of the rows ``used``.
+        """
         support, theta = chosen.support, data.xp.abs(chosen.theta)
         if self.variant == "refitted":
             path = RidgePath(*data.regression(support, theta, np.arange(data.shape[0])))
@@ -310,7 +311,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
                 f"alpha={self.alpha_!r}; use a larger alpha"
             )
         dtype = data.original.dtype
-        self.support_ = support
+        self.support_ = used[support]
         self.support_vectors_ = data.original_rows(support)
         theta = data.xp.astype(theta, data.xp.float64) / data.scale
         theta = data.xp.astype(theta, dtype)
