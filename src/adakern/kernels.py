@@ -68,7 +68,7 @@ def clamp_at_zero(D, xp):
     )
 
 
-def _euclidean_distances(X, Y):
+def _euclidean_distances(X, Y=None):
     D = squared_distances(X, Y)
     D **= 0.5
     return D
