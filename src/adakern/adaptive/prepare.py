@@ -187,17 +187,12 @@ def prepare(
     if not is_classifier(estimator):
         estimator.targets_ = target_names(y)
     if is_dask(X) or _num_samples(X) > estimator.max_rows:
-        y = from_foreign(in_memory(y))
-        refuse_missing_labels(y)
-        targets = several_targets(estimator, y)
-        y = validation.column_or_1d(y, warn=True) if targets is None else targets
+        y = _targets_of_all(estimator, y)
         all_rows = AllRows(estimator, X, y, sample_weight, rng)
         X, y, sample_weight, groups, time = all_rows.drawn(groups, time)
     rows, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
     weights = _row_weights(estimator, rows, y, sample_weight)
-    if y.ndim > 1:
-        weights = known_rows(y, weights)
     reader = _fitted_reader(estimator, rows, categorical)
     rows, Y = reader.transform(rows), blend.encode(y)
     pair = np.sort(Y.sum(axis=0))[-2:].sum() if blend.classify else len(Y)
@@ -209,16 +204,8 @@ def prepare(
         pairs = zip((rows, Y, weights), new, strict=True)
         rows, Y, weights = map(np.concatenate, pairs)
     groups = None if groups is None else _group_codes(groups, weights)
-    table, position = make_table(
-        rows,
-        Y,
-        weights,
-        estimator.n_folds,
-        rng,
-        groups=groups,
-        blocks=blocks,
-        classify=blend.classify,
-    )
+    dealt = {"groups": groups, "blocks": blocks, "classify": blend.classify}
+    table, position = make_table(rows, Y, weights, estimator.n_folds, rng, **dealt)
     table.in_time_order = blocks is not None and held_out is None
     blend, table.Y = blend.standardised(table)
     _add_means(table, reader, blend.classify)
@@ -297,6 +284,14 @@ def validated(estimator, X, *y):
     if targets is not None:
         checked = checked[0], targets
     return (*checked, categorical) if y else checked
+
+
+def _targets_of_all(estimator, y):
+    """Targets or labels of a table of which a sample is drawn."""
+    y = from_foreign(in_memory(y))
+    refuse_missing_labels(y)
+    targets = several_targets(estimator, y)
+    return validation.column_or_1d(y, warn=True) if targets is None else targets
 
 
 def target_names(y):
@@ -390,7 +385,7 @@ def _row_weights(estimator, rows, y, sample_weight):
         raise ValueError("sample_weight holds negative weights")
     if not (weights > 0).any():
         raise ValueError("sample_weight is zero for every row")
-    return weights
+    return weights if y.ndim == 1 else known_rows(y, weights)
 
 
 def _fitted_reader(estimator, rows, categorical):
@@ -538,17 +533,13 @@ def make_table(
     used = np.flatnonzero(weights > LEAST_WEIGHT * weights.max())
     keys = (*targets[used].T[::-1], *X[used].T[::-1], given[used])
     order = used[np.lexsort(keys)]
-    X, Y, targets, given, w = (
-        values[order] for values in (X, Y, targets, given, weights)
-    )
+    X, Y, targets, given, w = (A[order] for A in (X, Y, targets, given, weights))
     w = w / w.max()  # whose squares can be summed up
     new_cell = np.append(True, ~_same_as_next(X) | (given[:-1] != given[1:]))
     new_pair = new_cell.copy()
     new_pair[1:] |= ~_same_as_next(targets)
     cell, pair = np.cumsum(new_cell) - 1, np.cumsum(new_pair) - 1
-    few = (
-        new_cell.sum() <= 2 * n_folds
-    )  # without one of them little is left to learn from
+    few = new_cell.sum() <= 2 * n_folds  # without one little is left to learn from
     full = np.bincount(cell)[cell] >= (n_folds if few else max(FULL_CELL, 2 * n_folds))
     if blocks is not None:
         full[:], fold = False, given - 1
