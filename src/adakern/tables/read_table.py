@@ -34,6 +34,9 @@ from adakern.tables.unpack import TableError
 #: In place of names of columns to keep: all of them.
 ALL = "all"
 
+#: The form of a column that says which cells of another, named behind, are limits.
+LIMITS_OF = "limits of "
+
 
 @dataclass
 class TableFile:
@@ -215,11 +218,23 @@ def read_rows(path, kinds, forms=None, decimal=None):
             if PREDICTED in note:
                 warn_user(note)
         found = {}
+        add_limits(raw, forms or {})
         for column, kind in kinds.items():
             form = (forms or {}).get(column) or (kind == "numeric" and decimal) or ""
             values = raw[find_column(raw, column, by_place=False)]
             found[column] = read_as(values, column, kind, form)
         return pd.DataFrame(found, index=raw.index)
+
+
+def add_limits(given, forms):
+    """Add columns that say which cells of others are limits to those of new rows."""
+    import pandas as pd
+
+    for name, form in forms.items():
+        source = form.removeprefix(LIMITS_OF)
+        if form.startswith(LIMITS_OF) and name not in given and source in given:
+            sides = columns.sides_of_limits(_cells(given[source], source))
+            given[name] = pd.Series(sides, index=given[source].index)
 
 
 def read_as(values, name, kind, form):
@@ -403,6 +418,8 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
                 undo = ""
         elif name == asked.time:
             became = "feature, and the order of the rows"
+        elif form.startswith(LIMITS_OF):
+            became, undo = "feature, -1 below a limit and 1 above", f"--drop {name}"
         elif kind == "text":
             became = "feature, numbers by pieces of its words"
         n_levels = frame[name].nunique() if kind == "categorical" else None
@@ -439,7 +456,18 @@ def typed_columns(
             found.kind = "text"
         kinds[key], forms[key] = found.kind, found.form
         notes += found.notes
+        sides = columns.sides_of_limits(cells[key])
+        if found.kind == "numeric" and not is_target and sides.any():
+            name = _unused_name(f"{key}: limit", raw)
+            values[name], kinds[name], forms[name] = sides, "numeric", LIMITS_OF + key
     return pd.DataFrame(values), kinds, forms, layout, notes
+
+
+def _unused_name(name, frame):
+    """The name, lengthened until no column of the frame has it."""
+    while name in frame:
+        name += "'"
+    return name
 
 
 def _columns_of(frame, keys):
