@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 
 from adakern.adaptive.members.base import ConstantMember, Member
-from adakern.adaptive.prepare import varies
+from adakern.adaptive.table import varies
 
 
 def able(member, X, Y):
