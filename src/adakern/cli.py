@@ -6,7 +6,8 @@ import re
 import sys
 import time
 import warnings
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -126,7 +127,8 @@ def add_table_arguments(command, needs_target=True):
         type=Path,
         help="table: .csv, .tsv, .txt, .parquet or .xlsx, compressed or not",
     )
-    option("--target", required=needs_target, help="column to predict")
+    looks = "column to predict, or several of numbers, separated by commas"
+    option("--target", required=needs_target, help=looks)
     task = "task (default: inferred from the target)"
     option("--task", choices=("classification", "regression"), help=task)
     option("--drop", default="", help="columns to drop, separated by commas")
@@ -180,19 +182,22 @@ def _fit(arguments):
 
     started = time.perf_counter()
     output = _output(arguments)
-    table = read_table(
+    read = partial(
+        read_table,
         arguments.file,
-        arguments.target,
         task=arguments.task,
         group=False if arguments.group == "none" else arguments.group,
         time=arguments.time,
         texts=not arguments.method,
         **named_columns(arguments),
     )
+    table = of_targets(read, arguments.target)
     notes = [f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]
     print("\n  ".join(map(printable, notes)))
     print("\n".join(["", *map(printable, repr(table.account).splitlines())]))
     estimator, is_flagship = _estimator(arguments, table.task), not arguments.method
+    if hasattr(table.y, "columns") and not is_flagship:
+        estimator = _for_each_target(estimator, table.y)
     pipeline = table_pipeline(estimator, table)
     if arguments.minutes and is_flagship:
         left = _seconds_left(arguments.minutes, started)
@@ -210,6 +215,38 @@ def _fit(arguments):
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0
+
+
+def of_targets(read, target):
+    """What ``read`` makes of the target that is named, or several between commas.
+
+    A name with a comma in it is one where no columns have the names on both sides.
+    """
+    names = target.split(",")
+    if len(names) == 1:
+        return read(target)
+    try:
+        return read(names)
+    except ValueError as error:
+        with suppress(ValueError):
+            return read(target)
+        raise error from None
+
+
+def _for_each_target(estimator, y):
+    """The estimator, in as many copies as targets if it takes one at a time."""
+    from sklearn.multioutput import MultiOutputRegressor
+    from sklearn.utils import get_tags
+
+    if n := int(y.isna().any(axis=1).sum()):
+        raise ValueError(
+            f"{n} rows lack some of the targets, which --method takes no part of: fit "
+            "one target at a time, or the default method"
+        )
+    if get_tags(estimator).target_tags.multi_output:
+        return estimator
+    note(f"{type(estimator).__name__} takes one target: one is fitted for each")
+    return MultiOutputRegressor(estimator)
 
 
 def _output(arguments):
@@ -294,6 +331,7 @@ def _method_named(name, task):
 
 
 def _predict(arguments):
+    import numpy as np
     import pandas as pd
 
     from adakern.datasets import read_rows
@@ -317,15 +355,17 @@ def _predict(arguments):
         report = model.check(rows)
         print(printable(repr(report)), file=sys.stderr)
         code = 3 if arguments.fail_on_shift and report.shifted else 0
-    name = card["target"]
-    out = pd.DataFrame({name: model.predict(rows)})
+    names = card.get("targets", [card["target"]])
+    out = pd.DataFrame(np.reshape(model.predict(rows), (len(rows), -1)), columns=names)
     if arguments.interval is not None:
         bounds = model.predict_interval(rows, arguments.interval)
-        out[[f"{name}_low", f"{name}_high"]] = bounds
+        columns = [f"{name}_{side}" for name in names for side in ("low", "high")]
+        out[columns] = np.reshape(bounds, (len(rows), -1))
     if arguments.proba:
+        (name,) = names
         out[[f"{name}={label}" for label in model.classes_]] = model.predict_proba(rows)
     if arguments.explain:
-        out = pd.concat([out, _explained(model, rows, name, out[name])], axis=1)
+        out = pd.concat([out, *_explained(model, rows, out[names])], axis=1)
     safe = out.rename(columns=without_formula).map(without_formula)
     if not safe.equals(out) or list(safe.columns) != list(out.columns):
         note("an apostrophe stands before what a spreadsheet would take for a formula")
@@ -339,18 +379,20 @@ def _predict(arguments):
     return code
 
 
-def _explained(model, rows, name, predicted):
-    """What columns add to each prediction, as columns beside it, and the rows leaned
-    on: their numbers among those with a target, from 0, with weights.
+def _explained(model, rows, predicted):
+    """What columns add to the predictions of each target, as columns beside them, and
+    the rows leaned on: their numbers among those with a target, from 0, with weights.
     """
     import pandas as pd
 
     found = model.explain(rows)
-    values, mean, _ = found.of_class(None if found.classes is None else predicted)
-    out = pd.DataFrame(values, columns=[f"{name}_by_{key}" for key in found.names])
-    out.insert(0, f"{name}_mean", mean)
-    out[f"{name}_rows"] = [
-        " ".join(f"{label}:{weight:.3f}" for label, weight in zip(*pair, strict=True))
-        for pair in zip(found.rows, found.row_weights, strict=True)
-    ]
-    return out
+    for name, answers in predicted.items():
+        label = answers if found.classes is not None else name
+        values, mean, _ = found.of_class(label)
+        out = pd.DataFrame(values, columns=[f"{name}_by_{key}" for key in found.names])
+        out.insert(0, f"{name}_mean", mean)
+        out[f"{name}_rows"] = [
+            " ".join(f"{row}:{weight:.3f}" for row, weight in zip(*pair, strict=True))
+            for pair in zip(found.rows, found.row_weights, strict=True)
+        ]
+        yield out

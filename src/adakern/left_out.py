@@ -62,7 +62,7 @@ def _held_out(pipeline, table):
     found = model.oof_prediction_
     seen = ~np.isnan(found).reshape(len(rows), -1).any(axis=1)
     rows, found = rows[seen], found[seen]
-    if found.ndim == 1:
+    if not hasattr(model, "classes_"):
         return rows, found, None
     return rows, model.predicted_classes(found), found
 
@@ -75,6 +75,13 @@ def _score(table, rows, predicted, proba):
     of = f"the {len(rows)} latest rows" if table.times is not None else "rows left out"
     y = table.y.iloc[rows]
     found = {"of": of, **score(table.task, y, predicted)}
+    if hasattr(y, "columns"):
+        known, pairs = y.notna().to_numpy(), zip(y.columns, predicted.T, strict=True)
+        found["targets"] = {
+            name: score(table.task, y[name][rows], of_target[rows])
+            for (name, of_target), rows in zip(pairs, known.T, strict=True)
+            if rows.any()
+        }
     found["by_category"] = errors_by_category(table, rows, predicted)
     if table.task == "classification":
         shares = y.value_counts(normalize=True)
@@ -88,11 +95,14 @@ def _score(table, rows, predicted, proba):
 def errors_by_category(table, rows, predicted):
     """Column -> category or group -> rows left out and their error, greatest first.
 
-    The error is the share that is wrong, or the root of the mean squared error.
+    The error is the share that is wrong, or the root of the mean squared error, of
+    several targets that of errors in units of their spread.
     """
     y = table.y.iloc[rows]
     is_share = table.task == "classification"
     missed = (y != predicted).astype(float) if is_share else (y - predicted) ** 2
+    if hasattr(y, "columns"):
+        missed = (missed / y.var(ddof=0)).mean(axis=1)
     found = {}
     for name, values in kinds_of_rows(table).items():
         of = values.iloc[rows]
@@ -151,7 +161,14 @@ def coverage_found(model, table):
         return {}
     from adakern.adaptive.coverage import coverage_by
 
-    return coverage_by(found, kinds_of_rows(table))
+    kinds = kinds_of_rows(table)
+    if found.ndim == 1:
+        return coverage_by(found, kinds)
+    return {
+        f"{target}, by {name}": shares
+        for target, of_target in zip(table.y.columns, found.T, strict=True)
+        for name, shares in coverage_by(of_target, kinds).items()
+    }
 
 
 def print_coverage(coverage):
@@ -186,7 +203,14 @@ def print_score(score):
     else:
         found = "R² {r2:.4g} (always the mean: 0), root mean squared error "
         found += as_written(score["rmse"], 4)
+    several = score.get("targets", {})
+    if several:
+        found = "R² {r2:.4g}, the mean of " + f"{len(several)} targets"
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
+    for name, of_target in several.items():
+        error = as_written(of_target["rmse"], 4)
+        said = f"R² {of_target['r2']:.4g}, root mean squared error {error}"
+        print(printable(f"  {name}: {said}"))
     if score.get("auc") is not None:
         said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
         print(said.format(**score))

@@ -38,7 +38,7 @@ from adakern.tables.encoding import (
     most_categories,
     takes_raw_columns,
 )
-from adakern.tables.read_table import read_as
+from adakern.tables.read_table import add_limits, read_as
 
 CARD = "card.json"
 
@@ -62,6 +62,7 @@ def as_columns(frame, kinds, forms):
     import pandas as pd
 
     given = {str(name): column for name, column in getattr(frame, "items", tuple)()}
+    add_limits(given, forms)
     if missing := [name for name in kinds if name not in given]:
         hint = did_you_mean(missing[0], given.keys() - kinds.keys())
         raise ModelFileError(
@@ -187,8 +188,10 @@ def make_card(table, **facts):
     names = [name for name, kind in table.kinds.items() if kind == "categorical"]
     found = {name: sorted(table.X[name].dropna().unique()) for name in names}
     rows = pd.util.hash_pandas_object(pd.concat([table.X, table.y], axis=1))
+    targets = list(table.y.to_frame() if table.y.ndim == 1 else table.y)
     return {
-        "target": table.y.name,
+        "target": ",".join(targets),
+        "targets": targets,
         "task": table.task,
         "kinds": table.kinds,
         "forms": table.forms,

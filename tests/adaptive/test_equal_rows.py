@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive.model import PRIORS, EqualRows
-from adakern.adaptive.prepare import make_table
+from adakern.adaptive.table import make_table
 
 
 def kinds(n_kinds, between, within, seed=0):

@@ -25,7 +25,7 @@ from adakern.adaptive.members.svm import (
     _scores,
     choose_machine,
 )
-from adakern.adaptive.prepare import Table
+from adakern.adaptive.table import Table
 from steps import fitted_members, member, suited
 
 

@@ -27,7 +27,7 @@ from adakern.adaptive.members.trees import (
     SMALL_ROWS,
     Forest,
 )
-from adakern.adaptive.prepare import FULL_CELL, assign_folds, make_table
+from adakern.adaptive.table import FULL_CELL, assign_folds, make_table
 
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 

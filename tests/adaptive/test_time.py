@@ -11,9 +11,10 @@ from adakern.adaptive import (
 )
 from adakern.adaptive.choose import choose
 from adakern.adaptive.fit_all import Limits, fit_all
+from adakern.adaptive.given import time_blocks
 from adakern.adaptive.intervals import ErrorModel, common_share
 from adakern.adaptive.members import REGISTRY
-from adakern.adaptive.prepare import prepare, time_blocks
+from adakern.adaptive.prepare import prepare
 
 
 def blocks(time):

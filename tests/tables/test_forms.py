@@ -3,11 +3,13 @@
 import datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adakern.tables import dates, kinds, numbers
+from adakern.tables import dates, kinds, numbers, read_rows, read_table
+from adakern.tables.columns import TableReader
 
 MARKS = st.sampled_from([".", ","])
 #: How a program of each language parts thousands, none in most files.
@@ -183,3 +185,50 @@ def test_no_text_raises(text, form):
     value = numbers.parse_number(text.strip(), form)
     assert value is None or isinstance(value, float)
     assert dates.parse_date(text, "%d.%m.%Y") is None or len(text) >= 8
+
+
+MEASURED = ["<0.5", "0.7", ">200", "1.25", "≤ 0,5", "8", None, "9.5", "17", "31"]
+SIDES = [-1, 0, 1, 0, -1, 0, 0, 0, 0, 0]
+
+
+def measured(tmp_path, cells, name="rows.csv"):
+    """A file of a column of measurements, and one of numbers."""
+    lines = [f'"{cell or ""}",{k},{k % 7}' for k, cell in enumerate(cells)]
+    path = tmp_path / name
+    path.write_text("\n".join(["crp,age,y", *lines]), encoding="utf-8")
+    return path
+
+
+def test_a_further_column_says_which_cells_are_limits(tmp_path):
+    """From files, at prediction, and of data frames: in the same place."""
+    cells = [text and text.replace(",", ".") for text in MEASURED] * 3
+    found = read_table(measured(tmp_path, cells), "y", task="regression")
+    assert list(found.X) == ["crp", "crp: limit", "age"]
+    assert found.X["crp: limit"].tolist() == SIDES * 3
+    account = {column.column: column for column in found.account}
+    assert account["crp: limit"].undo == "--drop crp: limit"
+    assert any("further column" in note for note in found.notes)
+    new = read_rows(
+        measured(tmp_path, ["<2", "3", ">5"], "new.csv"), found.kinds, found.forms
+    )
+    assert new["crp: limit"].tolist() == [-1, 0, 1]
+    frame = pd.DataFrame({"crp": cells, "age": range(30)})
+    reader = TableReader(list(frame), np.zeros(2, bool)).fit(frame.to_numpy(object))
+    read = reader.transform(frame.to_numpy(object))
+    np.testing.assert_array_equal(read, found.X.to_numpy(float))
+    assert list(reader.source_) == [0, 0, 1]
+    assert "limits" in reader.columns_[0].account().became
+
+
+def test_the_column_of_limits_is_dropped_when_asked_and_takes_no_other_name(tmp_path):
+    path = measured(tmp_path, ["<0.5", "1", "2", "3.5"] * 5)
+    dropped = read_table(path, "y", task="regression", drop=["crp: limit"])
+    assert list(dropped.X) == ["crp", "age"]
+    path.write_text(path.read_text().replace("age", "crp: limit", 1))
+    assert list(read_table(path, "y", task="regression").X) == [
+        "crp",
+        "crp: limit'",
+        "crp: limit",
+    ]
+    plain = read_table(measured(tmp_path, ["0.5", "1.5"] * 9), "y", task="regression")
+    assert list(plain.X) == ["crp", "age"]

@@ -148,7 +148,7 @@ def test_levels_beyond_the_indicators_are_learned_and_new_ones_are_the_mean():
     new, y_new = table_of(60, seed=1)
     model = AdaptiveKernelRegressor(members=["linear"], random_state=0).fit(X, y)
     assert model.score(new, y_new) > 0.8  # x alone explains a half
-    assert "mean target" in model.columns_[0].became
+    assert "target encoding" in model.columns_[0].became
     assert len(model.feature_importances_) == 2
     missing, unseen = new.head(3).copy(), new.head(3).copy()
     missing["site"], unseen["site"] = None, "nowhere"

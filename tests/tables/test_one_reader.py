@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adakern import AdaptiveKernelRegressor
-from adakern.adaptive.prepare import validated
+from adakern.adaptive.given import validated
 from adakern.cli import main
 from adakern.datasets import read_rows, read_table
 from adakern.model_file import as_columns, load_model, table_pipeline

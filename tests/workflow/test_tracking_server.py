@@ -85,9 +85,14 @@ def test_the_pages_open_on_the_runs(ui, browser):
     uri, address = ui
     records = [make_record(method=m, experiment="seen") for m in ("svm-cv", "dank")]
     log_records(records, experiment="seen", tracking_uri=uri)
+    link = runs_page(address, experiment_id("seen", uri))
+    # Who comes from the list of experiments finds it in the description.
+    found = rest(address, "experiments/get-by-name?experiment_name=seen")["experiment"]
+    (note,) = [t["value"] for t in found["tags"] if t["key"] == "mlflow.note.content"]
+    assert note.endswith(f"]({link.removeprefix(address + '/')})")
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.set_default_timeout(180_000)
-    page.goto(runs_page(address, experiment_id("seen", uri)))
+    page.goto(link)
     scores = {
         f"heart / {r['method']}": r["metrics"]["test"]["accuracy"] for r in records
     }

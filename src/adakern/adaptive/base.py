@@ -24,14 +24,15 @@ from adakern.adaptive.explain import (
     learned_rows,
 )
 from adakern.adaptive.fit_all import Limits, fit_all
-from adakern.adaptive.many_rows import in_memory
-from adakern.adaptive.model import make_model, members_table
-from adakern.adaptive.prepare import (
-    prepare,
+from adakern.adaptive.given import (
     read_rows,
     refuse_several_folds,
+    target_names,
     validated,
 )
+from adakern.adaptive.many_rows import in_memory
+from adakern.adaptive.model import make_model, members_table
+from adakern.adaptive.prepare import prepare
 from adakern.adaptive.shift import check_rows, seen_in, sentence
 from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
@@ -156,6 +157,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         rng = check_random_state(self.random_state)
         seconds = np.inf if self.time_limit is None else self.time_limit
         tell = partial(print, f"[{type(self).__name__}]") if self.verbose else str
+        if not is_classifier(self):
+            self.targets_ = target_names(y)
         given = sample_weight, groups, X_val, y_val, time
         problem = prepare(self, X, y, *given, rng=rng, deadline=started + seconds)
         members = choose(self.members, problem.shape, problem.setting, rng)

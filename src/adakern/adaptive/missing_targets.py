@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 
 from adakern.adaptive.members.base import ConstantMember, Member
-from adakern.adaptive.prepare import varies
+from adakern.adaptive.table import varies
 
 
 def able(member, X, Y):
@@ -32,7 +32,7 @@ class ByPattern(Member):
 
     def __init__(self, like, columns, parts, mean):
         super().__init__(name=like.name, rank=like.rank, setting=like.setting)
-        self.view, self.refit, self.slope = like.view, like.refit, like.slope
+        self.refit, self.slope = like.refit, like.slope
         self.columns, self.parts, self.mean = columns, parts, mean
 
     def in_fold(self, whole):

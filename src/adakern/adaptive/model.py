@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from adakern._utils.blocks import TILE_BYTES, row_blocks
-from adakern.adaptive.prepare import Table
+from adakern.adaptive.table import Table
 
 #: Candidates for the prior, in rows.
 PRIORS = np.logspace(-2, 2, 17)

@@ -26,8 +26,10 @@ def score(task, y_true, y_pred, labels=None):
     Parameters
     ----------
     task : {"classification", "regression"}
-    y_true, y_pred : array-like of shape (n,)
-        Targets and predictions, n >= 1.
+    y_true, y_pred : array-like of shape (n,) or (n, n_targets)
+        Targets and predictions, n >= 1. Of several targets each metric is the mean of
+        what it is for each, in units of that target's standard deviation; missing ones
+        (NaN) are left out.
     labels : array-like, default=None
         All classes of the data set, some of which may be missing in `y_true`. They
         determine which F1 is computed.
@@ -60,6 +62,9 @@ def score(task, y_true, y_pred, labels=None):
     if task not in METRICS:
         raise ValueError(f"task={task!r} is unknown; use one of {sorted(METRICS)}.")
     y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
+    several = y_true.ndim == 2 and y_true.shape[1] > 1
+    if task == "regression" and several and y_true.shape == y_pred.shape:
+        return _mean_over_targets(y_true, y_pred)
     if y_true.ndim != 1 or y_true.shape != y_pred.shape or not y_true.size:
         raise ValueError(
             "y_true and y_pred must be one-dimensional, of one length and not empty; "
@@ -80,6 +85,20 @@ def _classification_scores(y_true, y_pred, labels):
         "balanced_accuracy": float(recall_score(y_true, y_pred, **present)),
         "f1": float(f1_score(y_true, y_pred, zero_division=0, **f1)),
     }
+
+
+def _mean_over_targets(y_true, y_pred):
+    """Metrics of several targets in units of their spread, the mean."""
+    found = []
+    for y, predicted in zip(y_true.T, y_pred.T, strict=True):
+        known = ~np.isnan(y)
+        if known.any():
+            unit = np.std(y[known]) or 1.0
+            scores = _regression_scores(y[known] / unit, predicted[known] / unit)
+            found.append(scores)
+    if not found:
+        raise ValueError("y_true holds no target: every cell is NaN.")
+    return {name: float(np.mean([s[name] for s in found])) for name in found[0]}
 
 
 def _regression_scores(y_true, y_pred):

@@ -92,6 +92,8 @@ class ReadColumn(Column):
     ----------
     codes : dict of str to int
         The number of each category.
+    with_limits : bool
+        Whether some of its numbers are limits of what can be measured.
     with_hour : bool
         Whether times of the day were among its dates.
     vectors : TextVectors or None
@@ -104,6 +106,7 @@ class ReadColumn(Column):
     """
 
     codes: dict = field(default_factory=dict)
+    with_limits: bool = False
     with_hour: bool = False
     vectors: TextVectors | None = None
     means: np.ndarray | None = None
@@ -115,7 +118,9 @@ class ReadColumn(Column):
         """How many columns of numbers it becomes."""
         if self.kind == "text":
             return self.vectors.n_vectors
-        return len(PARTS) + self.with_hour if self.kind == "date" else 1
+        if self.kind == "date":
+            return len(PARTS) + self.with_hour
+        return 1 + self.with_limits
 
     def account(self):
         """What is said of it to people."""
@@ -123,8 +128,10 @@ class ReadColumn(Column):
             "date": ", ".join([*PARTS, HOUR][: self.width]),
             "text": f"feature, {self.width} numbers by pieces of its words",
         }
+        if self.with_limits:
+            became["numeric"] = "feature, and which cells are limits"
         if self.means is not None:
-            became["categorical"] = "feature, and the mean target of its levels"
+            became["categorical"] = "feature, with target encoding of its levels"
         is_changed = self.form or self.kind == "text"
         return Account(
             self.name,
@@ -257,6 +264,8 @@ class TableReader:
         if column.kind == "categorical":
             spellings = sorted({s for s in read if s is not None})
             column.codes = {s: code for code, s in enumerate(spellings)}
+        if column.kind == "numeric":
+            column.with_limits = bool(kinds.sides_of_limits(cells).any())
         if column.kind == "date":
             column.with_hour = has_hours(read)
         if column.kind == "text":
@@ -276,6 +285,8 @@ class TableReader:
             warn_user(kinds.about_strays(cells, column.kind, strays))
         if column.kind == "date":
             return date_parts(read, column.with_hour)
+        if column.with_limits:
+            return np.column_stack([read, kinds.sides_of_limits(cells)])
         return read[:, None]
 
     def _codes(self, cells, column):

@@ -244,12 +244,18 @@ def _about_numbers(name, texts, form, is_doubtful):
         )
     elif shown := next((t for t in texts if _is_written(t, form)), None):
         notes.append(f"{name}: {shown!r} is read as {number_of(shown, form):g}")
-    limits = [text for text in texts if numbers.is_limit(text)]
+    limits = [text for text in texts if numbers.limit_side(text)]
     if limits:
         notes.append(
-            f"{name}: limits such as {limits[0]!r} are read as the limit itself"
+            f"{name}: limits such as {limits[0]!r} are read as the limit itself; a "
+            "further column says which cells are below one (-1) or above (1)"
         )
     return notes
+
+
+def sides_of_limits(cells):
+    """Which cells (n,) of a column of numbers are limits: -1 below, 1 above."""
+    return cells.spread([numbers.limit_side(v) for v in cells.distinct], float)
 
 
 def _is_written(text, form):

@@ -1,4 +1,4 @@
-"""Categories of many levels by the mean target of each, drawn to the mean of all."""
+"""Target encoding of categories of many levels: mean targets, shrunk to that of all."""
 
 import numpy as np
 

@@ -109,9 +109,10 @@ def _reading(shape, form):
     return sign * size, *found.span("number"), unread
 
 
-def is_limit(text):
-    """Whether a cell is a limit of what can be measured, such as ``<0.5``."""
-    return text[:1] in "<>≤≥" and text != ""
+def limit_side(value):
+    """-1 for a limit that a value is below, such as ``<0.5``, 1 above, 0 for none."""
+    first = value[:1] if isinstance(value, str) else ""
+    return {"<": -1.0, "≤": -1.0, ">": 1.0, "≥": 1.0}.get(first, 0.0)
 
 
 def other_mark(mark):

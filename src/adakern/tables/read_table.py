@@ -34,6 +34,9 @@ from adakern.tables.unpack import TableError
 #: In place of names of columns to keep: all of them.
 ALL = "all"
 
+#: The form of a column that says which cells of another, named behind, are limits.
+LIMITS_OF = "limits of "
+
 
 @dataclass
 class TableFile:
@@ -43,8 +46,9 @@ class TableFile:
     ----------
     X : DataFrame
         Features: numbers, strings (NaN if missing) and times in UTC (NaT if missing).
-    y : Series
-        Target: numbers, or strings for non-numeric classes.
+    y : Series or DataFrame
+        Target: numbers, or strings for non-numeric classes. Several targets are columns
+        of numbers, NaN where missing.
     task : {"classification", "regression"}
         Task inferred from the target, or as given.
     kinds : dict of str to str
@@ -114,8 +118,9 @@ def read_table(
     Parameters
     ----------
     path : path-like
-    target : str or int
-        Name or position (0 the first, -1 the last) of the column to predict.
+    target : str, int or list of these
+        Name or position (0 the first, -1 the last) of the column to predict. Several
+        are the targets of one regression.
     task : {"classification", "regression"}, default=None
         Type of the target. If None, inferred from its values.
     drop : sequence of str, default=()
@@ -178,7 +183,8 @@ def read_columns(
     """What `read_table` gives, and the typed columns that it is made of."""
     with _named(Path(path)) as (data, name):
         typed = typed_columns(data, name, target, categorical=categorical, **read)
-        asked = _Asked(target, task, drop, [*keep, *categorical], group, time)
+        several = target if isinstance(target, list | tuple) else [target]
+        asked = _Asked(several, task, drop, [*keep, *categorical], group, time)
         return _found(typed, asked), typed
 
 
@@ -212,11 +218,23 @@ def read_rows(path, kinds, forms=None, decimal=None):
             if PREDICTED in note:
                 warn_user(note)
         found = {}
+        add_limits(raw, forms or {})
         for column, kind in kinds.items():
             form = (forms or {}).get(column) or (kind == "numeric" and decimal) or ""
             values = raw[find_column(raw, column, by_place=False)]
             found[column] = read_as(values, column, kind, form)
         return pd.DataFrame(found, index=raw.index)
+
+
+def add_limits(given, forms):
+    """Add columns that say which cells of others are limits to those of new rows."""
+    import pandas as pd
+
+    for name, form in forms.items():
+        source = form.removeprefix(LIMITS_OF)
+        if form.startswith(LIMITS_OF) and name not in given and source in given:
+            sides = columns.sides_of_limits(_cells(given[source], source))
+            given[name] = pd.Series(sides, index=given[source].index)
 
 
 def read_as(values, name, kind, form):
@@ -261,7 +279,7 @@ def _named(path):
 class _Asked:
     """The roles of columns that were asked for, by name or place."""
 
-    target: Any
+    targets: list
     task: Any
     drop: Any
     keep: Any
@@ -275,17 +293,18 @@ class _Asked:
             return key and find_column(frame, key)
 
         asked = _Asked(
-            find_column(frame, self.target),
+            [find_column(frame, key) for key in self.targets],
             self.task,
             [find_column(frame, key) for key in self.drop],
             _columns_of(frame, self.keep),
             name_of(self.group),
             name_of(self.time),
         )
-        if asked.target in (asked.group, asked.time):
-            raise TableError(
-                f"the target {asked.target!r} cannot be group or time too."
-            )
+        for i, name in enumerate(asked.targets):
+            if name in (asked.group, asked.time, *asked.targets[:i]):
+                raise TableError(
+                    f"the target {name!r} cannot be group, time or another target too."
+                )
         return asked
 
 
@@ -293,9 +312,10 @@ def _found(typed, asked):
     """The :class:`TableFile` of typed columns and what was asked for."""
     frame, kinds, forms, layout, notes = typed
     asked = asked.found_in(frame)
-    target, time = asked.target, asked.time
-    frame = _with_target(frame, target, notes)
-    task = checked_task(frame[target], kinds[target], asked.task, notes)
+    targets, time = asked.targets, asked.time
+    target, *more = targets
+    frame = _with_target(frame, targets, notes)
+    task = _task_of(frame, kinds, asked, notes)
     if task == "classification" and kinds[target] == "numeric":
         # Labels as the file has them: 1, where a gap made 1.0 of it.
         y = frame[target]
@@ -307,10 +327,10 @@ def _found(typed, asked):
         raise TableError(f"the time {time!r} holds neither dates nor numbers.")
     group = asked.group
     if group is None:
-        others = {target, time, *asked.drop, *asked.keep}
+        others = {*targets, time, *asked.drop, *asked.keep}
         group = repeated_identifier(frame, kinds, others, notes)
     dropped = _dropped(frame, kinds, asked, group, notes)
-    X = frame.drop(columns=[target, *dropped])
+    X = frame.drop(columns=[*targets, *dropped])
     if not X.shape[1]:
         reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped.items())
         raise TableError(
@@ -320,12 +340,11 @@ def _found(typed, asked):
     account = _account(frame, kinds, forms, dropped, asked, group, task)
     kinds = {name: kinds[name] for name in X.columns}
     notes += about(X, kinds, time)
-    notes.insert(
-        0, f"{len(X)} rows, {count(X.shape[1], 'feature')}, {task} of {target!r}"
-    )
+    of = ", ".join(map(repr, targets))
+    notes.insert(0, f"{len(X)} rows, {count(X.shape[1], 'feature')}, {task} of {of}")
     return TableFile(
         X=X,
-        y=frame[target],
+        y=frame[targets] if more else frame[target],
         task=task,
         kinds=kinds,
         forms={name: forms[name] for name in kinds if forms[name]},
@@ -339,14 +358,34 @@ def _found(typed, asked):
     )
 
 
-def _with_target(frame, target, notes):
+def _with_target(frame, targets, notes):
     """The rows that have a target."""
-    given = frame[target].notna()
-    if not given.any():
-        raise TableError(f"the target {target!r} is missing in every row.")
+    known = frame[targets].notna()
+    for target in targets:
+        if not known[target].any():
+            raise TableError(f"the target {target!r} is missing in every row.")
+    given = known.any(axis=1)
     if not given.all():
         notes.append(f"left out: {count((~given).sum(), 'row')} without a target")
+    if n := (given & ~known.all(axis=1)).sum():
+        notes.append(f"{count(n, 'row')} without some of the targets")
     return frame[given].reset_index(drop=True)
+
+
+def _task_of(frame, kinds, asked, notes):
+    """The task of the target; several of them are numbers."""
+    target, *more = asked.targets
+    if not more:
+        return checked_task(frame[target], kinds[target], asked.task, notes)
+    for name in asked.targets:
+        if asked.task == "classification" or kinds[name] == "categorical":
+            raise TableError(
+                f"several targets are numbers, and the target {name!r} is of classes: "
+                "fit a model for each, in Python by scikit-learn's "
+                "MultiOutputClassifier."
+            )
+        checked_task(frame[name].dropna(), kinds[name], "regression", notes)
+    return "regression"
 
 
 def _dropped(frame, kinds, asked, group, notes):
@@ -355,7 +394,7 @@ def _dropped(frame, kinds, asked, group, notes):
     if group:
         dropped.setdefault(group, "it says which rows belong together")
     for i, name in enumerate(frame.columns):
-        if name in (asked.target, asked.time, *dropped, *asked.keep):
+        if name in (*asked.targets, asked.time, *dropped, *asked.keep):
             continue
         if why := why_no_feature(frame[name], kinds[name], i):
             dropped[name] = why
@@ -369,7 +408,7 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
     for name in frame.columns:
         kind, form, became = kinds[name], forms[name], "feature"
         undo = f"--categorical {name}" if kind != "categorical" else ""
-        if name == asked.target:
+        if name in asked.targets:
             is_number = task == "classification" and kind == "numeric"
             became, undo = f"target, {task}", "--task regression" * is_number
         elif name in dropped:
@@ -379,6 +418,8 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
                 undo = ""
         elif name == asked.time:
             became = "feature, and the order of the rows"
+        elif form.startswith(LIMITS_OF):
+            became, undo = "feature, -1 below a limit and 1 above", f"--drop {name}"
         elif kind == "text":
             became = "feature, numbers by pieces of its words"
         n_levels = frame[name].nunique() if kind == "categorical" else None
@@ -396,8 +437,9 @@ def typed_columns(
     """
     import pandas as pd
 
-    raw, layout, notes = cells_of_file(data, name, target, layout)
-    target = _found_target(raw, target, layout)
+    targets = target if isinstance(target, list | tuple) else [target]
+    raw, layout, notes = cells_of_file(data, name, targets[0], layout)
+    targets = [_found_target(raw, key, layout) for key in targets]
     declared = {find_column(raw, key) for key in categorical}
     merged = _columns_of(raw, merge)
     cells = {key: _cells(raw[key], key) for key in raw.columns}
@@ -406,7 +448,7 @@ def typed_columns(
     values, kinds, forms = {}, {}, {}
     for key in raw.columns:
         column = raw[key].astype("category") if key in declared else raw[key]
-        usual, is_target = layout.decimal, key == target
+        usual, is_target = layout.decimal, key in targets
         alike = key in merged
         found, values[key] = _typed(column, cells[key], usual, is_target, alike)
         may_be_text = texts and not (is_target or alike or key in declared)
@@ -414,7 +456,18 @@ def typed_columns(
             found.kind = "text"
         kinds[key], forms[key] = found.kind, found.form
         notes += found.notes
+        sides = columns.sides_of_limits(cells[key])
+        if found.kind == "numeric" and not is_target and sides.any():
+            name = _unused_name(f"{key}: limit", raw)
+            values[name], kinds[name], forms[name] = sides, "numeric", LIMITS_OF + key
     return pd.DataFrame(values), kinds, forms, layout, notes
+
+
+def _unused_name(name, frame):
+    """The name, lengthened until no column of the frame has it."""
+    while name in frame:
+        name += "'"
+    return name
 
 
 def _columns_of(frame, keys):

@@ -1,12 +1,13 @@
 """From the columns of files to the canonical table."""
 
 import inspect
+from collections import ChainMap
 
 import numpy as np
 
 from adakern.tables import kinds
 from adakern.tables.dates import days_of
-from adakern.tables.read_table import find_column
+from adakern.tables.read_table import LIMITS_OF, find_column
 from adakern_bench.base.dotted import loader_function, outside_paths
 from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.parsers import format_of
@@ -47,7 +48,8 @@ def table_from_frames(name, entry, frames):
         categories=categories,
         in_order_of_time=entry.time is not None,
     )
-    for key, found in frames[0].attrs.items():  # kinds, forms
+    for key in frames[0].attrs:  # kinds, forms
+        found = ChainMap(*(part.attrs[key] for part in frames))
         setattr(table, key, {c: found[c] for c in names if found[c]})
     if entry.time is not None:
         table.times = frame[time].to_numpy(float)
@@ -68,7 +70,12 @@ def _joined(frames, kind):
         # An index that occurs in another file only stands for zeros.
         widest = max(frames, key=lambda frame: frame.shape[1]).columns
         frames = [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
-    return pd.concat(frames, ignore_index=True)
+    joined = pd.concat(frames, ignore_index=True)
+    for part in frames:  # limits may be in some of the files
+        for column, form in part.attrs.get("forms", {}).items():
+            if form.startswith(LIMITS_OF):
+                joined[column] = joined[column].fillna(0.0)
+    return joined
 
 
 def _fill(frame, entry, name):

@@ -23,9 +23,7 @@ VIEW = "adakern"
 _MOST_ROWS = 15
 #: Without this part of the address, MLflow opens an experiment on its traces, and a
 #: table without scores.
-_RUNS = (
-    f"#/experiments/{{}}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
-)
+RUNS = f"#/experiments/{{}}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
 
 
 def show(plan):
@@ -60,7 +58,7 @@ def show_paper(plan):
 def runs_page(uri, experiment_id):
     """Address of the runs of an experiment in MLflow, best score first."""
     server = uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
-    return f"{server}/{_RUNS.format(experiment_id)}"
+    return f"{server}/{RUNS.format(experiment_id)}"
 
 
 def print_table(out, stream=None, width=None):

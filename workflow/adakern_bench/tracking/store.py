@@ -19,7 +19,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from adakern._utils.files import atomic_path, read_json
-from adakern_bench.report.show import VIEW
+from adakern_bench.report.show import RUNS, VIEW
 from adakern_bench.report.tables import read_csv
 from adakern_bench.report.wording import count
 from adakern_bench.tracking.runs import sha256
@@ -28,6 +28,9 @@ DEFAULT_URI = "sqlite:///mlflow.db"
 
 #: Tags that identify the fit of a run, and the content that was written.
 KEY, DIGEST, PARENT = "adakern.key", "adakern.digest", "mlflow.parentRunId"
+
+#: The description of an experiment.
+NOTE = "mlflow.note.content"
 
 _MOST_RUNS = 50_000  # maximum number of results of a request to MLflow
 _STAGES = ("search_seconds", "fit_seconds", "predict_seconds")
@@ -219,6 +222,8 @@ def log_runs(runs, experiment, tracking_uri, prune, view):
         client.set_experiment_tag(
             number, f"mlflow.sharedViewState.{VIEW}", json.dumps(view)
         )
+        if NOTE not in client.get_experiment(number).tags:  # else somebody wrote one
+            client.set_experiment_tag(number, NOTE, _note(number))
         whole, gone, ids = {}, [], {}
         for made in client.search_runs([number], max_results=_MOST_RUNS):
             key, tags = made.data.tags.get(KEY), made.data.tags
@@ -241,6 +246,13 @@ def log_runs(runs, experiment, tracking_uri, prune, view):
         for made in gone:
             client.delete_run(made.info.run_id)
     return Logged(len(runs) - len(whole), len(whole), len(gone))
+
+
+def _note(number):
+    """What MLflow shows above the runs of an experiment that is reached from its list,
+    where it has no column of scores.
+    """
+    return f"[The runs with their scores, best first]({RUNS.format(number)})"
 
 
 def _write(client, experiment_id, run, tags):

@@ -1,0 +1,195 @@
+"""Checks of what a fit or a prediction is given."""
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import check_array, check_consistent_length, validation
+from sklearn.utils.validation import _check_sample_weight, check_X_y
+
+from adakern._utils.arrays import from_foreign
+from adakern._utils.warn import warn_user
+from adakern.tables.columns import as_columns, in_order_of
+
+#: Part of the rows, the earliest, that are never left out where rows have a time, and
+#: the part that each block of later ones has: intervals hold for about as long a time.
+EARLIEST, BLOCK = 0.4, 0.2
+
+
+def validated(estimator, X, *y):
+    """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical
+    type too.
+    """
+    X, y = from_foreign(X), [from_foreign(v) for v in y]
+    if hasattr(X, "to_pandas") and not hasattr(X, "dtypes"):
+        X = X.to_pandas()  # Arrow's columns have no names
+    is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
+    if not y and is_frame and hasattr(estimator, "feature_names_in_"):
+        X = in_order_of(estimator.feature_names_in_, X)
+    rows, categorical = as_columns(X)
+    options = {"dtype": None, "ensure_all_finite": "allow-nan"}
+    targets = None
+    if y:
+        options["y_numeric"] = not is_classifier(estimator)
+        refuse_missing_labels(y[0])
+        targets = several_targets(estimator, y[0])
+        y = y if targets is None else [np.zeros(len(targets))]
+    try:
+        if categorical is None:
+            checked = validation.validate_data(
+                estimator, X, *y, reset=bool(y), **options
+            )
+        else:
+            validation.validate_data(estimator, X, reset=bool(y), skip_check_array=True)
+            check = check_X_y if y else check_array
+            checked = check(rows, *y, estimator=estimator, **options)
+    except OverflowError:
+        raise ValueError("y holds a number beyond 1.8e308; rescale it") from None
+    if targets is not None:
+        checked = checked[0], targets
+    return (*checked, categorical) if y else checked
+
+
+def target_names(y):
+    """Names of the columns of y, where all are strings, or numbers from 0."""
+    names = list(getattr(y, "columns", ()))
+    if names and all(isinstance(name, str) for name in names):
+        return np.array(names, dtype=object)
+    shape = y.shape if hasattr(y, "shape") else np.shape(y[:1])
+    return np.arange(shape[1] if len(shape) == 2 else 1)
+
+
+def several_targets(estimator, y):
+    """Targets (n, t) of two columns or more, NaN where missing; None of others."""
+    y = from_foreign(y)
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
+    if len(shape) != 2 or shape[1] < 2:
+        return None
+    if is_classifier(estimator):
+        raise ValueError(
+            f"y has {shape[1]} columns, and {type(estimator).__name__} learns one "
+            "target: fit sklearn.multioutput.MultiOutputClassifier"
+            f"({type(estimator).__name__}()), which has a model for each"
+        )
+    names = map(repr, target_names(y).tolist())
+    options = {"dtype": float, "input_name": "y", "ensure_all_finite": False}
+    try:
+        Y = check_array(y, **options)
+    except TypeError:
+        Y = check_array(y.astype("Float64").to_numpy(float, na_value=np.nan), **options)
+    except ValueError as error:
+        raise ValueError(
+            f"y holds no numbers: {error}; for labels use AdaptiveKernelClassifier"
+        ) from None
+    for name, column in zip(names, Y.T, strict=True):
+        if np.isinf(column).any():
+            row = np.flatnonzero(np.isinf(column))[0]
+            raise ValueError(
+                f"column {name} of y contains infinity in row {row}; leave such rows "
+                "out, or set the cell to NaN for missing"
+            )
+        if np.isnan(column).all():
+            raise ValueError(
+                f"column {name} of y is NaN in every row: there is nothing to learn; "
+                "leave that target out"
+            )
+    return Y
+
+
+def refuse_missing_labels(y, name="y"):
+    """Name the first target, or other value of a row, that is missing."""
+    y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+    if y.dtype == object and y.ndim == 1:
+        # Pandas' NA is neither equal to itself nor unequal, and pandas may not be
+        # there.
+        names = ("NoneType", "NAType")
+        missing = [type(value).__name__ in names or value != value for value in y]
+        if any(missing):
+            row = missing.index(True)
+            raise ValueError(
+                f"{name}[{row}] is {y[row]}: Input contains NaN or None; drop those "
+                "rows"
+            )
+
+
+def read_rows(estimator, reader, X):
+    """Rows X as numbers and codes of categories, checked."""
+    return reader.transform(validated(estimator, X))
+
+
+def row_weights(estimator, rows, y, sample_weight):
+    """The weight of each row, with that of its class; zero without any target."""
+    weights = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
+    weights = estimator._row_weights(y, weights)
+    if not np.isfinite(weights).all():
+        raise ValueError(
+            "class_weight makes infinite weights, or holds NaN; use smaller numbers"
+        )
+    if (weights < 0).any():
+        raise ValueError("sample_weight holds negative weights")
+    if not (weights > 0).any():
+        raise ValueError("sample_weight is zero for every row")
+    return weights if y.ndim == 1 else _of_known_targets(y, weights)
+
+
+def _of_known_targets(Y, weights):
+    """Weights of rows, zero without any target; each target has some weight."""
+    known = ~np.isnan(Y)
+    for j, column in enumerate(known.T):
+        if not weights[column].any():
+            raise ValueError(
+                f"column {j} of y is missing in every row with a sample weight: leave "
+                "that target out"
+            )
+    return np.where(known.any(axis=1), weights, 0.0)
+
+
+def refuse_several_folds(**given):
+    """Refuse more than one of what says which rows are left out."""
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise ValueError(
+            f"pass {' or '.join(names)}, not both: each says which rows are left out"
+        )
+
+
+def time_blocks(time, weights):
+    """Blocks of rows in order of time, from 0: the earliest rows, then later and later
+    ones; None if all rows have one time.
+
+    Rows of one time are in one block.
+    """
+    time = validation.column_or_1d(time)
+    check_consistent_length(weights, time)
+    refuse_missing_labels(time, "time")
+    if (time != time).any():  # NaN, or no date
+        row = int(np.flatnonzero(time != time)[0])
+        raise ValueError(f"time[{row}] is {time[row]}: drop the rows without a time")
+    if any(isinstance(value, str) for value in time):
+        raise ValueError(
+            f"time holds strings such as {str(time[0])!r}, of which the order is not "
+            "that of time: pass numbers or dates (pandas.to_datetime makes them)"
+        )
+    place = np.unique(time, return_inverse=True)[1]
+    counts = np.bincount(place, weights > 0)
+    if np.count_nonzero(counts) == 1:
+        warn_user("time has one value only: folds are drawn as without time")
+        return None
+    earlier = (np.cumsum(counts) - counts) / counts.sum()
+    block = np.floor((earlier - EARLIEST) / BLOCK + 1e-9).clip(-1)
+    if block[counts > 0].max() < 0:  # the last time has most of the rows
+        block[np.flatnonzero(counts)[-1]] = 0
+    return np.unique(block[place], return_inverse=True)[1]
+
+
+def group_codes(groups, weights):
+    """Groups as codes from 0; None if there is one only."""
+    groups = validation.column_or_1d(groups)
+    check_consistent_length(weights, groups)
+    try:
+        validation.assert_all_finite(groups, input_name="groups")
+        groups = np.unique(groups, return_inverse=True)[1]
+    except TypeError:
+        raise ValueError("groups holds None or values of several types") from None
+    if np.ptp(groups[weights > 0]) == 0:
+        warn_user("groups has one value only: folds are drawn as without groups")
+        return None
+    return groups

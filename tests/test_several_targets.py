@@ -1,0 +1,131 @@
+"""Several targets of one table: `adakern fit --target a,b` and `adakern predict`."""
+
+import re
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import r2_score
+
+from adakern import cli
+from adakern.datasets import read_table
+from adakern.evaluation import score
+from adakern.model_file import load_model
+from adakern.tables.unpack import TableError
+
+N = 60
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Weights and prices of parcels, of which some have one of the two."""
+    folder, rng = tmp_path_factory.mktemp("parcels"), np.random.default_rng(0)
+    size, zone = rng.uniform(1, 5, N).round(2), rng.choice(["near", "far"], N)
+    table = pd.DataFrame({"size": size, "zone": zone})
+    table["weight"] = (size**2 + 0.1 * rng.standard_normal(N)).round(3)
+    table["price"] = (1e4 * size + 1e4 * (zone == "far")).round(1)
+    table["weight"] = table["weight"].mask(table.index % 7 == 0)
+    table.loc[3, ["weight", "price"]] = np.nan
+    table.to_csv(folder / "parcels.csv", index=False)
+    table.rename(columns={"price": "price, net"}).to_csv(
+        folder / "comma.csv", index=False
+    )
+    return folder
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    """Run a command in the folder; returns what it prints."""
+    monkeypatch.chdir(folder)
+
+    def run(*line):
+        capsys.readouterr()
+        assert cli.main(list(line)) == 0
+        return capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.slow
+def test_a_model_of_two_targets_from_a_file_and_back(run, folder):
+    options = "--target weight,price --preset fast --output m.skops"
+    said = run("fit", "parcels.csv", *options.split()).out
+    assert "regression of 'weight', 'price'" in said
+    assert "left out: 1 row without a target" in said
+    assert "9 rows without some of the targets" in said
+    assert "the mean of 2 targets" in said
+    for name in ("weight", "price"):
+        assert re.search(rf"\n  {name}: R² (0\.9|1)", said)
+    model, card = load_model(folder / "m.skops")
+    assert card["targets"] == ["weight", "price"] and card["target"] == "weight,price"
+    given = pd.read_csv(folder / "parcels.csv").dropna()
+    given.drop(columns=["weight", "price"]).to_csv(folder / "new.csv", index=False)
+    line = "predict m.skops new.csv --interval 0.9 --explain"
+    out = pd.read_csv(StringIO(run(*line.split()).out))
+    names = ["weight", "price"]
+    assert list(out.columns[:6]) == [
+        *names,
+        *[f"{name}_{side}" for name in names for side in ("low", "high")],
+    ]
+    np.testing.assert_allclose(out[names], model.predict(given), rtol=1e-12)
+    for name in names:
+        assert r2_score(given[name], out[name]) > 0.9
+        assert (out[f"{name}_low"] <= out[name]).all()
+        assert (out[name] <= out[f"{name}_high"]).all()
+        parts = out[[f"{name}_mean", f"{name}_by_size", f"{name}_by_zone"]]
+        np.testing.assert_allclose(parts.sum(axis=1), out[name], rtol=1e-9)
+
+
+def test_a_method_of_one_target_is_fitted_once_for_each(run, folder):
+    full = pd.read_csv(folder / "parcels.csv").dropna()
+    full.to_csv(folder / "full.csv", index=False)
+    options = "--target weight,price --output svr.skops --method"
+    said = run("fit", "full.csv", *options.split(), "sklearn.svm.SVR(C=100)")
+    assert "SVR takes one target: one is fitted for each" in said.err
+    full.to_csv(folder / "again.csv", index=False)
+    out = pd.read_csv(StringIO(run("predict", "svr.skops", "again.csv").out))
+    assert r2_score(full[["weight", "price"]], out) > 0.8
+    said = run("fit", "full.csv", *options.split(), "sklearn.linear_model.Ridge()")
+    assert "takes one target" not in said.err
+    with pytest.raises(SystemExit, match="9 rows lack some of the targets"):
+        run("fit", "parcels.csv", *options.split(), "sklearn.linear_model.Ridge()")
+
+
+def test_a_name_with_a_comma_is_a_name(folder):
+    found = cli.of_targets(
+        lambda target: read_table(folder / "comma.csv", target), "price, net"
+    )
+    assert found.y.name == "price, net" and found.y.ndim == 1
+
+
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        (["weight", "prize"], "no column 'prize'.*price"),
+        (["weight", "weight"], "'weight' cannot be group, time or another target"),
+        (["weight", "zone"], "several targets are numbers.*'zone' is of classes"),
+    ],
+)
+def test_targets_that_cannot_be_are_named(folder, targets, said):
+    with pytest.raises(TableError, match=said):
+        read_table(folder / "parcels.csv", targets)
+
+
+def test_scores_of_several_targets_are_means_in_units_of_their_spread():
+    rng = np.random.default_rng(0)
+    Y = rng.standard_normal((30, 2)) * [1, 1000]
+    predicted = Y + rng.standard_normal((30, 2)) * [0.5, 100]
+    found = score("regression", Y, predicted)
+    assert found["r2"] == pytest.approx(r2_score(Y, predicted))
+    rmse = np.sqrt(np.mean((Y - predicted) ** 2, axis=0)) / Y.std(axis=0)
+    assert found["rmse"] == pytest.approx(rmse.mean())
+    Y[:4, 1] = np.nan
+    rest = score(
+        "regression", Y[4:, 1] / Y[4:, 1].std(), predicted[4:, 1] / Y[4:, 1].std()
+    )
+    first = score(
+        "regression", Y[:, 0] / Y[:, 0].std(), predicted[:, 0] / Y[:, 0].std()
+    )
+    mean = {name: (rest[name] + first[name]) / 2 for name in rest}
+    assert score("regression", Y, predicted) == pytest.approx(mean)
