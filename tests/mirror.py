@@ -17,4 +17,11 @@ def read_entry(path):
 
     from adakern_bench.data import DatasetEntry
 
-    return DatasetEntry(**OmegaConf.to_container(OmegaConf.load(path), resolve=True))
+    own = OmegaConf.load(path)
+    bases = [name for name in own.pop("defaults", []) if name != "_self_"]
+    parts = [
+        OmegaConf.load(path.parent / f"{base.removesuffix('@_here_')}.yaml")
+        for base in bases
+    ]
+    entry = OmegaConf.merge(*parts, own)
+    return DatasetEntry(**OmegaConf.to_container(entry, resolve=True))

@@ -4,7 +4,8 @@
 cent where the metric is an accuracy. FIGURE is SET METHOD (the mean over the repeats),
 published SET METHOD, and over all sets of the folder mean METHOD, rank METHOD, among
 METHOD (its rank among the published methods, too), wins A B (sets on which A is better
-than B) or friedman (the p-value).
+than B) or friedman (the p-value). Where the folder has a table of the metric's name,
+FIGURE is the words of a row and the name of a column.
 
 A line ``{board FOLDERS ROWS PATTERN}`` stands for the leaderboard of these folders,
 whose names may hold a ``*``, over their sets of at most so many rows and names of a
@@ -105,7 +106,9 @@ def scores(folder, metric):
 
 @cache
 def figures_of(folder, metric):
-    """Name -> figure of a folder by a metric."""
+    """Name -> figure of a folder by a metric, or of one of its own tables."""
+    if (path := RESULTS / folder / "tables" / f"{metric}.csv").exists():
+        return _of_table(pd.read_csv(path))
     greater, factor = GREATER_IS_BETTER[metric], 100 if metric == "accuracy" else 1
     table = factor * scores(folder, metric)
     table.index = table.index.str.replace("^uci(121|_regression)-", "", regex=True)
@@ -123,6 +126,16 @@ def figures_of(folder, metric):
     for a, b in permutations(table, 2):
         figures[f"wins {a} {b}"] = (ahead[a] - ahead[b] > 1e-9).sum()
     return figures | _published(RESULTS / folder, metric, factor)
+
+
+def _of_table(table):
+    """The words of a row and the name of a column -> figure."""
+    words = table.select_dtypes(exclude="number").agg(" ".join, axis=1)
+    return {
+        f"{name} {column}": value
+        for column, values in table.select_dtypes("number").items()
+        for name, value in zip(words, values, strict=True)
+    }
 
 
 def _published(folder, metric, factor):

@@ -134,6 +134,7 @@ def test_check_entry_names_every_problem():
         "loader": {"n": 3},
     }
     wrong |= {"n": 0, "d": -1, "n_splits": 3, "clip": [99.9, math.nan]}
+    wrong |= {"target": ["a", "b"]}
     entry = DatasetEntry(
         files=[{"path": "../up.csv", "urls": ["file:///etc/x"]}], **wrong
     )
@@ -155,6 +156,7 @@ def test_check_entry_names_every_problem():
         "toy.files[0].path: got '../up.csv'",
         "toy.files[0].urls: got 'file:///etc/x'",
         "toy.files: an entry has either files or a loader",
+        "toy.target: ['a', 'b']: a data set of a run has one target.",
     ):
         assert part in problems
     with pytest.raises(DatasetError, match=r"toy\.task="):
@@ -170,3 +172,36 @@ def test_loader_that_does_not_exist_or_fit(tmp_path, function):
             DatasetEntry(task="classification", loader=loader),
             cache_dir=tmp_path,
         )
+
+
+def made_panel():
+    """What a loader may return, its rows out of order."""
+    time = np.array([3.0, 1.0, 2.0, 1.0])
+    given = {"data": time[:, None] * 10, "target": time * 100}
+    return given | {"who": ["b", "a", "b", "a"], "when": time}
+
+
+def test_groups_and_times_of_a_loader(tmp_path, monkeypatch):
+    monkeypatch.setattr("adakern.datasets.make_panel", made_panel)
+    loader = {"_target_": "adakern.datasets.make_panel"}
+    entry = {"task": "regression", "loader": loader, "groups": "who", "time": "when"}
+    made = load_table("toy", DatasetEntry(**entry), cache_dir=tmp_path)
+    assert made.in_order_of_time and made.moments.tolist() == [0, 0, 1, 2]
+    assert made.times.tolist() == [1, 1, 2, 3] == (made.y / 100).tolist()
+    assert made.groups.tolist() == [0, 0, 1, 1]
+    assert made.X.ravel().tolist() == [10, 10, 20, 30]
+    wrong = DatasetEntry(**entry | {"time": "whn"})
+    with pytest.raises(DatasetError, match=r"toy\.time: .* no 'whn'; it has data, tar"):
+        load_table("toy", wrong, cache_dir=tmp_path)
+
+
+def test_rows_that_are_equal_in_several_columns_are_a_group(tmp_path):
+    folder = tmp_path / "toy"
+    folder.mkdir(parents=True)
+    rows = ["1 1 5", "2 1 6", "1 1 7", "1 2 8", "2 1 9"]
+    (folder / "toy.txt").write_text("\n".join([*rows, ""]))
+    entry = {"task": "regression", "files": [{"path": "toy/toy.txt"}]}
+    entry |= {"format": "whitespace", "groups": [0, 1], "time": "order of the file"}
+    made = load_table("toy", DatasetEntry(**entry), cache_dir=tmp_path)
+    assert made.groups.tolist() == [0, 2, 0, 1, 2]
+    assert made.moments.tolist() == [0, 1, 2, 3, 4] and made.X.shape == (5, 2)

@@ -7,9 +7,15 @@ from sklearn.svm import SVC, LinearSVC
 from adakern import datasets
 
 
+def panel(**seed):
+    made = datasets.make_panel(**seed)
+    return made.data, made.target
+
+
 @pytest.mark.parametrize(
     "make",
     [
+        panel,
         datasets.make_clowns,
         datasets.make_sandwich,
         datasets.make_cherkassky_2d,
@@ -83,3 +89,26 @@ def test_covtype_like_shape_and_learnable():
     assert many > max(few, linear) + 0.03
     # The rule does not depend on n.
     assert svm.fit(X[:2000], y[:2000]).score(*datasets.make_covtype_like(n=1500)) > 0.75
+
+
+def test_a_panel_is_as_far_from_its_mean_as_it_says():
+    panel = datasets.make_panel(2000, 10, effect=0.8, apart=2.0, noise=0.6)
+    left = panel.target - panel.expected
+    # 2,000 groups: the standard error of their variance is 0.64 sqrt(2 / 2000) = 0.02.
+    assert left.var() == pytest.approx(0.8**2 + 0.6**2, abs=0.08)
+    means = np.bincount(panel.groups, left) / 10
+    assert means.var() == pytest.approx(0.8**2 + 0.6**2 / 10, abs=0.08)
+    assert (np.bincount(panel.groups) == 10).all()
+    np.testing.assert_allclose(panel.data[:, :4].var(axis=0), 1, atol=0.1)
+    # The share of a feature's variance that tells the group: 4 of 5.
+    of_groups = np.bincount(panel.groups, panel.data[:, 0]) / 10
+    assert of_groups.var() == pytest.approx(0.8 + 0.2 / 10, abs=0.08)
+
+
+def test_slopes_of_a_panel_turn_with_the_time():
+    panel = datasets.make_panel(1000, 10, effect=0.0, drift=np.pi / 2, noise=0.1)
+    late = panel.time > 0.95
+    a, b = (np.cov(panel.data[late, k], panel.target[late])[0, 1] for k in (0, 1))
+    assert abs(a) < 0.35 and b == pytest.approx(1, abs=0.35)
+    labels = datasets.make_panel(5, 4, classes=True).target
+    assert {*labels.tolist()} == {-1, 1}

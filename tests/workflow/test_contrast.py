@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import wilcoxon
+from scipy.stats import kendalltau, wilcoxon
 
 from adakern.evaluation import holm_correction
-from adakern_bench.report.contrast import contrast
+from adakern_bench.report.contrast import agreement, contrast, ranks_by
 
 ERRORS = {
     # One value a data set.
@@ -89,3 +89,72 @@ def test_errors_name_what_there_is():
         sweep_selection="0.1"
     )  # an axis with words is text in records
     assert contrast(alone, "selection", 0.1).empty
+
+
+METHODS = list("abcde")
+
+
+def of_kinds(orders, repeats=3, metric="accuracy", **more):
+    """Records of each data set, whose methods are in these orders by random and by
+    proper splits, the best first.
+    """
+    rows = [
+        {
+            "base_dataset": name,
+            "sweep_kind": kind,
+            "method": method,
+            "repeat": repeat,
+            f"test_{metric}": 0.9 - 0.1 * place + 0.001 * repeat,
+        }
+        for name, both in orders.items()
+        for kind, order in zip(("holdout", "declared"), both, strict=True)
+        for place, method in enumerate(order)
+        for repeat in range(repeats)
+    ]
+    return pd.DataFrame(rows).assign(task="classification", status="ok", **more)
+
+
+def test_rankings_agree_as_far_as_kendall_says():
+    orders = {
+        "same": (METHODS, METHODS),
+        "turned": (METHODS, METHODS[::-1]),
+        "close": (METHODS, ["b", "a", *METHODS[2:]]),
+    }
+    (found,) = agreement(of_kinds(orders), "kind", "holdout").itertuples()
+    places = [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [1, 0, 2, 3, 4]]
+    taus = [kendalltau(range(5), place).statistic for place in places]
+    assert (found.kind, found.n_datasets, found.same_best) == ("declared", 3, 1)
+    assert found.tau == pytest.approx(np.mean(taus)) and taus[1] < -0.99
+    assert found.across == pytest.approx(found.tau), "all repeats are alike"
+    assert found.within == pytest.approx(1)
+    assert found.low == pytest.approx(-1) and found.high == pytest.approx(1)
+
+
+def test_what_did_not_finish_counts_with_no_method_and_tasks_are_apart():
+    orders = {"one": (METHODS, METHODS[::-1]), "two": (METHODS, METHODS)}
+    frame = of_kinds(orders)
+    lost = (frame["method"] == "a") & (frame["base_dataset"] == "one")
+    frame.loc[lost & (frame["repeat"] == 1), "status"] = "failed"
+    found = agreement(frame, "kind", "holdout")
+    assert found["tau"].item() == pytest.approx(0), "of -1 among four, and 1"
+    numbers = of_kinds(orders, metric="rmse").assign(
+        task="regression", base_dataset=lambda rows: rows["base_dataset"] + "-numbers"
+    )
+    both = agreement(pd.concat([frame, numbers]), "kind", "holdout")
+    assert both["task"].tolist() == ["classification", "regression", "all"]
+    assert both["n_datasets"].tolist() == [2, 2, 4]
+
+
+def test_ranks_and_shares_covered_with_each_kind():
+    frame = of_kinds({"one": (METHODS, METHODS[::-1]), "two": (METHODS, METHODS)})
+    is_first = (frame["method"] == "a") & (frame["base_dataset"] == "one")
+    frame.loc[frame["method"] == "a", "test_interval_coverage"] = 0.9
+    frame.loc[
+        is_first & (frame["sweep_kind"] == "declared"), "test_interval_coverage"
+    ] = 0.5
+    table = ranks_by(frame, "kind").set_index("method")
+    assert table["rank_holdout"].tolist() == sorted(table["rank_holdout"])
+    assert table.loc["a", ["rank_holdout", "rank_declared"]].tolist() == [1, 3]
+    told = table.loc["a", ["covered_declared", "least_declared", "covered_holdout"]]
+    np.testing.assert_allclose(told.astype(float), [0.7, 0.5, 0.9])
+    assert table.loc["b":, "covered_declared"].isna().all()

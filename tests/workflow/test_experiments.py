@@ -1,10 +1,13 @@
 """Every experiment of the repository composes to a plan that can run."""
 
+import inspect
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from adakern_bench.base.dotted import estimator_class
 from adakern_bench.config.compose import available, load_config
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.run import load_run, write_run
@@ -30,6 +33,12 @@ def test_method_says_what_it_is(name):
     load_plan(selected)
     method = load_config(selected).method[name]
     assert method.description and method.reference
+    for recipe in filter(None, (method.classifier, method.regressor)):
+        with suppress(ImportError, ValueError):  # of packages that are not here
+            fit = estimator_class(recipe.estimator["_target_"]).fit
+            # Who can be told which rows to judge by says from how many on it judges.
+            can_judge = {"X_val", "time"} & {*inspect.signature(fit).parameters}
+            assert not can_judge or method.validates_from is not None
 
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"

@@ -47,6 +47,14 @@ def test_groups(overrides, expected):
     assert plan(*chosen, "protocol.repeats=1", *overrides).groups == expected
 
 
+def test_points_of_a_sweep_of_the_rows_are_worked_off_together():
+    chosen = ["dataset=[clowns,monks1]", "method=[svm-cv,dummy]", "jobs.cells=4"]
+    swept = ["protocol.repeats=1", "protocol.train_rows=[20,30]"]
+    first, second = plan(*chosen, *swept).groups
+    assert first == ["clowns@train_rows=20", "clowns@train_rows=30"]
+    assert second == ["monks1@train_rows=20", "monks1@train_rows=30"]
+
+
 def test_hand_over_reads_the_tuners_search():
     tuned = "method.mkl-uniform.classifier.tune_with=svm-cv"
     chosen = ["dataset=[clowns]", "method=[mkl-uniform]", tuned]

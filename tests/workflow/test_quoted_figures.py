@@ -667,5 +667,6 @@ def test_a_figure_that_is_not_there_is_named():
     with pytest.raises(KeyError, match=r"heart dnk.* has no such figure"):
         filled_in("{dank_uci/accuracy heart dnk:.1f}")
     assert filled_in("{dank_uci/accuracy heart\nsvm-cv:.1f} %") == "82.7 %"
-    claims = filled_in((ROOT / "docs/claims.md").read_text(encoding="utf-8"))
-    assert not re.search(r"^\{|\{\w+/", claims, re.MULTILINE)
+    for page in ("claims", "noniid"):
+        text = filled_in((ROOT / f"docs/{page}.md").read_text(encoding="utf-8"))
+        assert not re.search(r"^\{|\{\w+/", text, re.MULTILINE)

@@ -456,3 +456,19 @@ def test_what_the_searches_chose_is_shown(tmp_path):
         make_record("heart", "svm-cv", k, best_params={"C": 4.0}) for k in (0, 1)
     ]
     assert "C = 4" in page_of(tmp_path, records)
+
+
+def test_a_method_that_validates_at_random_is_marked_where_the_test_part_is_apart(
+    tmp_path,
+):
+    records = [
+        make_record("heart", method, k, validates_at_random=method == "knpl")
+        for method in ("dank", "knpl")
+        for k in (0, 1)
+    ]
+    page = BeautifulSoup(page_of(tmp_path, records), "html.parser")
+    heads = [th.text.strip() for th in page.select("table.results tbody th")]
+    assert {"knpl ◇", "dank"} <= {*heads} and "knpl" not in heads
+    assert "other groups or later rows" in page.text
+    older = page_of(tmp_path, [make_record("heart", m) for m in ("dank", "knpl")])
+    assert "◇" not in older

@@ -6,7 +6,8 @@ from importlib.metadata import version
 import mlflow.sklearn
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.metrics import accuracy_score, mean_squared_error, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -17,7 +18,11 @@ from adakern.adaptive import DEFAULTS_VERSION
 from adakern.datasets import make_clowns
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
-from adakern_bench.records.solve import fit, fitted_facts
+from adakern_bench.records.solve import (
+    fit,
+    fitted_facts,
+    validates_at_random,
+)
 from script import run_fits
 
 IDENTITY = {
@@ -37,6 +42,7 @@ def params(**more):
         "fixed": ["gamma"],
         "seed": 10,
         "threads": 1,
+        "validates_from": None,
     }
     return fit | {"code": "abc", "preparation": {"scale": "unit"}} | more
 
@@ -274,8 +280,16 @@ def test_fitted_facts():
 class Given(BaseEstimator):
     """An estimator that keeps what its fit was given."""
 
-    def fit(self, X, y, groups=None, X_val=None, y_val=None):
-        self.rows_, self.groups_, self.y_, self.y_val_ = len(X), groups, y, y_val
+    def fit(self, X, y, groups=None, time=None, X_val=None, y_val=None):
+        self.rows_, self.groups_, self.time_, self.y_val_ = len(X), groups, time, y_val
+        return self
+
+
+class Stopped(BaseEstimator):
+    """One that can be given rows to stop by, and no groups."""
+
+    def fit(self, X, y, X_val=None, y_val=None):
+        self.y_, self.y_val_ = y, y_val
         return self
 
 
@@ -283,12 +297,47 @@ def test_a_fit_is_told_of_groups_and_later_rows_where_the_test_part_is_apart():
     X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
     groups, early, late = np.arange(50) // 5, np.arange(40), np.arange(40, 50)
     table = Table(X, y, "made", "regression", ["a", "b"], groups=groups)
-    told = fit(Given(), prepare(table, early, late))
+    of_groups = prepare(table, early, late)
+    told = fit(Given(), of_groups, 0)
     np.testing.assert_array_equal(told.groups_, groups[:40])
-    told = fit(Given(), prepare(table, np.arange(0, 50, 2), np.arange(1, 50, 2)))
+    shared = prepare(table, np.arange(0, 50, 2), np.arange(1, 50, 2))
+    told = fit(Given(), shared, 0)
     assert told.groups_ is None and told.rows_ == 25
+    told = fit(Stopped(), of_groups, 0)  # two of eight groups; rows are their targets
+    assert {*groups[told.y_.astype(int)]}.isdisjoint(groups[told.y_val_.astype(int)])
+    assert len(told.y_val_) == 10 and len(told.y_) == 30
     table = Table(X, y, "made", "regression", ["a", "b"], moments=np.arange(50))
-    told = fit(Given(), prepare(table, early, late))
-    assert told.rows_ == 32 and told.y_val_.tolist() == list(range(32, 40))
-    told = fit(SVR(), prepare(table, early, late))
+    later = prepare(table, early, late)
+    told = fit(Given(), later, 0)
+    assert told.rows_ == 40 and told.time_.tolist() == list(range(40))
+    told = fit(Stopped(), later, 0)
+    assert len(told.y_) == 32 and told.y_val_.tolist() == list(range(32, 40))
+    told = fit(SVR(), later, 0)
     assert told.n_features_in_ == 2
+
+
+def test_rows_are_set_aside_for_those_alone_that_choose_something_by_them():
+    X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
+    table = Table(X, y, "made", "regression", ["a", "b"], moments=np.arange(50))
+    later = prepare(table, np.arange(40), np.arange(40, 50))
+    boosting = HistGradientBoostingRegressor(max_iter=2, random_state=0)
+    found = clone(boosting).fit(later.X_train, later.y_fit).predict(X)
+    for validates_from in (None, 41):
+        told = fit(clone(boosting), later, validates_from)
+        np.testing.assert_array_equal(told.predict(X), found)
+    assert (fit(clone(boosting), later, 40).predict(X) != found).any()
+
+
+def test_who_validates_otherwise_than_it_is_judged_is_told():
+    X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
+    named = {"name": "made", "task": "regression", "feature_names": ["a", "b"]}
+    parts = np.arange(40), np.arange(40, 50)
+    of_groups = prepare(Table(X, y, **named, groups=np.arange(50) // 5), *parts)
+    later = prepare(Table(X, y, **named, moments=np.arange(50)), *parts)
+    at_random = prepare(Table(X, y, **named), *parts)
+    for data in (of_groups, later):
+        assert validates_at_random(SVR(), data, 0)
+        assert not validates_at_random(SVR(), data, None)
+        assert not validates_at_random(SVR(), data, 41)
+        assert not validates_at_random(Stopped(), data, 0)
+    assert not validates_at_random(SVR(), at_random, 0)

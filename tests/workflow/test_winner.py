@@ -24,6 +24,7 @@ from script import run_script
 
 STANDARD = {"scale": "standard", "scale_target": "standard"}
 SETTINGS = {"preparation": STANDARD, "seed": 0, "threads": 1, "fixed": []}
+SETTINGS |= {"validates_from": None}
 FOREST = "sklearn.ensemble.RandomForest"
 
 

@@ -45,10 +45,14 @@ def step(rule, given, **wildcards):
     }
 
 
+def tables_in(group):
+    """The names of the tables of a group, each once."""
+    return dict.fromkeys(map(base_name, PLAN.groups[int(group)]))
+
+
 def table_steps(group, *given):
     """The tables of a group."""
-    names = PLAN.groups[int(group)]
-    return [step("table", [*given], dataset=dataset) for dataset in names]
+    return [step("table", [*given], dataset=name) for name in tables_in(group)]
 
 
 def cell_steps(group):
@@ -69,8 +73,8 @@ rule tables:
     input:
         files=lambda w: [
             file
-            for dataset in PLAN.groups[int(w.group)]
-            for file in placed_by_hand(PLAN.entry(dataset), f"{DATA}/raw")
+            for name in tables_in(w.group)
+            for file in placed_by_hand(PLAN.entry(name), f"{DATA}/raw")
         ],
     output:
         made=f"{RESULTS}/groups/{{group}}.tables",

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections import Counter
 from dataclasses import asdict
 from math import inf, nan
@@ -39,8 +40,17 @@ def search_of(method, w):
     return [f"{RESULTS}/search/{w.dataset}/{method}/{w.batch}.json"] if method else []
 
 
-#: Data set -> the group that it is worked off in.
-GROUP_OF = {name: k for k, names in enumerate(PLAN.groups) for name in names}
+# A rule that is asked for by its name, as --until solve does, is done a job a cell.
+if {"table", "split", "search", "solve"} & {w.rpartition("=")[2] for w in sys.argv}:
+    PLAN.groups = []
+
+#: Data set, or the table of several -> the group that it is worked off in.
+GROUP_OF = {
+    name: k
+    for k, datasets in enumerate(PLAN.groups)
+    for dataset in datasets
+    for name in (dataset, base_name(dataset))
+}
 
 
 def of_each(datasets, ending, files):
@@ -95,6 +105,7 @@ def fit_of(dataset, method, stage):
     return {
         "preparation": preparation(dataset) | PLAN.columns_kept(dataset, method),
         "seed": PLAN.config.protocol.seed,
+        "validates_from": PLAN.config.method[base_name(method)].validates_from,
         "estimator": recipe["estimator"],
         "fixed": recipe["fixed"],
         "threads": PLAN.config.jobs.threads,

@@ -6,7 +6,7 @@ from adakern_bench.data.sources import made_by, made_from, placed_by_hand
 def tables_made(job):
     """The tables that a job makes; a group leaves those that are there as they are."""
     if job.rule.name == "tables":
-        names = PLAN.groups[int(job.wildcards.group)]
+        names = tables_in(job.wildcards.group)
         return [table for table in map(table_of, names) if not os.path.exists(table)]
     return [job.output.table] if job.rule.name == "table" else []
 

@@ -6,6 +6,7 @@ RBF ("Enhancing kernel flexibility via learning asymmetric locally-adaptive kern
 """
 
 import numpy as np
+from sklearn.utils import Bunch
 
 
 def make_clowns(n=400, spread=1.0, random_state=0):
@@ -243,3 +244,69 @@ def make_covtype_like(n=464_810, random_state=0):
     X[np.arange(n), 14 + soil] = 1.0
     score = smooth(X[:, :10]) - level + area_effect[area] + soil_effect[soil]
     return X, np.where(score > 0, 1, -1)
+
+
+def make_panel(
+    n_groups=60,
+    group_size=20,
+    effect=1.0,
+    apart=0.0,
+    drift=0.0,
+    noise=0.5,
+    classes=False,
+    random_state=0,
+):
+    """Rows of groups in the order of time, and what can be known of new ones.
+
+    ``y = cos(a) x0 + sin(a) x1 + sin(2 x2) + x2 x3 + effect u + noise e`` with one
+    standard normal ``u`` a group and ``a = drift t`` at the time t in [0, 1]. The
+    group is no feature, but its rows lie around a centre of their own, so that from
+    them it can be recognised. On rows of new groups no root mean squared error is below
+    ``(effect^2 + noise^2)^0.5``.
+
+    Parameters
+    ----------
+    n_groups, group_size : int, default=60, 20
+    effect : float, default=1.0
+        Standard deviation of the groups' own part of y.
+    apart : float, default=0.0
+        Standard deviation of their centres, where that within a group is 1; features
+        are divided by that of both.
+    drift : float, default=0.0
+        Angle by which the slopes of x0 and x1 turn, in all.
+    noise : float, default=0.5
+    classes : bool, default=False
+        Whether the target is the sign of y.
+    random_state : int, default=0
+
+    Returns
+    -------
+    panel : Bunch
+        ``data`` (n, 5), the time is its last column; ``target`` (n,), ``groups`` (n,),
+        ``time`` (n,) and ``expected`` (n,), the mean of y in a new group.
+
+    Examples
+    --------
+    >>> from adakern.datasets import make_panel
+    >>> panel = make_panel(n_groups=3, group_size=4)
+    >>> panel.data.shape, bool((panel.time[1:] > panel.time[:-1]).all())
+    ((12, 5), True)
+    """
+    rng = np.random.default_rng(random_state)
+    n = n_groups * group_size
+    groups = rng.permutation(np.repeat(np.arange(n_groups), group_size))
+    time = np.sort(rng.random(n))
+    centres = apart * rng.standard_normal((n_groups, 4))
+    X = (centres[groups] + rng.standard_normal((n, 4))) / np.hypot(apart, 1.0)
+    turn = drift * time
+    linear = np.cos(turn) * X[:, 0] + np.sin(turn) * X[:, 1]
+    expected = linear + np.sin(2 * X[:, 2]) + X[:, 2] * X[:, 3]
+    own = effect * rng.standard_normal(n_groups)[groups]
+    y = expected + own + noise * rng.standard_normal(n)
+    return Bunch(
+        data=np.column_stack([X, time]),
+        target=np.where(y > 0, 1, -1) if classes else y,
+        groups=groups,
+        time=time,
+        expected=expected,
+    )

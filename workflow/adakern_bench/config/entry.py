@@ -103,7 +103,7 @@ class DatasetEntry:
     #: Instead of files, a function that returns the data: ``_target_`` is its dotted
     #: name, the other keys are its arguments, ``random_state`` is the seed. It returns
     #: ``(X, y)``, or a mapping with ``data``, ``target`` and optionally
-    #: ``feature_names`` and ``test_rows``.
+    #: ``feature_names``, ``test_rows`` and what `groups` and `time` name.
     loader: dict[str, Any] = field(default_factory=dict)
     #: Number of a data set of OpenML ("31") or of a task ("task-59"): what is not
     #: stated here is taken from there.
@@ -139,11 +139,13 @@ class DatasetEntry:
     fill: dict[str, Any] = field(default_factory=dict)
     #: New names for the class labels, ``{2: benign, 4: malignant}``.
     labels: dict[Any, Any] = field(default_factory=dict)
-    #: The column that says which rows belong together (patients). It stays a feature
-    #: unless `drop` names it as well.
+    #: The column that says which rows belong together (patients), or a list of columns
+    #: in which such rows are equal; of a loader, the key of its mapping. A column stays
+    #: a feature unless `drop` names it as well.
     groups: Any = None
     #: The column that says when a row was observed, dates or numbers: the table's rows
-    #: are in its order. It stays a feature unless `drop` names it as well.
+    #: are in its order; of a loader, the key of its mapping. It stays a feature unless
+    #: `drop` names it as well. "order of the file" where no column says it.
     time: Any = None
     #: A file of several published splits; `n_splits` says how many.
     splits: SourceFile | None = None
@@ -242,6 +244,13 @@ def _problems(entry):
         yield (
             "files",
             "a table is one file: what its columns are is seen from all rows.",
+        )
+    if not isinstance(entry.target, str | int):
+        yield (
+            "target",
+            f"{entry.target}: a data set of a run has one target. Write an entry for "
+            "each, the others in drop; one model of several targets is what `adakern "
+            "fit --target a,b` learns.",
         )
     clip = entry.clip
     if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import replace
 from functools import cache, cached_property
 from importlib.util import find_spec
+from math import inf
 
 from adakern._utils.warn import warn_user
 from adakern_bench.base.dotted import ALLOW_OUTSIDE
@@ -248,37 +249,39 @@ class Plan:
         """What a search and a fit take, by the method's cost."""
         entry = self.entry(dataset)
         cost = self.config.method[base_name(method)].cost
-        return cost.of(entry.n or 1000, entry.d or 10, unknown)
+        n = min(entry.n or 1000, self.config.protocol.max_train_rows or inf)
+        return cost.of(n, entry.d or 10, unknown)
 
     @cached_property
     def groups(self):
-        """Small data sets, by groups that one process works off."""
+        """Small data sets, with all points of their sweeps, by groups that one process
+        works off.
+        """
         most = self.config.jobs.cells
         if most is None and len(self.cells) >= GROUPED_FROM:
             most = min(MOST_CELLS, len(self.cells) // FEWEST_GROUPS)
-        groups, cells, seconds = [], 0, 0.0
-        for dataset in self.datasets if (most or 1) > 1 else ():
-            methods = self.methods_of[dataset]
-            each = [sum(self.seconds_of(dataset, method)) for method in methods]
-            own = self.n_repeats(dataset) * sum(each)
-            if not self._is_small(dataset) or own > SHORT:
+        groups, n_cells, seconds = [], 0, 0.0
+        for name in self.table_names if (most or 1) > 1 else ():
+            datasets = [d for d in self.datasets if base_name(d) == name]
+            cells = [(d, method) for d in datasets for method in self.methods_of[d]]
+            own = sum(self.n_repeats(d) * sum(self.seconds_of(d, m)) for d, m in cells)
+            if not self._is_small(name, cells) or own > SHORT:
                 continue
-            if not groups or cells + len(methods) > most or seconds + own > SHORT:
+            if not groups or n_cells + len(cells) > most or seconds + own > SHORT:
                 groups.append([])
-                cells, seconds = 0, 0.0
-            groups[-1].append(dataset)
-            cells, seconds = cells + len(methods), seconds + own
+                n_cells, seconds = 0, 0.0
+            groups[-1] += datasets
+            n_cells, seconds = n_cells + len(cells), seconds + own
         return groups
 
-    def _is_small(self, dataset):
+    def _is_small(self, name, cells):
         """Whether the jobs of a data set may be worked off with those of others."""
         config = self.config
         return (
-            dataset in config.dataset  # and no point of a sweep
-            and dataset != self.own
-            and 0 < (self.entry(dataset).n or 0) <= config.jobs.batch_rows
+            name != self.own
+            and 0 < (self.entry(name).n or 0) <= config.jobs.batch_rows
             and not (config.special or config.tracking.models)
-            and not any(self.environment(dataset, m) for m in self.methods_of[dataset])
+            and not any(self.environment(*cell) for cell in cells)
         )
 
     def n_repeats(self, dataset):
@@ -299,7 +302,8 @@ class Plan:
 
     def split_kind(self, dataset):
         """How the rows of a data set are divided, where its split is drawn."""
-        kind, entry = self.config.protocol.kind, self.entry(dataset)
+        swept, entry = self.dataset_variants[dataset].swept, self.entry(dataset)
+        kind = swept.get("kind", self.config.protocol.kind)
         if kind != "declared":
             return kind
         if entry.time is not None:

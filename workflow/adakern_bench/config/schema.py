@@ -67,6 +67,11 @@ class Method:
     #: lock file of pip, ``envs/mine.txt``, whose environment is made once, or a
     #: variable that names the program, ``$ADAKERN_MINE``.
     python: str | None = None
+    #: From so many training rows on something is chosen while it is fitted (when to
+    #: stop, scales, weights) by rows that it sets aside or leaves out; null: never.
+    #: Where `fit` takes `groups`, `time` or `X_val` these are new groups or later rows
+    #: if the test part is; of others the report says that they are random.
+    validates_from: int | None = number(None, least=0)
     #: Matrices of all rows times all rows; jobs of less memory are refused.
     n_gram_matrices: float = 0
     #: By which `adakern compare` chooses what the time and the memory allow.
@@ -95,9 +100,11 @@ class Protocol:
     """How a data set is cut into training and test parts, and scaled."""
 
     #: "holdout", "kfold", "group-holdout" (whole groups in the test part), "time"
-    #: (each repeat trains on all rows before its test block) or "declared" (the last
-    #: two where the entry of a data set names a time or groups, else "holdout").
-    kind: str = one_of("holdout", "kfold", "group-holdout", "time", "declared")
+    #: (each repeat trains on all rows before its test block), "declared" (the last
+    #: two where the entry of a data set names a time or groups, else "holdout") or
+    #: "both": every data set with "holdout" and with "declared", as
+    #: ``parkinsons@kind=holdout``.
+    kind: str = one_of("holdout", "kfold", "group-holdout", "time", "declared", "both")
     repeats: int = number(10, least=1, most=100_000)
     #: Share of the rows (of the groups, for "group-holdout") in the test part.
     test_size: float = number(0.5, least=1e-6, most=1 - 1e-6)

@@ -51,6 +51,8 @@ def expand_datasets(datasets, protocol):
     axes = {"train_rows": protocol.train_rows}
     if protocol.tuning == "both":
         axes["tuning"] = ["nested", "published"]
+    if protocol.kind == "both":
+        axes["kind"] = ["holdout", "declared"]
     axes = {axis: values for axis, values in axes.items() if values}
     points = [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
     return {

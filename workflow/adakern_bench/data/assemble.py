@@ -13,6 +13,9 @@ from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.parsers import format_of
 from adakern_bench.data.table import Table
 
+#: Time of an entry whose rows lie in the order in which they were observed.
+ORDER = "order of the file"
+
 
 def table_from_frames(name, entry, frames):
     """The table of an entry from the parsed frames of its files, in their order."""
@@ -25,10 +28,12 @@ def table_from_frames(name, entry, frames):
     dropped = {target, *(find_column(frame, key) for key in entry.drop)}
     if not (features := [c for c in frame.columns if c not in dropped]):
         raise DatasetError(f"{name}: no features; is the separator right, and is drop?")
-    groups = None if entry.groups is None else frame[find_column(frame, entry.groups)]
+    groups = None if entry.groups is None else _equal_rows(frame, entry.groups)
     if is_mixed:
         frame = frame.dropna(subset=[target]).copy()
     if entry.time is not None:
+        if entry.time == ORDER:
+            frame[ORDER] = np.arange(len(frame))
         time = find_column(frame, entry.time)
         frame[time], kind = _times(frame[time], name)
         frame = frame.sort_values(time, kind="stable")
@@ -52,14 +57,29 @@ def table_from_frames(name, entry, frames):
         found = ChainMap(*(part.attrs[key] for part in frames))
         setattr(table, key, {c: found[c] for c in names if found[c]})
     if entry.time is not None:
-        table.times = frame[time].to_numpy(float)
         table.times_are_dates = "date" in (kind, table.kinds.get(time))
-        table.moments = np.unique(frame[time], return_inverse=True)[1]
+        _number_times(table, frame[time].to_numpy(float))
     if groups is not None:
-        table.groups = np.unique(groups[frame.index], return_inverse=True)[1]
+        table.groups = _numbers_of(groups[frame.index])
     if is_test.any():
         table.test_rows = np.flatnonzero(is_test[frame.index])
     return table
+
+
+def _equal_rows(frame, columns):
+    """A number for each row, the same where these columns are equal."""
+    keys = columns if isinstance(columns, list) else [columns]
+    found = [find_column(frame, key) for key in keys]
+    return frame.groupby(found, dropna=False).ngroup().to_numpy()
+
+
+def _number_times(table, times):
+    table.times, table.moments = times, _numbers_of(times)
+
+
+def _numbers_of(values):
+    """The values by their places among the different ones."""
+    return np.unique(values, return_inverse=True)[1]
 
 
 def _joined(frames, kind):
@@ -139,9 +159,33 @@ def table_from_loader(name, entry, seed):
     X = _numbers(result["data"], name)
     y = _target_values(pd.Series(result["target"]), entry, name)
     names = result.get("feature_names", [f"x{i}" for i in range(X.shape[1])])
-    return Table(
+    table = Table(
         X, y, name, entry.task, [*map(str, names)], test_rows=result.get("test_rows")
     )
+    groups, times = (
+        _of_mapping(result, getattr(entry, key), key, name)
+        for key in ("groups", "time")
+    )
+    if times is not None:
+        order = np.argsort(times, kind="stable")
+        table.X, table.y, table.in_order_of_time = X[order], y[order], True
+        groups = None if groups is None else groups[order]
+        _number_times(table, times[order].astype(float))
+    if groups is not None:
+        table.groups = _numbers_of(groups)
+    return table
+
+
+def _of_mapping(result, key, setting, name):
+    """What an entry names of what its function returned; None where it names none."""
+    if key is None:
+        return None
+    if key not in result:
+        raise DatasetError(
+            f"{name}.{setting}: the loader's mapping has no {key!r}; it has "
+            f"{', '.join(map(str, result))}."
+        )
+    return np.asarray(result[key])
 
 
 def _times(values, name):

@@ -46,6 +46,11 @@ class Prepared:
         return prediction * self.spread + self.centre
 
 
+def rows_of(X, rows):
+    """Some rows of an array or a data frame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
 def prepare(
     table,
     train,

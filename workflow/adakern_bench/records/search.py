@@ -16,7 +16,7 @@ from adakern_bench.config.estimators import (
     planned_estimator,
 )
 from adakern_bench.data import Table
-from adakern_bench.records.prepare import prepare
+from adakern_bench.records.prepare import prepare, rows_of
 from adakern_bench.records.split import inner_folds, load_split, strata
 
 #: Of a method without a grid.
@@ -95,12 +95,12 @@ def _some_rows(prepared, task, most, seed):
         stratify=strata(prepared.y_fit, task),
         random_state=seed,
     )
-    X, groups, times = prepared.X_train, prepared.groups, prepared.times
+    groups, times = prepared.groups, prepared.times
     if times is not None:
         rows = np.sort(rows)
     return replace(
         prepared,
-        X_train=X.iloc[rows] if hasattr(X, "iloc") else X[rows],
+        X_train=rows_of(prepared.X_train, rows),
         y_train=prepared.y_train[rows],
         groups=None if groups is None else groups[rows],
         times=None if times is None else times[rows],

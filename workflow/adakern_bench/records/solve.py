@@ -23,8 +23,8 @@ from adakern.evaluation.metrics import (
 from adakern_bench.config.estimators import planned_estimator
 from adakern_bench.data import Table
 from adakern_bench.records.machine import commit, machine, package_versions
-from adakern_bench.records.prepare import prepare
-from adakern_bench.records.split import load_split
+from adakern_bench.records.prepare import prepare, rows_of
+from adakern_bench.records.split import apart_rows, load_split
 
 #: Of the intervals that regressors are asked for.
 COVERAGE = 0.9
@@ -65,7 +65,7 @@ def record_of(settings, told, repeat, found, outcome):
 EMPTY = dict.fromkeys(
     (*RECORDED, "params", "converged", "n_train", "n_test", "n_features")
 )
-EMPTY |= dict.fromkeys(("data_fingerprint", "data_sha256"))
+EMPTY |= dict.fromkeys(("data_fingerprint", "data_sha256", "validates_at_random"))
 EMPTY |= {"metrics": {"train": {}, "test": {}}, "warnings": [], "extra": {}}
 
 
@@ -84,7 +84,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     ):
         warnings.simplefilter("always")
         start = time.perf_counter()
-        fit(estimator, data)
+        fit(estimator, data, params["validates_from"])
         fitted = time.perf_counter()
         on_test = data.restore(estimator.predict(data.X_test))
         predicted = time.perf_counter()
@@ -110,6 +110,9 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         "n_train": len(train),
         "n_test": len(test),
         "n_features": table.X.shape[1],
+        "validates_at_random": validates_at_random(
+            estimator, data, params["validates_from"]
+        ),
         "data_fingerprint": table.provenance.get("fingerprint"),
         "data_sha256": table.provenance.get("sha256"),
         **fitted_facts(estimator),
@@ -130,15 +133,43 @@ def _sentences(caught):
     return sorted(found)
 
 
-def fit(estimator, data):
-    """Fit; groups and time go to what can validate by them, as the test part does."""
-    parameters = inspect.signature(estimator.fit).parameters
+def fit(estimator, data, validates_from=None):
+    """Fit; one that validates meanwhile (from so many rows on) is told of groups and
+    order where it can be told, so that it validates as it is judged.
+
+    One that does not validate learns from all rows, whatever its fit could be told.
+    """
     X, y = data.X_train, data.y_fit
-    if data.times is not None and "time" in parameters:
-        return estimator.fit(X, y, time=data.times)
-    if data.groups is not None and "groups" in parameters:
-        return estimator.fit(X, y, groups=data.groups)
+    how = _told_by(estimator, data)
+    if how in ("time", "groups"):
+        told = {"time": data.times, "groups": data.groups}
+        return estimator.fit(X, y, **{how: told[how]})
+    if how == "X_val" and _validates(data, validates_from):
+        learn, judge = apart_rows(data)
+        new = {"X_val": rows_of(X, judge), "y_val": y[judge]}
+        return estimator.fit(rows_of(X, learn), y[learn], **new)
     return estimator.fit(X, y)
+
+
+def validates_at_random(estimator, data, validates_from):
+    """Whether a fit validates otherwise than it is judged: nothing can tell it how."""
+    is_apart = data.times is not None or data.groups is not None
+    is_told = _told_by(estimator, data) is not None
+    return is_apart and not is_told and _validates(data, validates_from)
+
+
+def _told_by(estimator, data):
+    """The parameter of `fit` that tells it what the test part is apart by, if any."""
+    if data.times is not None:
+        ways = ["time", "X_val"]
+    else:
+        ways = ["groups", "X_val"] if data.groups is not None else []
+    known = inspect.signature(estimator.fit).parameters
+    return next((way for way in ways if way in known), None)
+
+
+def _validates(data, validates_from):
+    return validates_from is not None and len(data.y_train) >= validates_from
 
 
 def _keep(estimator, data, table, rows, folder):

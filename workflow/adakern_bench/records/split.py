@@ -5,6 +5,9 @@ from sklearn import model_selection as splitters
 
 from adakern._utils.files import atomic_path
 
+#: Part of the training rows, or of their groups, that a fit is judged by.
+JUDGES = 0.2
+
 
 def make_splits(
     table,
@@ -164,6 +167,15 @@ def inner_folds(prepared, task, n_splits, seed):
     else:
         splitter = splitters.GroupKFold(**settings, shuffle=True)
     return list(splitter.split(X, y, prepared.groups))
+
+
+def apart_rows(prepared):
+    """Training rows to learn from and rows to judge by: the latest, or whole groups."""
+    n = len(prepared.y_train)
+    if prepared.times is not None:
+        return np.split(np.arange(n), [n - max(1, round(JUDGES * n))])
+    splitter = splitters.GroupShuffleSplit(1, test_size=JUDGES, random_state=0)
+    return next(splitter.split(np.arange(n), groups=prepared.groups))
 
 
 def strata(y, task):

@@ -6,12 +6,18 @@ tables:
     params: {parameter: selection, reference: uniform}
 
 The effect of tuning on test rows (``protocol.tuning=both``) is such a contrast:
-``{parameter: tuning, reference: nested}``.
+``{parameter: tuning, reference: nested}``. How far rankings by random and by proper
+splits (``protocol.kind=both``) agree: :func:`agreement` and :func:`ranks_by`, with
+``{parameter: kind, reference: holdout}``.
 """
 
-import pandas as pd
+from itertools import product
 
-from adakern.evaluation import GREATER_IS_BETTER
+import numpy as np
+import pandas as pd
+from scipy.stats import kendalltau
+
+from adakern.evaluation import GREATER_IS_BETTER, mean_ranks
 from adakern.evaluation.quantities import main_metric
 from adakern.evaluation.ranking import FEWEST_SETS, are_tied
 from adakern.evaluation.significance import (
@@ -80,6 +86,122 @@ def _contrast(runs, parameter, reference, values, metric):
     return table.assign(holm_p_value=holm_correction(table["p_value"]))
 
 
+#: Data sets drawn with replacement, for an interval over data sets.
+N_DRAWN = 10_000
+
+
+def agreement(records, parameter, reference, metric=None):
+    """How far the rankings of methods with each value of a parameter agree.
+
+    One row per task, and one for all data sets together, and value other than the
+    reference: `tau`, Kendall's tau (b) between the rankings of the methods by their
+    means over the repeats, as a mean over the data sets, with a 95 % bootstrap interval
+    over data sets (`low`, `high`), and `tau_of_mean_ranks` over all data sets. Rankings
+    also differ by chance: of single repeats, `across` is the mean tau of a repeat with
+    the value and another one with the reference, `within` that of two repeats with the
+    reference. A method counts where all of its runs of a data set are finished;
+    `same_best` is the number of data sets with the same best method.
+    """
+    check_swept(records, parameter)
+    axis = f"sweep_{parameter}"
+    values = [v for v in sorted(records[axis].dropna().unique()) if v != reference]
+    scores = {task: _losses(runs, axis, metric) for task, runs in _tasks(records)}
+    if len(scores) > 1:
+        scores["all"] = {k: v for found in scores.values() for k, v in found.items()}
+    rows = [
+        {"task": task, parameter: value} | _agreement(found, value, reference)
+        for task, found in scores.items()
+        for value in values
+    ]
+    return pd.DataFrame(rows)
+
+
+def _tasks(records):
+    return records.groupby("task")
+
+
+def _losses(runs, axis, metric):
+    """Data set -> losses with a row for each method and a column for each value and
+    repeat, of the methods that finished all of them.
+    """
+    metric = main_metric(runs["task"].iloc[0], metric)
+    sign = -1 if GREATER_IS_BETTER[metric] else 1
+    runs = runs[runs["status"] == "ok"]
+    losses = runs.assign(loss=sign * runs[f"test_{metric}"].astype(float))
+    columns = [axis, "repeat"]
+    return {
+        name: part.pivot(index="method", columns=columns, values="loss").dropna()
+        for name, part in losses.groupby("base_dataset")
+    }
+
+
+def _agreement(losses, value, reference):
+    """One row, of the losses of each data set."""
+    both = [found[[value, reference]] for found in losses.values()]
+    means = [found.T.groupby(level=0).mean().T for found in both]
+    taus = np.array([_tau(m[value], m[reference]) for m in means])
+    drawn = np.random.default_rng(0).integers(len(taus), size=(N_DRAWN, len(taus)))
+    low, high = np.nanpercentile(np.nanmean(taus[drawn], axis=1), [2.5, 97.5])
+    everywhere = set.intersection(*(set(m.index) for m in means))
+    by_value = {
+        kind: mean_ranks(
+            [m.loc[sorted(everywhere), kind] for m in means], greater_is_better=False
+        )
+        for kind in (value, reference)
+    }
+    return {
+        "n_datasets": len(taus),
+        "tau": np.nanmean(taus),
+        "low": low,
+        "high": high,
+        "tau_of_mean_ranks": _tau(by_value[value], by_value[reference]),
+        "across": np.nanmean([_mean_tau(found, value, reference) for found in both]),
+        "within": np.nanmean([_mean_tau(f, reference, reference) for f in both]),
+        "same_best": sum(m[value].idxmin() == m[reference].idxmin() for m in means),
+    }
+
+
+def _tau(a, b):
+    return kendalltau(a, b).statistic
+
+
+def _mean_tau(losses, value, reference):
+    """Of pairs of single repeats, which are never the same one."""
+    repeats = product(losses[value].columns, losses[reference].columns)
+    pairs = [(r, s) for r, s in repeats if r < s or (r > s and value != reference)]
+    return np.nanmean([_tau(losses[value][r], losses[reference][s]) for r, s in pairs])
+
+
+def ranks_by(records, parameter, metric=None):
+    """The mean ranks of the methods with each value of a parameter.
+
+    One row per task and method, over the data sets on which all methods finished:
+    `rank_<value>` with each value, and where methods give intervals of 90 %,
+    `covered_<value>`, the mean share of test targets within them, and
+    `least_<value>`, that of the data set with the least.
+    """
+    check_swept(records, parameter)
+    axis, rows = f"sweep_{parameter}", []
+    for task, runs in _tasks(records):
+        main = main_metric(task, metric)
+        cells = ["base_dataset", axis, "method"]
+        scores = cell_means(runs, cells, main).unstack("method").dropna()
+        covered = cell_means(runs, cells, "interval_coverage").groupby([axis, "method"])
+        shares = {"covered": covered.mean(), "least": covered.min()}
+        found = pd.DataFrame(index=scores.columns)
+        for value, part in scores.groupby(level=axis):
+            found[f"rank_{value}"] = mean_ranks(
+                part, greater_is_better=GREATER_IS_BETTER[main]
+            )
+        for (name, share), value in product(shares.items(), runs[axis].unique()):
+            found[f"{name}_{value}"] = share[value]
+        rows.append(found.rename_axis("method").reset_index().assign(task=task))
+    table = pd.concat(rows, ignore_index=True).dropna(axis=1, how="all")
+    first = ["task", "method"]
+    table = table[[*first, *(name for name in table if name not in first)]]
+    return table.sort_values(["task", table.columns[2]], ignore_index=True)
+
+
 def check_swept(records, name):
     """Raise ConfigError if a parameter is not swept, naming those that are."""
     if f"sweep_{name}" not in records:
@@ -88,8 +210,8 @@ def check_swept(records, name):
             for column in records
             if column[:6] == "sweep_"
         ]
-        hint = (
-            "; run the experiment with protocol.tuning=both" if name == "tuning" else ""
+        hint = f"; run the experiment with protocol.{name}=both" * (
+            name in ("tuning", "kind")
         )
         raise ValueError(
             f"nothing is swept over {name!r}; the records have "

@@ -152,6 +152,7 @@ def _comparison(out, config, records, rare):
         "tasks": [_task(task, runs, styles, tables, rare) for task, runs in by_task],
         "model_lines": model_lines(out, config),
         "methods": _methods(config, records),
+        "at_random": _at_random(records),
         "swatches": {
             n: _SWATCH.format(s.colour, MARKERS[s.marker]) for n, s in styles.items()
         },
@@ -276,6 +277,14 @@ def _methods(config, records):
         | {"name": name, "chosen": _chosen(rows)}
         for name, rows in records.groupby("method")
     ]
+
+
+def _at_random(records):
+    """Methods that chose by random rows where the test part is no random part."""
+    if "validates_at_random" not in records:
+        return []
+    marked = records["validates_at_random"].fillna(False).astype(bool)
+    return sorted(records.loc[marked, "method"].unique())
 
 
 def _chosen(rows):

@@ -129,7 +129,8 @@ def fitted(method, table, train, test, settings, best_params, seed, metric):
     """The best method, fitted to the training rows."""
     model = planned_estimator(settings, best_params, seed)
     data = prepare(table, train, test, **settings["preparation"])
-    pipeline = table_model(fit(model, data), data, table)
+    model = fit(model, data, settings["validates_from"])
+    pipeline = table_model(model, data, table)
     best = Best(
         method,
         table.task,
