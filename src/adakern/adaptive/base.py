@@ -38,7 +38,7 @@ from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
 
 #: Rises whenever the defaults lead to other models.
-DEFAULTS_VERSION = {"regressor": "8", "classifier": "8"}
+DEFAULTS_VERSION = {"regressor": "9", "classifier": "9"}
 
 
 class AdaptiveKernel(Summarised, BaseEstimator, ABC):
