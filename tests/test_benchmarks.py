@@ -16,6 +16,7 @@ RATIOS = {
     "nystrom": "exact /",
     "search": "ratio",
     "serve": "of the simple blend",
+    "targets": "/ 1 target",
 }
 #: Take minutes also with --quick.
 LONGER = {"adaptive_time", "busy", "gpu", "slurm"}

@@ -68,7 +68,7 @@ def clamp_at_zero(D, xp):
     )
 
 
-def _euclidean_distances(X, Y):
+def _euclidean_distances(X, Y=None):
     D = squared_distances(X, Y)
     D **= 0.5
     return D
@@ -109,7 +109,7 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     if kernel in ("rbf", "l2-laplacian") and is_numpy_array(X):
         return _gram_by_products(X, Y, kernel, gamma)
     if kernel in DECAYING_KERNELS:
-        return exponential_decay(kernel_distances(X, Y, kernel=kernel), gamma)
+        return exponential_decay(DECAYING_KERNELS[kernel](X, Y), gamma)
     if kernel == "tl1":
         D = manhattan_distances(X, Y)
         return clamp_at_zero(1 - gamma * D, array_namespace(D))
@@ -149,11 +149,6 @@ def require_gram_memory(n, m):
             "use fewer rows, or a method that stores none (Falkon, EigenPro, DANK with "
             'strategy="decomposed", ClusterwiseClassifier)',
         )
-
-
-def kernel_distances(X, Y=None, *, kernel="rbf"):
-    """Distances D of a kernel ``exp(-gamma D)``, for any gamma."""
-    return DECAYING_KERNELS[kernel](X, Y)
 
 
 def exponential_decay(D, gamma):

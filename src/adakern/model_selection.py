@@ -28,7 +28,6 @@ from adakern._utils.memory import require_memory
 from adakern.kernels import (
     DECAYING_KERNELS,
     exponential_decay,
-    kernel_distances,
     resolve_gamma,
 )
 from adakern.linalg import principal_submatrix
@@ -107,9 +106,7 @@ class KernelSearchCV(GridSearchCV):
         splits = list(cv.split(X_fit, y_fit))
         groups = _by_gram_matrix(self.estimator, candidates)
         kernels = {kernel for kernel, _ in groups}
-        distances = {
-            kernel: kernel_distances(X_fit, kernel=kernel) for kernel in kernels
-        }
+        distances = {kernel: DECAYING_KERNELS[kernel](X_fit) for kernel in kernels}
         outcomes = Parallel(self.n_jobs, prefer="threads")(
             delayed(self._score_group)(
                 X_fit, y_fit, distances[kernel], gamma, group, split, scorer

@@ -134,6 +134,7 @@ def test_check_entry_names_every_problem():
         "loader": {"n": 3},
     }
     wrong |= {"n": 0, "d": -1, "n_splits": 3, "clip": [99.9, math.nan]}
+    wrong |= {"target": ["a", "b"]}
     entry = DatasetEntry(
         files=[{"path": "../up.csv", "urls": ["file:///etc/x"]}], **wrong
     )
@@ -155,6 +156,7 @@ def test_check_entry_names_every_problem():
         "toy.files[0].path: got '../up.csv'",
         "toy.files[0].urls: got 'file:///etc/x'",
         "toy.files: an entry has either files or a loader",
+        "toy.target: ['a', 'b']: a data set of a run has one target.",
     ):
         assert part in problems
     with pytest.raises(DatasetError, match=r"toy\.task="):

@@ -38,6 +38,8 @@ ANSWERS = {
     "packed": (200, gzip.compress(CONTENT)),
     "huge": (200, CONTENT),  # of the gigabytes that it promises
     "endless": (200, bytes(4 << 20)),  # without saying how much
+    "trickle": (200, CONTENT),  # a byte at a time
+    "trickling-head": (200, CONTENT),
 }
 
 
@@ -50,6 +52,8 @@ class Handler(BaseHTTPRequestHandler):
         if kind == "recovers":
             kind = "cut" if len(self.server.requests) < 3 else "good"
         status, content = ANSWERS[kind]
+        if kind == "trickling-head":
+            return self.trickle(b"HTTP/1.1 200 OK\r\nServer: " + bytes(99))
         self.send_response(status)
         promised = CONTENT if kind in ("cut", "slow") else content
         length = 3 << 30 if kind == "huge" else len(promised)
@@ -58,11 +62,21 @@ class Handler(BaseHTTPRequestHandler):
         if kind in ("bomb", "packed"):
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()
+        if kind == "trickle":
+            return self.trickle(content)
         with suppress(ConnectionError):  # who refuses a bomb hears no more of it
             self.wfile.write(content)
         if kind == "slow":
             self.wfile.flush()
             self.server.released.wait(10)
+
+    def trickle(self, content):
+        """Send bytes one after another until nobody listens."""
+        with suppress(ConnectionError):
+            for byte in content:
+                self.wfile.write(bytes([byte]))
+                if self.server.released.wait(0.05):
+                    return
 
     def log_message(self, *args):
         pass
@@ -159,6 +173,8 @@ def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypat
         ("bomb", 1, 1, r"unpacks to more than \d+ MB"),
         ("huge", 1, 1, "more than 2147 MB, and so much is not fetched"),
         ("endless", 1, 1, "more than 1 MB, and so much is not fetched"),
+        ("trickle", 1, 1, "not there after 0 minutes; download the file by hand"),
+        ("trickling-head", 1, 1, "not there after 0 minutes"),
     ],
 )
 def test_what_is_wrong_with_an_answer(
@@ -168,6 +184,8 @@ def test_what_is_wrong_with_an_answer(
     monkeypatch.setattr(unpack, "_FREE_BYTES", 1 << 16)
     if answer == "endless":
         monkeypatch.setattr(download, "MOST_BYTES", 1 << 20)
+    longest = 0.6 if answer.startswith("trickl") else 60
+    monkeypatch.setattr(download, "LONGEST", longest)
     monkeypatch.setattr(download, "RETRIES", retries)
     monkeypatch.setattr(download, "TIMEOUT", 0.3 if answer == "slow" else 5)
     entry.files[0].urls = [f"{server.url}/{answer}/toy.csv"]
@@ -176,6 +194,9 @@ def test_what_is_wrong_with_an_answer(
     assert len(server.requests) == asked
     assert files_below(tmp_path / "cache") == []
     entry.files[0].urls.append(f"{server.url}/good/toy.csv")
+    monkeypatch.setattr(download, "LONGEST", 60)
+    if answer.startswith("trickl"):
+        entry.files[0].urls[0] = f"{server.url}/missing/toy.csv"
     table = load(entry, tmp_path / "cache")
     assert table.provenance["files"][0]["from"] == entry.files[0].urls[1]
 

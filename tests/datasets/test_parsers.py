@@ -12,6 +12,8 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from adakern_bench.data import DatasetEntry, DatasetError, load_table
+from adakern_bench.data.assemble import table_from_frames
+from adakern_bench.data.parsers import parse_table
 
 pd = pytest.importorskip("pandas")
 
@@ -224,3 +226,23 @@ def test_truncated_packing_is_an_error(tmp_path, ending):
     content = PACKINGS[ending](as_csv())
     with pytest.raises(DatasetError, match=r"toy\.csv cannot be unpacked"):
         load(tmp_path, content[: len(content) // 2])
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_limits_in_one_of_several_files_are_a_column_of_all(place):
+    """A cell of the other file is none."""
+    cells = [["1.5", "3.5"] * 5, ["1.5", "3.5"] * 5]
+    cells[place] = ["<0.5", "1.5", ">9"] * 5
+    files = [{"path": "a.csv"}, {"path": "b.csv", "test": True}]
+    entry = DatasetEntry(task="regression", target="y", format="table", files=files)
+    frames = []
+    for values in cells:
+        lines = [f"{value},{k * 1.5}" for k, value in enumerate(values)]
+        content = "\n".join(["crp,y", *lines]).encode()
+        frames.append(parse_table(content, entry, "toy.csv"))
+    table = table_from_frames("toy", entry, frames)
+    assert table.feature_names == ["crp", "crp: limit"]
+    sides = [[0] * 10, [0] * 10]
+    sides[place] = [-1, 0, 1] * 5
+    assert table.X[:, 1].tolist() == [*sides[0], *sides[1]]
+    assert table.forms["crp: limit"] == "limits of crp"

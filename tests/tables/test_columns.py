@@ -139,3 +139,29 @@ def test_trees_see_the_order_of_frequencies():
     np.testing.assert_array_equal(
         tree.transform(np.array([[1.0], [2.0], [0.0], [7.0]]))[:, 0], [0, 1, 2, np.nan]
     )
+
+
+@pytest.mark.parametrize(
+    "learned", [[1, 2, 30], ["1", "2", "30"], ["1.0", "2.0", "30.0"]]
+)
+def test_a_category_is_the_same_with_decimals_that_are_zero(learned):
+    """As files have them that were saved with or without gaps."""
+    X = np.array(learned * 4, dtype=object)[:, None]
+    reader = TableReader(None, np.array([True])).fit(X)
+    first = reader.transform(X)[:3, 0]
+    for asked in (
+        [1, 2, 30],
+        [1.0, 2.0, 30.0],
+        ["1", "2", "30"],
+        ["1.0", "2.00", "30"],
+    ):
+        read = reader.transform(np.array(asked, dtype=object)[:, None])[:, 0]
+        np.testing.assert_array_equal(read, first)
+    with pytest.warns(UserWarning, match="does not know the category of 3 of 3"):
+        reader.transform(np.array(["01", "1.05", "v1.0"], dtype=object)[:, None])
+
+
+def test_categories_that_differ_in_decimals_stay_apart():
+    X = np.array(["1", "1.0"] * 4, dtype=object)[:, None]
+    read = TableReader(None, np.array([True])).fit(X).transform(X)[:, 0]
+    assert list(read[:2]) == [0, 1]

@@ -11,6 +11,7 @@ from adakern._utils.blocks import row_blocks
 from adakern.adaptive.members.kernel_ridge import (
     KernelRidge,
     NystromKernelRidge,
+    by_ridge,
     merge_equal_rows,
 )
 from adakern.adaptive.views import KernelView
@@ -144,12 +145,12 @@ def leans_on(ensemble, X, n_rows):
     if not members:
         return np.empty((len(X), 0), dtype=int), np.empty((len(X), 0))
     pairs = zip(ensemble.members, ensemble.blend.weights, strict=True)
-    shares = [np.mean(weight) for member, weight in pairs if member in members]
+    shares = [np.atleast_1d(weight) for member, weight in pairs if member in members]
     total = sum(
-        share * _row_weights(member.model, member.view.transform(X), known.weights)
+        _row_weights(member.model, member.view.transform(X), known.weights, share)
         for member, share in zip(members, shares, strict=True)
     )
-    total /= sum(shares)
+    total /= np.sum(shares)
     most = np.argsort(-np.abs(total), axis=1, kind="stable")[:, :n_rows]
     return known.labels[most], np.take_along_axis(total, most, axis=1)
 
@@ -162,12 +163,20 @@ def _stands_on(model, known):
     return known is not None and is_exact and len(model.support_) == len(known.weights)
 
 
-def _row_weights(model, Z, weights):
-    """How far predictions for Z move with each target of the member, shape (n, m)."""
+def _row_weights(model, Z, weights, shares):
+    """How far predictions for Z move with each row's target, shape (n, m), times the
+    member's share of it, summed up over targets.
+    """
     root = np.sqrt(weights)[:, None]
     K = root * as_numpy(model._gram(model.support_)) * root[:, 0]
     right = root * as_numpy(model._gram(model.support_, Z * model.scales_))
-    return (root * ridge_solution(K, right, model.alpha_)[0]).T
+    # Those of classes share one, and so does a file of before there were several.
+    ridges = getattr(model, "ridges_", np.array([model.alpha_]))[: len(shares)]
+    total = sum(
+        shares[columns].sum() * ridge_solution(A, right, ridge)[0]
+        for ridge, columns, A in by_ridge(ridges, K)
+    )
+    return (root * total).T
 
 
 def contributions(ensemble, X, source, n_background):

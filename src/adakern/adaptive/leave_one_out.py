@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 
 from adakern._utils.arrays import as_index, as_numpy, to_device
-from adakern.kernels import gram_matrix, kernel_distances, squared_distances
+from adakern.kernels import DECAYING_KERNELS, gram_matrix, squared_distances
 from adakern.linalg import (
     add_to_diagonal,
     invert_definite,
@@ -67,7 +67,7 @@ class LeaveOneOutError:
         #: What the exponents are computed from: distances of all rows for one scale;
         #: differences of all pairs of rows for the L1 kernel; or the rows, centred.
         if tied:
-            self._parts = kernel_distances(to_device(X), kernel=kernel)
+            self._parts = DECAYING_KERNELS[kernel](to_device(X))
         elif kernel == "laplacian":
             n = len(X)
             differences = np.empty((X.shape[1], n * (n - 1) // 2))

@@ -109,9 +109,8 @@ class FittedMember:
 
     def _mean(self, models, X):
         Z = self.view.transform(X)
-        return np.mean(
-            [np.clip(model.predict(Z), *self.bounds) for model in models], axis=0
-        )
+        values = models[0].predict_each(models, Z)
+        return np.mean([np.clip(part, *self.bounds) for part in values], axis=0)
 
 
 class EqualRows:

@@ -4,6 +4,7 @@ Each call of a compiled tree takes about ten microseconds whatever it is asked, 
 model has hundreds. Here all trees take a step at a time.
 """
 
+from itertools import chain
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -45,13 +46,14 @@ class Trees(NamedTuple):
         return self.value[node].reshape(len(self.roots), n, -1)
 
 
-def trees_of(model):
-    """The trees of a forest, or of boosting without categories."""
-    if model not in _KNOWN:
-        boosted = hasattr(model, "_predictors")
-        parts, depth = _of_boosting(model) if boosted else _of_forest(model)
-        _KNOWN[model] = _joined(parts, depth)
-    return _KNOWN[model]
+def trees_of(*models):
+    """The trees of forests, or of boosting without categories, in their order."""
+    known, key = _KNOWN.setdefault(models[0], {}), tuple(map(id, models))
+    if key not in known:
+        found = _of_boosting if hasattr(models[0], "_predictors") else _of_forest
+        parts, depths = zip(*map(found, models), strict=True)
+        known[key] = _joined(list(chain(*parts)), max(depths))
+    return known[key]
 
 
 def _joined(trees, depth):

@@ -14,7 +14,6 @@ from adakern.baselines.base import (
 from adakern.kernels import (
     DECAYING_KERNELS,
     exponential_decay,
-    kernel_distances,
     require_gram_memory,
 )
 from adakern.linalg import leave_one_out, left_out_residuals, ridge_inverse
@@ -49,10 +48,10 @@ class _LOOKernelRidge(KernelExpansionMixin):
         rows = np.arange(n)
         if n > SEARCH_ROWS:
             rows = np.sort(rng.choice(n, SEARCH_ROWS, replace=False))
-        D = kernel_distances(X[rows], kernel=self.kernel)
+        D = DECAYING_KERNELS[self.kernel](X[rows])
         self.gamma_, self.alpha_ = _choose(D, T[rows])
         if n > SEARCH_ROWS:
-            D = kernel_distances(X, kernel=self.kernel)
+            D = DECAYING_KERNELS[self.kernel](X)
         R = ridge_inverse(exponential_decay(D, self.gamma_), self.alpha_)
         dual = R @ T
         left_out = T - left_out_residuals(dual, R.diagonal()) + centre

@@ -160,7 +160,7 @@ class BandwidthTraining:
         rows are held out.
         """
         loss = self.data.loss(support, np.setdiff1d(self.rows, support), self.alpha)
-        held_out = self.data.take(self.held_out)
+        held_out = *self.data.take(self.held_out), self.data.take_weights(self.held_out)
 
         def validate(theta):
             return loss.value(theta, *held_out) if len(self.held_out) else float("nan")

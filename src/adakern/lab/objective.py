@@ -21,11 +21,24 @@ from adakern.lab.linear import solver
 class InterpolationLoss:
     """Mean squared error of the interpolant of the support points, and its gradient."""
 
-    def __init__(self, X_support, y_support, X, y, *, alpha, profile, coef_penalty=0.0):
+    def __init__(
+        self,
+        X_support,
+        y_support,
+        X,
+        y,
+        *,
+        alpha,
+        profile,
+        coef_penalty=0.0,
+        support_weights=None,
+        weights=None,
+    ):
         self.xp = array_namespace(X_support, y_support, X, y)
         self.X_support = X_support
         self.distances = SquaredDistances(X_support)
-        self.bias = self.xp.mean(y_support)
+        self.bias = _mean(y_support, support_weights)
+        self.weights = weights
         self.target = y_support - self.bias
         self.X = X
         self.y = y
@@ -34,7 +47,10 @@ class InterpolationLoss:
         self.coef_penalty = coef_penalty
         like = {"dtype": X_support.dtype, "device": getattr(X_support, "device", None)}
         eye = self.xp.eye(X_support.shape[0], **like)
+        # Of w equal support points the ridge of one is alpha / w.
         self.ridge = alpha * eye
+        if support_weights is not None:
+            self.ridge = self.ridge / support_weights
         self.off_diagonal = 1 - eye
         # About five matrices of one block by S live at the same time.
         self.row_bytes = 5 * 8 * X_support.shape[0]
@@ -57,10 +73,10 @@ class InterpolationLoss:
 
         return by_row_blocks(predict, T, self.row_bytes) + self.bias
 
-    def value(self, theta, X=None, y=None):
+    def value(self, theta, X=None, y=None, weights=None):
         """Mean squared error at the bandwidths theta; inf if K_ss is singular."""
-        y = self.y if y is None else y
-        return _finite(self.xp.mean((self.predict(theta, X) - y) ** 2))
+        y, weights = (self.y, self.weights) if y is None else (y, weights)
+        return _finite(_mean((self.predict(theta, X) - y) ** 2, weights))
 
     def value_and_gradient(self, theta, rows=None):
         """Loss, with its penalty ``mu |a|^2``, and the gradient with respect to theta.
@@ -70,18 +86,20 @@ class InterpolationLoss:
         i, j of P_ij D_ij.
         """
         xp = self.xp
-        X, y = self.X, self.y
+        X, y, weights = self.X, self.y, self.weights
         if rows is not None:
             X, y = xp.take(X, rows, axis=0), xp.take(y, rows, axis=0)
-        n = y.shape[0]
+            weights = None if weights is None else xp.take(weights, rows)
+        n = y.shape[0] if weights is None else float(xp.sum(weights))
         solve, coef, slopes_support = self._interpolate(theta)
         loss, Kr, gradient = 0.0, 0.0, 0.0
-        for block in row_blocks(n, self.row_bytes):
+        for block in row_blocks(y.shape[0], self.row_bytes):
             T = X[block, :]
             K, P = profile_values_and_slopes(self.distances(T, theta), self.profile)
             residual = K @ coef + self.bias - y[block]
-            loss += float(residual @ residual) / n
-            residual = residual * (2 / n)
+            weighted = residual if weights is None else weights[block] * residual
+            loss += float(residual @ weighted) / n
+            residual = weighted * (2 / n)
             Kr = Kr + K.T @ residual
             P *= residual[:, None]
             gradient = gradient + self.distances.gradient(T, theta, P)
@@ -100,6 +118,14 @@ class InterpolationLoss:
         K, slopes = profile_values_and_slopes(D, self.profile)
         solve = solver(K + self.ridge)
         return solve, solve(self.target), slopes
+
+
+def _mean(values, weights):
+    """The mean of values, weighted where there are weights."""
+    xp = array_namespace(values)
+    if weights is None:
+        return xp.mean(values)
+    return xp.sum(weights * values) / xp.sum(weights)
 
 
 def _finite(value):

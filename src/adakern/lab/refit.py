@@ -15,18 +15,27 @@ RIDGES = np.logspace(-6, 3, 19)
 
 
 class RidgePath:
-    """Coefficients for all candidates of the ridge."""
+    """Coefficients for all candidates of the ridge.
 
-    def __init__(self, blocks, y):
+    With weights w it is ``sum w (y - K a)^2 + ridge |a|^2``, and a row is left out with
+    all that it stands for.
+    """
+
+    def __init__(self, blocks, y, weights=None):
         self.xp = xp = array_namespace(y)
         self.blocks, self.y = blocks, y
-        self.y_mean = xp.mean(y)
+        self.weights = xp.ones_like(y) if weights is None else weights
+        #: Rows, each as often as it counts.
+        self.n = float(xp.sum(self.weights))
+        self.y_mean = xp.sum(self.weights * y) / self.n
         sums, products, by_target = 0.0, 0.0, 0.0
         for rows, K in blocks():
-            sums = sums + xp.sum(K, axis=0)
-            products = products + K.T @ K
-            by_target = by_target + K.T @ (y[rows] - self.y_mean)
-        self.means = sums / y.shape[0]
+            # BLAS rounds products of an array with itself in their own way.
+            weighted = K if weights is None else weights[rows][:, None] * K
+            sums = sums + xp.sum(weighted, axis=0)
+            products = products + weighted.T @ K
+            by_target = by_target + weighted.T @ (y[rows] - self.y_mean)
+        self.means = sums / self.n
         centred = products - sums[:, None] * self.means[None, :]
         values, self.vectors = xp.linalg.eigh(centred)
         self.values = xp.where(values > 0, values, xp.zeros_like(values))
@@ -51,13 +60,15 @@ class RidgePath:
         for rows, K in self.blocks():
             projected = (K - self.means) @ self.vectors
             fitted = projected @ (self.rotated[:, None] * shrinkage)
-            leverage = (projected * projected) @ shrinkage + 1 / self.y.shape[0]
+            leverage = (projected * projected) @ shrinkage + 1 / self.n
+            weights = self.weights[rows][:, None]
             error = self.y[rows, None] - self.y_mean - fitted
-            free = 1 - leverage
+            free = 1 - weights * leverage
             free = self.xp.where(free > 1e-10, free, 1e-10 * self.xp.ones_like(free))
             # Numerator and denominator share the factor ridge.
-            total = total + self.xp.sum(left_out_residuals(error, free) ** 2, axis=0)
-        return np.asarray([float(value) for value in total]) / self.y.shape[0]
+            squares = weights * left_out_residuals(error, free) ** 2
+            total = total + self.xp.sum(squares, axis=0)
+        return np.asarray([float(value) for value in total]) / self.n
 
     def _shrinkage(self, ridges):
         """1 / (eigenvalue + ridge), shape (S, len(ridges))."""

@@ -4,18 +4,20 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+from array_api_compat import array_namespace
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import asarray_like, validate_arrays
+from adakern._utils.arrays import as_index, as_numpy, asarray_like, validate_arrays
 from adakern._utils.blocks import by_row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite
 from adakern._utils.warn import warn_unconverged
+from adakern._utils.weights import distinct_rows
 from adakern.lab.adam import SCHEDULES
 from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
@@ -177,21 +179,35 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Choose support points and train their bandwidths.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+            How often each row counts: an integer weight is a repeated row, zero leaves
+            a row out. Equal rows with equal targets are one, which is held out, or
+            chosen as support point, once.
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y, y_numeric=True)
+        used, weights = distinct_rows(as_numpy(X), as_numpy(y), sample_weight)
+        if len(used) < len(y) or weights is not None:
+            X, y = (
+                array_namespace(X).take(X, as_index(used, X), axis=0),
+                as_numpy(y)[used],
+            )
         rng = np.random.default_rng(
             check_random_state(self.random_state).randint(2**31)
         )
         options = {"profile": self.profile, "coef_penalty": self.coef_penalty}
-        data = TrainingData(X, y, standardize=self.variant != "paper", **options)
+        data = TrainingData(
+            X, y, weights, standardize=self.variant != "paper", **options
+        )
         rows, held_out = self._hold_out(len(y), rng)
         schedule = SCHEDULES[self.solver]
         if self.max_iter is not None:
@@ -209,7 +225,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             data, rows, held_out, rng, schedule=schedule, **options
         )
         with one_blas_thread(self.max_support):
-            self._finish(data, self._choose(training), training.alpha)
+            self._finish(data, self._choose(training), training.alpha, used)
         if not training.converged:
             left = (
                 f"a mean squared error of {training.last_loss:.3g} var(y), still "
@@ -274,8 +290,10 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             [judge(training.data, c, training.rows, held_out) for c in candidates]
         )
 
-    def _finish(self, data, chosen, alpha):
-        """Fit the coefficients and set the attributes, in the units of X and y."""
+    def _finish(self, data, chosen, alpha, used):
+        """Fit the coefficients and set the attributes, in the units of X and y; data
+        are of the rows ``used``.
+        """
         support, theta = chosen.support, data.xp.abs(chosen.theta)
         if self.variant == "refitted":
             path = RidgePath(*data.regression(support, theta, np.arange(data.shape[0])))
@@ -293,7 +311,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
                 f"alpha={self.alpha_!r}; use a larger alpha"
             )
         dtype = data.original.dtype
-        self.support_ = support
+        self.support_ = used[support]
         self.support_vectors_ = data.original_rows(support)
         theta = data.xp.astype(theta, data.xp.float64) / data.scale
         theta = data.xp.astype(theta, dtype)

@@ -35,6 +35,9 @@ def judge(data, candidate, rows, held_out):
     blocks = data.kernel_blocks(support, theta, held_out)
     predicted = [as_numpy(path.predictions(K)) for _, K in blocks]
     errors = (np.concatenate(predicted) - y[:, None]) ** 2
+    if data.weights is not None:
+        shares = data.weights[held_out]
+        errors *= (shares / shares.mean())[:, None]
     best = int(np.argmin(errors.mean(axis=0)))
     return candidate._replace(errors=errors[:, best], ridge=float(RIDGES[best]))
 

@@ -16,26 +16,34 @@ PRECISION = "float32"
 
 
 class TrainingData:
-    """Centred, optionally scaled features and standardised target of one fit."""
+    """Centred, optionally scaled features and standardised target of one fit.
 
-    def __init__(self, X, y, *, standardize, profile, coef_penalty):
+    ``weights`` say how often each row counts, None where all count once.
+    """
+
+    def __init__(self, X, y, weights=None, *, standardize, profile, coef_penalty):
         self.xp = xp = array_namespace(X)
         self.original = X
+        self.weights = weights
         double = xp.astype(X, xp.float64)
-        self.centre = xp.mean(double, axis=0)
-        spread = xp.std(double - self.centre, axis=0)
+        shares = None
+        if weights is not None:
+            shares = self._as_array(weights / weights.sum(), xp.float64)
+        self.centre, spread = _moments(double, shares)
         ones = xp.ones_like(spread)
         usable = xp.isfinite(spread) & (spread > 0)
         self.scale = xp.where(usable, spread, ones) if standardize else ones
         y = as_numpy(y)
-        self.y_mean, self.y_scale = float(y.mean()), _spread(y)
+        self.y_mean = float(np.average(y, weights=weights))
+        self.y_scale = _spread(y, weights)
         #: Standardised target in NumPy, in double precision.
         self.target = (y - self.y_mean) / self.y_scale
         self.dtype = getattr(xp, PRECISION)
         self.X = self._scaled(X, self.dtype)
         self.y = self._as_array(self.target, self.dtype)
         self.profile, self.coef_penalty = profile, coef_penalty
-        self.unit_bandwidth = unit_bandwidth(xp.std(self.X, axis=0))
+        spread = xp.std(self.X, axis=0) if weights is None else spread / self.scale
+        self.unit_bandwidth = unit_bandwidth(spread)
 
     @property
     def shape(self):
@@ -53,21 +61,39 @@ class TrainingData:
     def loss(self, support, rows, alpha):
         """Loss of the bandwidths of ``support`` over ``rows``."""
         arrays = *self.take(support), *self.take(rows)
-        options = {"profile": self.profile, "coef_penalty": self.coef_penalty}
-        return InterpolationLoss(*arrays, alpha=alpha, **options)
+        return InterpolationLoss(
+            *arrays,
+            alpha=alpha,
+            profile=self.profile,
+            coef_penalty=self.coef_penalty,
+            support_weights=self.take_weights(support),
+            weights=self.take_weights(rows),
+        )
+
+    def take_weights(self, rows):
+        """The weights of some rows, None where all count once."""
+        if self.weights is None:
+            return None
+        return self._as_array(self.weights[rows], self.dtype)
 
     def interpolant(self, support, theta, alpha):
         """Coefficients and intercept of the interpolant, in the original dtype of X."""
         dtype = self.original.dtype
         X = self._scaled(self.original_rows(support), dtype)
         y = self._as_array(self.target[support], dtype)
-        loss = InterpolationLoss(X, y, X, y, alpha=alpha, profile=self.profile)
+        weights = self.take_weights(support)
+        weights = None if weights is None else self.xp.astype(weights, dtype)
+        options = {"profile": self.profile, "support_weights": weights}
+        loss = InterpolationLoss(X, y, X, y, alpha=alpha, **options)
         return loss.coefficients(theta), float(loss.bias)
 
     def regression(self, support, theta, rows):
-        """Kernel columns and target of some rows, for RidgePath."""
-        target = self._as_array(self.target[rows], self.xp.float64)
-        return partial(self.kernel_blocks, support, theta, rows), target
+        """Kernel columns, target and weights of some rows, for RidgePath."""
+        double, weights = self.xp.float64, None
+        target = self._as_array(self.target[rows], double)
+        if self.weights is not None:
+            weights = self._as_array(self.weights[rows], double)
+        return partial(self.kernel_blocks, support, theta, rows), target, weights
 
     def kernel_blocks(self, support, theta, rows):
         """Slices of ``rows`` with their kernel values, in double precision."""
@@ -88,11 +114,27 @@ class TrainingData:
         return xp.astype((xp.astype(X, xp.float64) - self.centre) / self.scale, dtype)
 
     def _as_array(self, values, dtype):
-        return self.xp.asarray(values, dtype=dtype, device=device_of(self.X))
+        return self.xp.asarray(values, dtype=dtype, device=device_of(self.original))
 
 
-def _spread(y):
+def _moments(X, shares):
+    """Means and standard deviations of the columns; ``shares`` of the rows sum to 1."""
+    xp = array_namespace(X)
+    if shares is None:
+        mean = xp.mean(X, axis=0)
+        return mean, xp.std(X - mean, axis=0)
+    mean = shares @ X
+    return mean, xp.sqrt(shares @ (X - mean) ** 2)
+
+
+def _spread(y, weights):
     """Standard deviation; 1 for a constant target."""
     largest = np.abs(y).max()
-    scale = largest * (y / largest).std() if largest > 0 else 0.0
+    if largest > 0 and weights is None:
+        scale = largest * (y / largest).std()
+    elif largest > 0:
+        mean = np.average(y / largest, weights=weights)
+        scale = largest * np.average((y / largest - mean) ** 2, weights=weights) ** 0.5
+    else:
+        scale = 0.0
     return float(scale) if scale > 0 else 1.0

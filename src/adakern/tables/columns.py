@@ -291,8 +291,15 @@ class TableReader:
 
     def _codes(self, cells, column):
         """The codes (n, 1) of categories; new ones, which are told of, are missing."""
-        spellings = kinds.read_categories(cells)
-        codes = [column.codes.get(s, np.nan) for s in spellings]
+        spellings, known = kinds.read_categories(cells), column.codes
+        if not known.keys() >= {s for s in spellings if s is not None}:
+            # A file that was saved with a gap has "1.0" for "1".
+            whole = {kinds.without_decimals(s): s for s in known}
+            spellings = [
+                s if s in known else whole.get(kinds.without_decimals(s), s)
+                for s in spellings
+            ]
+        codes = [known.get(s, np.nan) for s in spellings]
         codes = np.reshape(np.array(codes, dtype=float), (-1, 1))
         new = [s for s, code in zip(spellings, codes, strict=True) if code != code]
         new = [s for s in new if s is not None]

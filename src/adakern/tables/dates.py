@@ -73,7 +73,6 @@ _WEEKDAY = rf"(?:(?i:{'|'.join(_WEEKDAYS.split())})\.?,?\s+)?"
 _ZONE = r"(?:\s?(?:UTC|GMT|Z|(?P<z>[-+]\d{2}:?\d{2})))?"
 #: Years of two digits below are those of this century, as POSIX has it.
 _CENTURY = 69
-_ISO_DAY = re.compile(r"\d{4}-(\d{2}-\d{2}|W\d{2})")
 #: Cells that find the form; the others are then read in it.
 _SAMPLE = 200
 #: Parts of a number of one date.

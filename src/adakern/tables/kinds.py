@@ -2,6 +2,7 @@
 of files and for values of data frames alike.
 """
 
+import re
 import unicodedata
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -395,6 +396,17 @@ def spelling(value):
     ):
         return str(int(value))
     return str(value)
+
+
+def without_decimals(text):
+    """A category without decimals that are zero.
+
+    >>> from adakern.tables.kinds import without_decimals
+    >>> without_decimals("1.0"), without_decimals("1.05"), without_decimals("v1.0")
+    ('1', '1.05', 'v1.0')
+    """
+    found = re.fullmatch(r"(-?\d+)\.0+", text or "")
+    return found[1] if found else text
 
 
 def plain_spelling(value):

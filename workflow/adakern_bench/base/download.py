@@ -7,6 +7,8 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -16,6 +18,10 @@ from adakern_bench.base.plain_text import one_line
 
 #: Seconds of one network read, and repetitions of a download that fails.
 TIMEOUT, RETRIES = 30.0, 3
+
+#: Seconds of a download with its repetitions: a server may send one byte after another,
+#: each of them in time.
+LONGEST = 3600.0
 
 #: Bytes of a download, which is held in memory; a larger file is put in its place by
 #: hand.
@@ -66,17 +72,43 @@ def download(url, hosts, progress=True):
     import pooch
     from requests.exceptions import RequestException
 
+    deadline = time.monotonic() + LONGEST
     for attempt in range(RETRIES + 1):
         time.sleep(attempt)
         content = _Content()
         hooks = {"response": [partial(_check_answer, hosts), content.watch]}
         fetch = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT, hooks=hooks)
         try:
-            fetch(url, content, None)
+            _within(deadline - time.monotonic(), partial(fetch, url, content, None))
             return content.getvalue()
         except RequestException as error:
             why = str(error)
+        except TimeoutError:
+            content.close()  # what still comes is refused
+            raise Refused(
+                f"the answer is not there after {LONGEST / 60:.0f} minutes; download "
+                "the file by hand"
+            ) from None
     raise Refused(why)
+
+
+def _within(seconds, task):
+    """Run a task; TimeoutError where it takes longer, and is left to end by itself."""
+    ended: SimpleQueue = SimpleQueue()
+
+    def run():
+        try:
+            ended.put(task())
+        except BaseException as error:  # is raised by who waits for it
+            ended.put(error)
+
+    Thread(target=run, daemon=True).start()
+    try:
+        outcome = ended.get(timeout=max(seconds, 0))
+    except Empty:
+        raise TimeoutError from None
+    if isinstance(outcome, BaseException):
+        raise outcome
 
 
 def host_of(url):

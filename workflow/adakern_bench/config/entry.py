@@ -245,6 +245,13 @@ def _problems(entry):
             "files",
             "a table is one file: what its columns are is seen from all rows.",
         )
+    if not isinstance(entry.target, str | int):
+        yield (
+            "target",
+            f"{entry.target}: a data set of a run has one target. Write an entry for "
+            "each, the others in drop; one model of several targets is what `adakern "
+            "fit --target a,b` learns.",
+        )
     clip = entry.clip
     if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):
         yield ("clip", f"got {clip}; two percentiles 0 <= low < high <= 100 needed.")

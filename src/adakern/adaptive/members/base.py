@@ -125,6 +125,10 @@ class Member:
     #: coefficients of these. None where sums do not suffice.
     with_sums: ClassVar[Callable | None] = None
 
+    def predict_each(self, models, X):
+        """What each of several fitted copies of it predicts for the rows X."""
+        return [model.predict(X) for model in models]
+
 
 class MeanOfCopies(Member):
     """The mean of several copies of a member that draw other random numbers."""

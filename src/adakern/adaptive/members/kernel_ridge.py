@@ -4,7 +4,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
-from array_api_compat import is_numpy_array
+from array_api_compat import array_namespace, is_numpy_array
 from sklearn.utils import check_random_state
 
 from adakern._utils.arrays import as_numpy, to_device
@@ -14,6 +14,7 @@ from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
 from adakern.adaptive.leave_one_out import (
     EVALUATIONS,
     FEWEST_ROWS,
+    RIDGE_BOUNDS,
     SEARCH,
     Search,
     tune_scales,
@@ -47,6 +48,12 @@ MOST_ROWS, FEWER_ROWS, MOST_ROWS_IN_FOLD = 2000, 1000, 500
 #: how many degrees there are.
 CENTRES_PER_DEGREE, FEWEST_CENTRES, ROWS_OF_SPECTRUM = 5, 500, 1000
 
+#: Factors of the ridge of all targets that one of several may have, the last is that of
+#: all; a factor is taken whose squared error, of so many rows left out, is this much
+#: less. Noisy targets decide what all have, and one of little noise needs less.
+RIDGE_FACTORS = np.array([1e-3, 1e-2, 0.1, 10.0, 1.0])
+ROWS_OF_RIDGES, LESS_BY_RIDGE = 250, 0.95
+
 #: Rows of a block of predictions; blocks are shared out among threads.
 PREDICTED_ROWS = 2000
 
@@ -61,7 +68,8 @@ class KernelRidge(Member):
     mean target and summed weight: no row is predicted from its copy. Kernels are
     computed where the context says
     (:func:`adakern._utils.arrays.device_context`); what is learned is NumPy's:
-    ``scales_``, ``alpha_``, the scaled centres ``support_``, ``dual_coef_`` and
+    ``scales_``, ``alpha_`` (``ridges_`` of several targets), the scaled centres
+    ``support_``, ``dual_coef_`` and
     ``intercept_``.
     """
 
@@ -71,6 +79,7 @@ class KernelRidge(Member):
     fold_search: Search | None = None
     refines: bool = True
     start: tuple | None = None
+    factors: np.ndarray | None = None
 
     refit = True
     slope = 5.0  # of a regression on indicators, with values in [0, 1]
@@ -151,7 +160,8 @@ class KernelRidge(Member):
             return self
         start = whole.scales_, whole.alpha_
         start = start if self.refines else whole.start_
-        return replace(self, search=self.fold_search, start=start)
+        factors = whole.ridges_ / whole.alpha_
+        return replace(self, search=self.fold_search, start=start, factors=factors)
 
     @property
     def found(self):
@@ -165,13 +175,42 @@ class KernelRidge(Member):
             Y, weights = self._tune(X, Y, weights, rng)
             require_memory(8 * len(X) ** 2, "the Gram matrix", "lower max_support")
             self.support_ = X * self.scales_
+            self.ridges_ = self._ridges(Y, weights, rng)
             root = to_device(np.sqrt(weights)[:, None])
             K = self._gram(self.support_)
             K *= root
             K *= root[:, 0]
-            dual, self.alpha_ = ridge_solution(K, to_device(Y) * root, self.alpha_)
-            self.dual_coef_ = as_numpy(dual * root)
+            self.dual_coef_ = np.empty(Y.shape)
+            for ridge, columns, A in by_ridge(self.ridges_, K):
+                target = to_device(Y[:, columns]) * root
+                dual, used = ridge_solution(A, target, ridge)
+                self.dual_coef_[:, columns] = as_numpy(dual * root)
+                self.ridges_[columns] = used
+            self.alpha_ = used if A is K else self.alpha_
         return self
+
+    def _ridges(self, Y, weights, rng):
+        """The ridge of each target: one of several that are no classes has its own.
+
+        It has the least error left out of some rows, with the scales that all share,
+        unless the ridge that they share is nearly as good. In a fold it is the factor
+        of all rows.
+        """
+        if self.setting.classify or Y.shape[1] == 1:
+            return self.ridges_
+        if self.factors is not None:
+            return self.alpha_ * self.factors
+        rows = rng.permutation(len(Y))[:ROWS_OF_RIDGES]
+        K, Y, weights = (
+            as_numpy(self._gram(self.support_[rows])),
+            Y[rows],
+            weights[rows],
+        )
+        tried = np.clip(self.alpha_ * RIDGE_FACTORS, *RIDGE_BOUNDS)
+        errors = (leave_one_out(K, Y, tried, weights) - Y) ** 2
+        errors = np.einsum("rnk,n->rk", errors, weights)
+        helps = errors.min(axis=0) < LESS_BY_RIDGE * errors[-1]
+        return np.where(helps, tried[errors.argmin(axis=0)], self.ridges_)
 
     def _tune(self, X, Y, weights, rng):
         """Find intercept, scales and ridge; returns Y centred and weights of mean 1."""
@@ -189,6 +228,7 @@ class KernelRidge(Member):
                 search=self.search,
             )
         self.scales_, self.alpha_ = found
+        self.ridges_ = np.full(Y.shape[1], self.alpha_)
         return Y, weights
 
     def predict_left_out(self, X, Y, weights):
@@ -200,7 +240,9 @@ class KernelRidge(Member):
         X, Y, weights, place = merge_equal_rows(X, Y, weights)
         with one_blas_thread(len(X)):
             K, shares = as_numpy(self._gram(X * self.scales_)), weights / weights.mean()
-            values = leave_one_out(K, Y - self.intercept_, self.alpha_, shares)
+            Y, values = Y - self.intercept_, np.empty(Y.shape)
+            for ridge, columns, _ in by_ridge(self.ridges_, K):
+                values[:, columns] = leave_one_out(K, Y[:, columns], ridge, shares)
         return (values + self.intercept_)[place]
 
     def predict(self, X):
@@ -338,6 +380,17 @@ def _quicker(search, n):
         most_rows=min(search.most_rows, rows),
         fewest_rows=min(search.fewest_rows, rows),
     )
+
+
+def by_ridge(ridges, K):
+    """Each ridge, the targets that have it, and K: a copy, where there are several."""
+    distinct, xp = np.unique(ridges), array_namespace(K)
+    if len(distinct) == 1:
+        return [(float(distinct[0]), slice(None), K)]
+    return [
+        (float(ridge), np.flatnonzero(ridges == ridge), xp.asarray(K, copy=True))
+        for ridge in distinct
+    ]
 
 
 def merge_equal_rows(X, Y, weights):

@@ -143,24 +143,50 @@ class Forest(Member):
         return self
 
     def predict(self, X):
-        # What scikit-learn's trees take; its own checks, of every tree, would be most
-        # of the time of a few rows.
-        X = np.where(self.empty_, 0.0, X).astype(np.float32)
-        blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
-        means = map_in_threads(self._mean_of_trees, [X[rows] for rows in blocks])
-        values = np.concatenate(means)
-        if not self.setting.classify:
-            return values
-        trees = self.model_
-        return log_proba(values, trees.classes_, self.n_classes_, len(trees))
+        if len(X) <= FEW_ROWS_ASKED:
+            return self._in_one_walk([self], X)[0]
+        asked, blocks = self._asked(X), row_blocks(len(X), 1, ROWS_FOR_THREADS)
+        means = map_in_threads(self._mean_of_trees, [asked[rows] for rows in blocks])
+        return self._answer(np.concatenate(means))
+
+    def predict_each(self, models, X):
+        """For a few rows the trees of all models are asked at once, if alike."""
+        if len(X) > FEW_ROWS_ASKED or len(set(map(_form_of, models))) > 1:
+            return super().predict_each(models, X)
+        return self._in_one_walk(models, X)
+
+    def _in_one_walk(self, models, X):
+        leaves = trees_of(*(m.model_ for m in models)).leaves(self._asked(X))
+        leaves = leaves.reshape(len(models), -1, *leaves.shape[1:])
+        return [
+            model._answer(trees.cumsum(axis=0)[-1] / len(trees))
+            for model, trees in zip(models, leaves, strict=True)
+        ]
+
+    def _asked(self, X):
+        """What scikit-learn's trees take; its own checks, of every tree, would be most
+        of the time of a few rows.
+        """
+        return np.where(self.empty_, 0.0, X).astype(np.float32)
 
     def _mean_of_trees(self, X):
         """Values or probabilities (n, k), added up in the order of scikit-learn."""
         trees = self.model_.estimators_
-        if len(X) <= FEW_ROWS_ASKED:
-            return trees_of(self.model_).leaves(X).cumsum(axis=0)[-1] / len(trees)
         total = sum(tree.tree_.predict(X) for tree in trees) / len(trees)
         return total.reshape(len(X), -1)
+
+    def _answer(self, means):
+        if not self.setting.classify:
+            return means
+        trees = self.model_
+        return log_proba(means, trees.classes_, self.n_classes_, len(trees))
+
+
+def _form_of(member):
+    """What forests have in common that are asked together."""
+    trees = getattr(member, "model_", ())  # none where a fold had nothing to learn
+    classes = tuple(getattr(trees, "classes_", ()))
+    return len(trees), classes, tuple(getattr(member, "empty_", ()))
 
 
 class Boosting(Member):
