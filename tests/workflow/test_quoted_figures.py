@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from measured import figures_of, filled_in, scores
+from measured import beside_rivals, figures_of, filled_in, records_of, scores
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
@@ -149,8 +149,39 @@ def test_the_table_of_readme():
     for _, pair, p, points, _ in effects_of_classification():
         said = f"{pair.better} to {pair.worse}, p = {p:.2g}, {span(points, 1)} points"
         cells.setdefault("66", []).append(said)
-    for name in ("48 of SRBench", "33 of SRBench", "9 of uci_regression", "66"):
-        assert f"| {' | '.join(cells[name])} |" in README, cells[name]
+    for name, folders, datasets in (
+        ("small of SRBench", "srbench_refitted,srbench_flagship", OTHERS),
+        ("small of uci121", "uci121_refitted,uci121_flagship", ""),
+    ):
+        beside = beside_rivals(folders, 1000, datasets).set_index("rival")
+        for rival in ("the simple blend", "CatBoost", "LightGBM"):
+            row = beside.loc[rival]
+            said = f"{row['better']:.0f} to {row['worse']:.0f}, p = {row['p']:.2g}"
+            ratio = span((row["ratio"], row["low"], row["high"]), 3)
+            cells.setdefault(name, []).append(f"{said}, {ratio}")
+        assert f"| {row['n_datasets']} small of these" in README
+    del cells["33 of SRBench"], cells["50 of SRBench"]
+    for said in cells.values():
+        assert f"| {' | '.join(said)} |" in README, said
+
+
+def test_beside_rivals_that_learn_from_all_rows():
+    text = " ".join(pages().split())
+    assert (
+        "but of CatBoost and ChimeraBoost in classification, where p is 0.053" in text
+    )
+    undecided = {}
+    for suite, datasets in (("srbench", OTHERS), ("uci121", "")):
+        folders = f"{suite}_refitted,{suite}_flagship"
+        found = beside_rivals(folders, 1000, datasets).set_index("rival")
+        assert (found["ratio"].drop("the simple blend") > 1).all()
+        undecided[suite] = found["p"][found["p"] > 0.05].round(3).to_dict()
+        records = records_of(folders, 1000)
+        assert (records["status"] == "ok").all()
+    assert set(undecided["srbench"]) == {"the simple blend"}
+    p = undecided["uci121"]
+    assert p.pop("the simple blend") > 0.5
+    assert p == {"CatBoost": 0.053, "ChimeraBoost": 0.053}
 
 
 def test_coverage_of_intervals_on_srbench():

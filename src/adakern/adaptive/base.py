@@ -38,7 +38,7 @@ from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
 
 #: Rises whenever the defaults lead to other models.
-DEFAULTS_VERSION = {"regressor": "8", "classifier": "8"}
+DEFAULTS_VERSION = {"regressor": "9", "classifier": "9"}
 
 
 class AdaptiveKernel(Summarised, BaseEstimator, ABC):
@@ -157,10 +157,10 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         rng = check_random_state(self.random_state)
         seconds = np.inf if self.time_limit is None else self.time_limit
         tell = partial(print, f"[{type(self).__name__}]") if self.verbose else str
-        if not is_classifier(self):
-            self.targets_ = target_names(y)
         given = sample_weight, groups, X_val, y_val, time
         problem = prepare(self, X, y, *given, rng=rng, deadline=started + seconds)
+        if not is_classifier(self):
+            self.targets_ = target_names(y)
         members = choose(self.members, problem.shape, problem.setting, rng)
         may_drop = isinstance(self.members, str)
         limits = Limits(started, seconds, self.n_jobs, may_drop, tell)

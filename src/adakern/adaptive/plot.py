@@ -65,7 +65,8 @@ def plot_errors(model, X, y, axis):
     if not hasattr(model, "classes_"):
         predicted = np.asarray(model.predict(X))
         axis.plot(predicted, y, ".")
-        axis.axline((y.mean(), y.mean()), slope=1, color="0.5", ls="--")
+        middle = np.nanmean(y)
+        axis.axline((middle, middle), slope=1, color="0.5", ls="--")
         axis.set(xlabel="predicted", ylabel="true")
         return
     proba = np.asarray(model.predict_proba(X))
