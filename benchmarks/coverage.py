@@ -8,7 +8,6 @@ values of columns that have two to ten, of fifty rows or more. Prints a table.
 """
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from adakern.adaptive.coverage import FEWEST_ROWS, LOW, coverage_by
 from adakern_bench.data import load_table
 from develop import ROOT, entries
 
+RAW = ROOT / "data" / "raw"
 MOST_LEVELS = 10
 
 
@@ -43,7 +43,7 @@ def main():
     parser.add_argument("--sets", nargs="+", help="names; all by default")
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--preset", default="fast")
-    parser.add_argument("--data", type=Path, default=ROOT / "data" / "raw")
+    parser.add_argument("--mirror", help="folder that holds the files of data sets")
     asked = parser.parse_args()
     print("| set | all rows | categories | least covered | below 0.85 |")
     print("|---|---:|---:|---|---:|", flush=True)
@@ -51,10 +51,10 @@ def main():
     for name, entry in entries():
         if asked.sets and name not in asked.sets:
             continue
-        table = load_table(name, entry, cache_dir=asked.data)
+        table = load_table(name, entry, cache_dir=RAW, mirror=asked.mirror)
         found, mean = shares(table, asked.rows, asked.preset)
         every = [
-            (share, n, f"{column}={level}")
+            (share, n, f"{column}={float(level):.3g}")
             for column, levels in found.items()
             for level, (share, n) in levels.items()
         ]

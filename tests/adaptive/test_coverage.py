@@ -54,6 +54,16 @@ def test_sets_of_classes_are_covered_too(with_values):
     assert 0.88 <= found.mean() <= 0.96
 
 
+def test_the_most_probable_class_is_in_every_set():
+    """A table without noise: all are right, and so all sets hold their class."""
+    X = np.random.default_rng(0).normal(size=(120, 1))
+    y = (X[:, 0] > 0).astype(int)
+    model = AdaptiveKernelClassifier(members=["extra-trees"], random_state=0).fit(X, y)
+    right = model.oof_prediction_.argmax(axis=1) == y
+    assert right.mean() > 0.95
+    assert (model.oof_covered_[right] == 1).all()
+
+
 def test_fit_prints_them_and_the_card_has_them(tmp_path, monkeypatch, capsys):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"x": rng.normal(size=110), "k": ["a", "b"] * 55})

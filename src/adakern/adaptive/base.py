@@ -16,7 +16,6 @@ from adakern._utils.threads import one_blas_thread, one_thread
 from adakern._utils.warn import warn_user
 from adakern.adaptive.blend import fit_blend, predict_left_out
 from adakern.adaptive.choose import choose
-from adakern.adaptive.coverage import covered
 from adakern.adaptive.explain import (
     Explanation,
     contributions,
@@ -89,7 +88,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
     def _set_out_of_fold(self, problem, blend, predicted, of_folds):
         """Set the score of predictions out of fold, and what intervals or sets need.
 
-        Returns how far each target is from what is predicted, as these bound it.
+        Returns whether those of coverage 0.9 contain each target.
         """
 
     def _row_weights(self, y, counts):
@@ -174,8 +173,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         found, used = blend.decode(predicted), problem.position >= 0
         self.oof_prediction_ = np.full((len(used), *found.shape[1:]), np.nan)
         self.oof_prediction_[used] = found[problem.position[used]]
-        surprise = self._set_out_of_fold(problem, blend, predicted, of_folds)
-        within = covered(surprise, problem.table.left_out.weights)
+        within = self._set_out_of_fold(problem, blend, predicted, of_folds)
         self.oof_covered_ = np.full((len(used), *within.shape[1:]), np.nan)
         self.oof_covered_[used] = within[problem.position[used]]
         self.members_ = members_table(fitted, blend, dropped)

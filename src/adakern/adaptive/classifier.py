@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from adakern._utils.arrays import output_like
 from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.blend import Mixture, accuracies, log_loss
+from adakern.adaptive.coverage import covered
 from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.members.base import FEW_ROWS
@@ -207,7 +208,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         counts = np.bincount(codes, table.weights)
         self.constant_score_ = float(counts.max() / counts.sum())
         self.threshold_ = self._best_threshold(proba, codes, table.weights)
-        return self._doubts
+        # The most probable class is in every set.
+        return covered(self._doubts, table.weights).astype(bool) | (
+            of_folds.argmax(axis=1) == codes
+        )
 
     def _best_threshold(self, proba, codes, weights):
         """The threshold of the second class's probability that is best out of fold."""

@@ -6,6 +6,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from adakern._utils.arrays import output_like
 from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.blend import WeightedMean, mean_of_known, scores_by_target
+from adakern.adaptive.coverage import covered
 from adakern.adaptive.intervals import ErrorModel, fit_error_model
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
@@ -179,8 +180,8 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
             np.where(np.nanmin(seen, axis=0) >= 0, 0.0, -np.inf)[:, None],
             np.where(np.nanmax(seen, axis=0) <= 0, 0.0, np.inf)[:, None],
         )
-        surprise = np.abs(self._errors.errors)
-        return surprise if self.n_outputs_ > 1 else surprise[:, 0]
+        within = covered(np.abs(self._errors.errors), table.weights)
+        return within if self.n_outputs_ > 1 else within[:, 0]
 
     @in_blocks
     def predict(self, X):
