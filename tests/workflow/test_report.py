@@ -194,9 +194,11 @@ def test_an_experiment_without_solves_has_its_figures_and_tables(tmp_path):
     save_svg(figure, tmp_path / "decay.svg")
     table = pd.DataFrame({"method": ["dank"], "elo": [1234.5678], "n": [3]})
     table.to_csv(tmp_path / "leaderboard.csv", index=False)
+    # What was not looked into has no table, not an empty one.
+    pd.DataFrame(columns=["column", "hint"]).to_csv(tmp_path / "empty.csv", index=False)
     shown = {
         "figures": [tmp_path / "decay.svg"],
-        "summaries": [tmp_path / "leaderboard.csv"],
+        "summaries": [tmp_path / "empty.csv", tmp_path / "leaderboard.csv"],
     }
     report(tmp_path, {"name": "only-special", "protocol": {}}, **shown)
     page = BeautifulSoup((tmp_path / "report.html").read_text(), "html.parser")

@@ -94,7 +94,7 @@ def report(
         origin=origin or {},
         protocol=protocol_in_words(config, records),
         winner=winner and _winner(winner),
-        own_tables=[_own_table(Path(table)) for table in summaries],
+        own_tables=[table for table in map(_own_table, summaries) if table["rows"]],
         own_figures=[_own_figure(Path(figure)) for figure in figures],
         data=_data(config, provenance or {}, records),
         configuration=yaml.safe_dump(plain(config), sort_keys=False, width=88),
@@ -235,6 +235,7 @@ def _figure(svg, prefix, caption):
 
 
 def _own_table(path):
+    path = Path(path)
     rows = pd.read_csv(path).fillna({"hint": ""})
     return {
         "caption": caption(path),
