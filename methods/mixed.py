@@ -28,7 +28,8 @@ class RandomIntercept(RegressorMixin, BaseEstimator):
             spread = 1 + sizes * np.exp(log_ratio)
             shares = 1 - 1 / np.sqrt(spread)
             reduced = columns - (shares[:, None] * means)[groups]
-            Z, z = reduced[:, :-1], reduced[:, -1]
+            Z = reduced[:, :-1]
+            z = reduced[:, -1]
             found = np.linalg.lstsq(Z, z)[0]
             squares = np.sum((z - Z @ found) ** 2)
             return found, n * np.log(squares + 1e-300) + np.log(spread).sum()
@@ -39,7 +40,8 @@ class RandomIntercept(RegressorMixin, BaseEstimator):
             method="bounded",
         ).x
         coef = least_squares(best if len(sizes) < n else -np.inf)[0]
-        self.intercept_, self.coef_ = coef[0], coef[1:]
+        self.intercept_ = coef[0]
+        self.coef_ = coef[1:]
         self.variance_ratio_ = np.exp(best) if len(sizes) < n else 0.0
         return self
 

@@ -141,8 +141,8 @@ def _of_table(table):
 def _published(folder, metric, factor):
     """Published figures, and ranks among the published methods."""
     figures = {}
-    if (folder / "published.csv").exists():
-        theirs = pd.read_csv(folder / "published.csv").query("metric == @metric")
+    for path in folder.glob("published.csv*"):  # large ones are compressed
+        theirs = pd.read_csv(path).query("metric == @metric")
         for row in theirs.query("split != 'train'").itertuples():
             name = f"published {row.dataset} {row.method}"
             figures[name] = factor * row.mean_published

@@ -195,7 +195,8 @@ def _fit(arguments):
     notes = [f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]
     print("\n  ".join(map(printable, notes)))
     print("\n".join(["", *map(printable, repr(table.account).splitlines())]))
-    estimator, is_flagship = _estimator(arguments, table.task), not arguments.method
+    estimator = _estimator(arguments, table.task)
+    is_flagship = not arguments.method
     if hasattr(table.y, "columns") and not is_flagship:
         estimator = _for_each_target(estimator, table.y)
     pipeline = table_pipeline(estimator, table)
@@ -211,7 +212,8 @@ def _fit(arguments):
     _check_written(output, table.X.head(1), is_flagship)
     print_result(pipeline[-1], table.kinds, score)
     print_coverage(coverage)
-    size, took = output.stat().st_size / 1e6, time.perf_counter() - started
+    size = output.stat().st_size / 1e6
+    took = time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0

@@ -28,10 +28,12 @@ def centre_of(X):
     Matrix products lose all digits of rows far from the centre. The median of about 100
     rows is accurate enough.
     """
-    xp, rows = array_namespace(X), X[:: 1 + X.shape[0] // 100, :]
+    xp = array_namespace(X)
+    rows = X[:: 1 + X.shape[0] // 100, :]
     if not X.shape[0]:
         return xp.sum(X, axis=0)
-    mean, middle = xp.mean(X, axis=0), xp.sort(rows, axis=0)[rows.shape[0] // 2, :]
+    mean = xp.mean(X, axis=0)
+    middle = xp.sort(rows, axis=0)[rows.shape[0] // 2, :]
     spread = xp.sort(xp.sum((rows - middle) ** 2, axis=1))[rows.shape[0] // 2]
     return middle if xp.sum((mean - middle) ** 2) > 100 * spread else mean
 
@@ -234,7 +236,8 @@ class TrainingRows:
 
     def __init__(self, X, K, params):
         precomputed = params["kernel"] == "precomputed"
-        self._X, self._params = None if precomputed else X, params
+        self._X = None if precomputed else X
+        self._params = params
         self._diagonal = K.diagonal().copy() if precomputed else None
 
     def kernel(self, X, columns):

@@ -44,7 +44,8 @@ def _held_out(pipeline, table):
     from sklearn.base import clone
     from sklearn.model_selection import GroupKFold, cross_val_predict
 
-    rows, model = np.arange(len(table.y)), pipeline[-1]
+    rows = np.arange(len(table.y))
+    model = pipeline[-1]
     has_its_own = hasattr(model, "oof_prediction_")
     if table.times is not None and not has_its_own:
         rows = np.argsort(table.times.to_numpy(), kind="stable")
@@ -76,7 +77,8 @@ def _score(table, rows, predicted, proba):
     y = table.y.iloc[rows]
     found = {"of": of, **score(table.task, y, predicted)}
     if hasattr(y, "columns"):
-        known, pairs = y.notna().to_numpy(), zip(y.columns, predicted.T, strict=True)
+        known = y.notna().to_numpy()
+        pairs = zip(y.columns, predicted.T, strict=True)
         found["targets"] = {
             name: score(table.task, y[name][rows], of_target[rows])
             for (name, of_target), rows in zip(pairs, known.T, strict=True)
@@ -139,7 +141,8 @@ def of_rare_class(y, proba, shares):
     from sklearn.metrics import average_precision_score, precision_recall_curve
 
     rare = shares.index[-1]
-    p, truth = proba[:, int(rare == max(shares.index))], y == rare
+    p = proba[:, int(rare == max(shares.index))]
+    truth = y == rare
     precision, recall, at = precision_recall_curve(truth, p)
     where = np.abs(precision - recall)[:-1].argmin()
     return {

@@ -58,8 +58,10 @@ def project_onto_feasible(v, y, C, total=0.0):
     right = bisect_left(
         breakpoints, 0.0, 1, len(breakpoints) - 1, key=lambda t: -excess(t)
     )
-    a, b = breakpoints[right - 1], breakpoints[right]
-    excess_a, excess_b = excess(a), excess(b)
+    a = breakpoints[right - 1]
+    b = breakpoints[right]
+    excess_a = excess(a)
+    excess_b = excess(b)
     t = a if excess_a == excess_b else a + (b - a) * excess_a / (excess_a - excess_b)
     return np.abs(np.clip(u - t, lower, upper))
 
@@ -177,7 +179,8 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     residuals span the next basis. If many eigenvalues are above the threshold, a dense
     eigendecomposition is used.
     """
-    n, rng = A.shape[0], np.random.default_rng(0)
+    n = A.shape[0]
+    rng = np.random.default_rng(0)
     if start is None:  # 1 is the leading eigenvector of 11' + Gamma, nearly
         start = np.column_stack([np.ones(n), rng.standard_normal((n, 7))])
     X = start
@@ -196,7 +199,8 @@ def _block_lanczos(A, X, threshold, tol, max_rounds=20):
     """Eigenvalues above the threshold (None if not all were found) and their Ritz
     vectors.
     """
-    width, eps = X.shape[1], np.finfo(float).eps
+    width = X.shape[1]
+    eps = np.finfo(float).eps
     basis = _orthonormal(X)
     image = A @ basis
     for _ in range(max_rounds):
@@ -253,13 +257,15 @@ def leave_one_out(K, Y, ridge, weights=None):
     n, k). K may be indefinite by rounding, as in :func:`ridge_solution`.
     """
     root = np.ones((len(K), 1)) if weights is None else np.sqrt(weights)[:, None]
-    K, target = root * K * root.T, root * Y
+    K = root * K * root.T
+    target = root * Y
     if np.ndim(ridge) == 0:
         R = ridge_inverse(K, ridge)
         return Y - left_out_residuals(R @ target, np.diag(R)) / root
     values, vectors = np.linalg.eigh(K)
     shrink = 1 / (np.maximum(values, 0)[:, None] + ridge)
-    diagonals, rotated = vectors**2 @ shrink, vectors.T @ target
+    diagonals = vectors**2 @ shrink
+    rotated = vectors.T @ target
     predictions = [
         Y - left_out_residuals(vectors @ (s[:, None] * rotated), diagonal) / root
         for s, diagonal in zip(shrink.T, diagonals.T, strict=True)
@@ -275,7 +281,8 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
     """
     root = np.ones((len(V), 1)) if weights is None else np.sqrt(weights)[:, None]
     U, s, Wt = np.linalg.svd(root * V, full_matrices=False)
-    target, leverages = root * Y, U**2
+    target = root * Y
+    leverages = U**2
     rotated = U.T @ target
     for ridge in ridges:
         shrink = s**2 / (s**2 + ridge)
@@ -322,7 +329,8 @@ def _copy_upper_triangle(A):
 
 def definite_shift(A):
     """Shift of the diagonal that makes A definite, twice the lowest eigenvalue."""
-    rounding, xp = _rounding(A), array_namespace(A)
+    rounding = _rounding(A)
+    xp = array_namespace(A)
     return 2 * max(-float(xp.min(xp.linalg.eigvalsh(A))), rounding)
 
 
@@ -351,7 +359,8 @@ def ridge_solution(K, Y, ridge=0.0):
     make it for nearly equal rows. K is overwritten.
     """
     xp = array_namespace(K)
-    before, ones = float(K[0, 0]), xp.ones_like(K[0, :])
+    before = float(K[0, 0])
+    ones = xp.ones_like(K[0, :])
     K = add_to_diagonal(K, ridge * ones)
     try:
         solve = factorised(K)

@@ -138,7 +138,8 @@ def is_sound(model):
 
 def parts_of(root):
     """All objects that a loaded model is made of."""
-    seen, left = {}, [root]
+    seen = {}
+    left = [root]
     while left:
         part = left.pop()
         if id(part) in seen:
@@ -283,12 +284,14 @@ def _is_sound_boosting(model):
     """Of scikit-learn's histogram gradient boosting: nodes, and maps of categories."""
     if not hasattr(model, "_predictors"):
         return True
-    width, bins = model.n_features_in_, model._bin_mapper
+    width = model.n_features_in_
+    bins = model._bin_mapper
     if model._preprocessor is not None:
         row = model._preprocessor.transform(np.full((1, width), np.nan))
         if row.shape[1] != width:
             return False
-    categorical, known = np.asarray(bins.is_categorical_), bins.bin_thresholds_
+    categorical = np.asarray(bins.is_categorical_)
+    known = bins.bin_thresholds_
     if categorical.shape != (width,) or len(known) != width:
         return False
     if any(len(row) != model.n_trees_per_iteration_ for row in model._predictors):
@@ -328,10 +331,13 @@ def _is_sound_svm(model):
     """Whether LIBSVM's arrays have the sizes that its loops take from each other."""
     if not hasattr(model, "support_vectors_"):
         return True
-    n, given = len(model.support_), model.kernel == "precomputed"
+    n = len(model.support_)
+    given = model.kernel == "precomputed"
     classes = len(model.classes_) if is_classifier(model) else 2
-    pairs, support = classes * (classes - 1) // 2, np.asarray(model.support_)
-    counts, vectors = np.asarray(model._n_support), np.shape(model.support_vectors_)
+    pairs = classes * (classes - 1) // 2
+    support = np.asarray(model.support_)
+    counts = np.asarray(model._n_support)
+    vectors = np.shape(model.support_vectors_)
     return (
         (given or vectors == (n, model.n_features_in_))
         and (not given or ((support >= 0) & (support < model.n_features_in_)).all())
@@ -350,7 +356,8 @@ def _is_sound_neighbours(tree):
     data, index, nodes, bounds, _, n_levels, n_nodes = tree.__getstate__()[:7]
     n, width = np.shape(data)
     nodes, bounds = np.asarray(nodes), np.asarray(bounds)
-    start, end = nodes["idx_start"], nodes["idx_end"]
+    start = nodes["idx_start"]
+    end = nodes["idx_end"]
     last = np.arange(n_nodes) >= n_nodes // 2
     return (
         n_nodes == len(nodes) == 2**n_levels - 1

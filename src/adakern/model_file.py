@@ -209,7 +209,8 @@ def make_card(table, **facts):
 
 def _origin(table):
     """Groups and times of the rows, and what a model of them is not for."""
-    origin, not_for = {}, ["categories that are not among those listed here"]
+    origin = {}
+    not_for = ["categories that are not among those listed here"]
     if table.groups is not None:
         n_groups = int(table.groups.nunique())
         origin["groups"] = {"column": str(table.groups.name), "number": n_groups}
@@ -219,7 +220,8 @@ def _origin(table):
             "another result: they were taken for independent"
         )
     if table.times is not None:
-        first, last = str(table.times.min()), str(table.times.max())
+        first = str(table.times.min())
+        last = str(table.times.max())
         origin["times"] = {"column": str(table.times.name), "from": first, "to": last}
         not_for.append(f"rows long after {last}: the score is of the latest ones alone")
     else:
@@ -381,7 +383,8 @@ def _read_card(archive):
 
 def _check_version(path, card):
     """Refuse what a later version wrote; say what an earlier one did."""
-    here, there = versions(), card["versions"]
+    here = versions()
+    there = card["versions"]
     wrote = there.get("adakern", "")
     if card.get("format", FORMAT) > FORMAT or _order(wrote) > _order(here["adakern"]):
         raise ModelFileError(

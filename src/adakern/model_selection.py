@@ -124,7 +124,9 @@ class KernelSearchCV(GridSearchCV):
         self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
         self.best_params_ = candidates[self.best_index_]
         self.best_score_ = self.cv_results_["mean_test_score"][self.best_index_]
-        self.n_splits_, self.scorer_, self.multimetric_ = len(splits), scorer, False
+        self.n_splits_ = len(splits)
+        self.scorer_ = scorer
+        self.multimetric_ = False
         if self.refit:
             start = time.perf_counter()
             best = clone(self.estimator).set_params(**self.best_params_)
@@ -142,7 +144,8 @@ class KernelSearchCV(GridSearchCV):
         return tags
 
     def _can_share(self, X, candidates):
-        kind, shape = type(self.estimator), () if issparse(X) else np.asarray(X).shape
+        kind = type(self.estimator)
+        shape = () if issparse(X) else np.asarray(X).shape
         if not (
             isinstance(self.refit, bool)
             and not self.return_train_score
@@ -170,7 +173,8 @@ class KernelSearchCV(GridSearchCV):
 
         In the format of GridSearchCV.
         """
-        start, results = time.perf_counter(), []
+        start = time.perf_counter()
+        results = []
         # Row indices: splitters may return masks.
         train, test = (np.arange(len(y))[part] for part in split)
         if not isinstance(
@@ -181,7 +185,8 @@ class KernelSearchCV(GridSearchCV):
         K_test = exponential_decay(distances[np.ix_(test, train)], gamma)
         for parameters in points.values():
             model = clone(self.estimator).set_params(kernel="precomputed", **parameters)
-            score, error = self.error_score, None
+            score = self.error_score
+            error = None
             with config_context(assume_finite=True):
                 try:
                     model.fit(K, y[train])
@@ -219,7 +224,8 @@ def _is_understood(point, kind):
 
 def _by_gram_matrix(estimator, candidates):
     """Group candidates by (kernel, gamma): index and remaining parameters."""
-    defaults, groups = estimator.get_params(), defaultdict(dict)
+    defaults = estimator.get_params()
+    groups = defaultdict(dict)
     for index, point in enumerate(candidates):
         values = defaults | point
         rest = {k: v for k, v in point.items() if k not in ("kernel", "gamma")}

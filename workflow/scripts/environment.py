@@ -7,6 +7,7 @@ from adakern_bench.base.environments import make_environment
 from adakern_bench.records.job import job
 
 with job(snakemake):
-    name, lock = snakemake.wildcards.environment, snakemake.input.lock
+    name = snakemake.wildcards.environment
+    lock = snakemake.input.lock
     made = make_environment(lock, name, sys.stderr)
     write_json(snakemake.output.made, made)

@@ -9,7 +9,8 @@ from adakern_bench.records.kept import forget, keys_of, taken_over
 from adakern_bench.records.process import run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat, search_repeat
 
-files, params = snakemake.input, snakemake.params
+files = snakemake.input
+params = snakemake.params
 settings = params.fit | params.search | {"train_rows": params.train_rows}
 
 with job(snakemake):

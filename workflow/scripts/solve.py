@@ -13,8 +13,10 @@ from adakern_bench.records.process import Outcome, run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat
 from adakern_bench.records.solve import record_of, solve_one
 
-files, params = snakemake.input, snakemake.params
-models, path = snakemake.output.get("models"), snakemake.output.record
+files = snakemake.input
+params = snakemake.params
+models = snakemake.output.get("models")
+path = snakemake.output.record
 
 with job(snakemake):
     check_whole(files.table, files.split)  # or each fit would fail, of any method

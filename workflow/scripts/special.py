@@ -23,7 +23,8 @@ from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split
 
 params = snakemake.params
-tables, splits = snakemake.input.tables, snakemake.input.splits
+tables = snakemake.input.tables
+splits = snakemake.input.splits
 
 with job(snakemake), threadpool_limits(params.threads):
     compute = resolve(params.function)

@@ -14,7 +14,8 @@ from adakern_bench.base.paths import AGAIN, SCRIPTS
 from adakern_bench.records.job import job
 from adakern_bench.report.wording import count
 
-params, (mark,) = snakemake.params, snakemake.output
+params = snakemake.params
+(mark,) = snakemake.output
 
 
 class Named(dict):
@@ -48,7 +49,8 @@ with job(snakemake):
     ask_again()
     limits = {"limits": params.get("limits")}
     asides = params.get("aside") or [{"params": {}}] * len(params.steps)
-    made, failed = [], {}
+    made = []
+    failed = {}
     for step, aside in zip(params.steps, asides, strict=True):
         dataset = step["wildcards"]["dataset"]
         if dataset in failed:

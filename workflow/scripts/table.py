@@ -8,7 +8,8 @@ from adakern_bench.data import load_table
 from adakern_bench.data.sources import is_made, ready_table
 from adakern_bench.records.job import job
 
-params, path = snakemake.params, Path(snakemake.output.table)
+params = snakemake.params
+path = Path(snakemake.output.table)
 
 with job(snakemake):
     asked = params.made_by, snakemake.input.files

@@ -12,7 +12,9 @@ from adakern_bench.records.read import read_records
 from adakern_bench.report.tables import read_csv
 from adakern_bench.report.winner import explain_files
 
-files, output, params = snakemake.input, snakemake.output, snakemake.params
+files = snakemake.input
+output = snakemake.output
+params = snakemake.params
 
 
 def fitted_again(method, runs):
@@ -20,7 +22,8 @@ def fitted_again(method, runs):
     if not runs:
         return f"no run of {method} was finished, and none is looked into"
     record = max(runs, key=lambda run: run["n_train"])  # in time, the latest rows
-    repeat, cell = record["repeat"], params.fits[method]
+    repeat = record["repeat"]
+    cell = params.fits[method]
     found = record["best_params"] or {}
     given = files.table, files.split, Path(output.figures), output.table
     task = partial(explain_files, method, *given, cell, found, repeat, params.metric)

@@ -90,7 +90,8 @@ def _with_fits(member, **changes):
 
 
 def _class_losses(ensemble, X, y):
-    proba, classes = ensemble.predict(X), ensemble.blend.classes
+    proba = ensemble.predict(X)
+    classes = ensemble.blend.classes
     return {
         "accuracy": accuracy_score(y, classes[proba.argmax(axis=1)]),
         "log_loss": probability_scores(y, proba, classes)["log_loss"],

@@ -12,7 +12,8 @@ STYLES = {"svm": "--", "dank": "-"}
 
 def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
     """Decision values of the SVM and of DANK over the plane, and F."""
-    X, y = data.X_train, data.y_train
+    X = data.X_train
+    y = data.y_train
     best = tuned(SVC(), X, y)
     frames = []
     for gamma in gammas:

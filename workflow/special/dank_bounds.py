@@ -16,7 +16,8 @@ from shared import fit_quietly
 
 def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0):
     """JMLR, figure 5: Q(pi), the bounds and what they bound, against the clusters."""
-    X, y = data.X_train, data.y_train
+    X = data.X_train
+    y = data.y_train
     K = gram_matrix(X, gamma=gamma)
     eta = float((SVC(C=C, gamma=gamma).fit(X, y).dual_coef_ ** 2).sum())
     signs = np.where(y == y.max(), 1.0, -1.0)
@@ -30,7 +31,8 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
         low = min(whole["F"].min(), part["F"].min())
         high = max(whole["F"].max(), part["F"].max())
         predicted = partition_bounds(K, labels, C, eta, low, high)
-        alpha, other = np.abs(whole["d"]), np.abs(part["d"])
+        alpha = np.abs(whole["d"])
+        other = np.abs(part["d"])
         gradient = saddle_gradient(other, part["F"], K_bar, dual)
         facts = {
             "clusters": v,

@@ -26,7 +26,8 @@ QUANTITIES = ("distance", "gap", "step")
 
 def compute(data, seed, *, methods=tuple(METHODS), max_iter=2000, tau=0.01, tol=1e-6):
     """Objective, gap and step length of each method, by iteration."""
-    X, y = data.X_train, data.y_train
+    X = data.X_train
+    y = data.y_train
     svm = tuned(SVC(), X, y)
     dual = classification_dual(np.where(y == y.max(), 1.0, -1.0), svm.C)
     frames = []

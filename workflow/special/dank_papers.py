@@ -27,7 +27,8 @@ def lipschitz_constant(K, dual, eta):
     kappa is the largest ``abs(k(x, x'))``, which the preprint leaves out; linear and
     polynomial kernels exceed one.
     """
-    n, kappa = len(K), np.abs(K).max()
+    n = len(K)
+    kappa = np.abs(K).max()
     norm = n * dual.C**2 * np.linalg.norm(K) / (4 * eta)
     return (
         2 * 2 * kappa * (n + 9 * norm) if dual.is_regression else kappa * (n + 3 * norm)
@@ -54,8 +55,10 @@ def projected_gradient(problem, start, tol, *, max_iter):
     """Projected gradient ascent (JMLR, equation 17) with the bound of lambda_max(F) of
     Lemma 1.
     """
-    K, dual = problem.K, problem.dual
-    n, kappa = len(K), np.abs(K).max()
+    K = problem.K
+    dual = problem.dual
+    n = len(K)
+    kappa = np.abs(K).max()
     largest = np.linalg.eigvalsh(K)[-1]
     bound = n - problem.tau / 2 + n * dual.C**2 * largest / (4 * problem.eta)
 
@@ -95,7 +98,8 @@ def partition_bounds(K, clusters, C, eta, smallest, largest):
             f"the bounds hold for entries of F in a positive range, got smallest="
             f"{smallest} and largest={largest}; a larger eta keeps F near one"
         )
-    width, n = largest - smallest, len(K)
+    width = largest - smallest
+    n = len(K)
     Q = between_clusters(K, clusters)
     norm = float(np.linalg.norm(K))
     coefficients = (largest * Q / norm + 2 * width) / smallest

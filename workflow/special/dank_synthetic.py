@@ -20,7 +20,8 @@ def compute(data, seed, *, multiples=(None,), epsilon=0.01):
         given = {"C": svr.C, "gamma": svr.gamma, "epsilon": epsilon, "eta": eta}
         model = DANKRegressor(**given, extension="reciprocal")
         models[name] = fit_quietly(model, data.X_train, data.y_fit)
-    X, y = np.vstack([data.X_train, data.X_test]), np.r_[data.y_train, data.y_test]
+    X = np.vstack([data.X_train, data.X_test])
+    y = np.r_[data.y_train, data.y_test]
     train = np.arange(len(y)) < len(data.y_train)
     rows = pd.DataFrame({f"x{k}": column for k, column in enumerate(X.T)} | {"y": y})
     frames = []

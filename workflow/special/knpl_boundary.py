@@ -12,7 +12,8 @@ STYLES = {"svm": "--", "knpl": "-"}
 
 def compute(data, seed, *, multiples=(0.1, 1.0, 10.0, 100.0, 1000.0), n_grid=80):
     """Decision values of the tuned SVM and of KNPL over the plane, and the layer G."""
-    X, y = data.X_train, data.y_train
+    X = data.X_train
+    y = data.y_train
     svm = tuned(SVC(), X, y)
     grid = {"reg": [multiple * svm.C**2 for multiple in multiples]}
     search = GridSearchCV(KNPLClassifier(C=svm.C, gamma=svm.gamma), grid, cv=5)

@@ -19,7 +19,8 @@ def compute(data, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15):
 
     C and gamma are those of the cross-validated SVM.
     """
-    X, y = data.X_train, data.y_train
+    X = data.X_train
+    y = data.y_train
     svm = tuned(SVC(), X, y)
     rounds = {"max_outer": max_outer, "max_inner": max_inner}
     frames = []

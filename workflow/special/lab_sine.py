@@ -17,7 +17,8 @@ PAPER = {"alpha": ALPHA, "bandwidth": "global", "variant": "paper", "max_iter": 
 
 def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
     """Fits of one curve with global and with trained bandwidths."""
-    X, y = data.X_train, data.y_train
+    X = data.X_train
+    y = data.y_train
     order = np.argsort(X[:, 0])
     centres = order[np.linspace(0, len(y) - 1, support).round().astype(int)]
     models = {}
@@ -46,7 +47,8 @@ def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
 def plot(frame):
     """Three fits above each other over the truth, and the learned bandwidths."""
     curves = dict(tuple(frame.groupby("model", sort=False)))
-    truth, bandwidths = curves.pop("truth"), curves.pop("bandwidth")
+    truth = curves.pop("truth")
+    bandwidths = curves.pop("bandwidth")
     figure, axes = grid(len(curves) + 1, 1, 7.0, 2.0)
     for axis, (name, curve) in zip(axes.flat, curves.items(), strict=False):
         axis.plot(truth["x"], truth["value"], color="0.7", lw=3)

@@ -41,7 +41,8 @@ def plot(records):
 
 def with_distance(records):
     """The runs that finished, with their mean distance to the exact criterion."""
-    points, keys = curves(records), ["dataset", "sampling", "repeat"]
+    points = curves(records)
+    keys = ["dataset", "sampling", "repeat"]
     distance = (
         (points["criterion"] - points["exact"])
         .groupby([points[k] for k in keys])
@@ -55,7 +56,8 @@ def with_distance(records):
 
 def summary(records):
     """Mean distance, selected gamma (median) and test accuracy over the repeats."""
-    runs, keys = with_distance(records), ["dataset", "repeat"]
+    runs = with_distance(records)
+    keys = ["dataset", "repeat"]
     selected = runs["extra_selected_gamma"]
     exact = runs[runs["sampling"] == "exact"].set_index(keys)["extra_selected_gamma"]
     runs["same_gamma"] = (

@@ -58,7 +58,8 @@ def plot_boundaries(frame, keys, styles, matrix_title):
     figure, axes = grid(len(groups), 2, 5.0, 3.8)
     lines = ", ".join(f"{style} {model}" for model, style in styles.items())
     for (plane, heat), (names, part) in zip(axes, groups, strict=True):
-        rows, square = part[part["kind"] == "train"], part[part["kind"] == "grid"]
+        rows = part[part["kind"] == "train"]
+        square = part[part["kind"] == "grid"]
         plane.scatter(rows["x"], rows["y"], c=rows["label"], cmap="coolwarm", s=12)
         for model, style in styles.items():
             line = {"levels": [0.0], "colors": "k", "linestyles": style}

@@ -49,7 +49,8 @@ def check_scale(name, values, fitting):
     if kind != "f" or 0 in values.shape:
         return
     xp = array_namespace(values)
-    highest, lowest = xp.max(values, axis=0), xp.min(values, axis=0)
+    highest = xp.max(values, axis=0)
+    lowest = xp.min(values, axis=0)
     largest = float(xp.max(xp.maximum(xp.abs(highest), xp.abs(lowest))))
     limit = LARGEST_SINGLE if values.dtype == xp.float32 else LARGEST
     if not largest <= limit:

@@ -9,7 +9,8 @@ INNER = {"adakern", "sklearn", "joblib"}
 
 def warn_user(message, category=UserWarning):
     """Warn at the nearest caller outside adakern, however deep the call is."""
-    frame, level = sys._getframe(1), 2
+    frame = sys._getframe(1)
+    level = 2
     while frame and frame.f_globals.get("__name__", "").partition(".")[0] in INNER:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

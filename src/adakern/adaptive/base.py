@@ -170,7 +170,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         model.rows = learned_rows(problem, labels_of_rows(X))
         model.seen = seen_in(problem)
         predicted, of_folds = predict_left_out(problem, fitted, blend)
-        found, used = blend.decode(predicted), problem.position >= 0
+        found = blend.decode(predicted)
+        used = problem.position >= 0
         self.oof_prediction_ = np.full((len(used), *found.shape[1:]), np.nan)
         self.oof_prediction_[used] = found[problem.position[used]]
         within = self._set_out_of_fold(problem, blend, predicted, of_folds)
@@ -180,7 +181,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         self.weights_ = {member.name: member.weight for member in self.members_}
         kind = "classifier" if is_classifier(self) else "regressor"
         self.record_ = {"defaults_version": DEFAULTS_VERSION[kind]}
-        self.reader_, self.equal_rows_ = problem.reader, model.equal_rows
+        self.reader_ = problem.reader
+        self.equal_rows_ = model.equal_rows
         self.ensemble_ = model
         if self.verbose:
             tell(f"out-of-fold score {self.oof_score_:.4f}\n{self.members_}")
@@ -236,10 +238,13 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
                     f"{name}={value!r}: use a whole number from {least} on"
                 )
         data = validated(self, X)
-        read, reader, model = self.reader_.transform(data), self.reader_, self.ensemble_
+        read = self.reader_.transform(data)
+        reader = self.reader_
+        model = self.ensemble_
         with one_thread("blas"):  # steps are many and small
             values, base = contributions(model, read, reader.source_, n_background)
-        predicted, classes = model.predict(read), getattr(self, "classes_", None)
+        predicted = model.predict(read)
+        classes = getattr(self, "classes_", None)
         if not model.blend.classify:
             unit = model.blend.unit
             values, base = unit * values, unit * base

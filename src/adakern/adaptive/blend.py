@@ -32,7 +32,8 @@ SLOPES = (np.log(0.05), np.log(50.0))
 
 #: Ridges of a calibration's slope and shifts; and of few rows, for the mixture, whose
 #: members have slopes alone then.
-RIDGES, RIDGES_OF_FEW = (0.5, 1.0), (3.0, 3.0)
+RIDGES = (0.5, 1.0)
+RIDGES_OF_FEW = (3.0, 3.0)
 
 #: Evidence, in rows, that the members are as good as they seem one by one.
 PRIOR_ROWS_OF_MEAN = 30.0
@@ -73,7 +74,8 @@ def squared_error_weights(predictions, y, weights, *, prior=1.0):
     """
     errors = np.sqrt(weights) * (predictions - y)
     losses = np.sum(errors**2, axis=1)
-    least, m = losses.min(), len(losses)
+    least = losses.min()
+    m = len(losses)
     if not least > 0:  # some members are perfect
         return (losses <= 0) / np.sum(losses <= 0)
     b0 = (least / losses) ** 2
@@ -83,7 +85,8 @@ def squared_error_weights(predictions, y, weights, *, prior=1.0):
     R = np.linalg.qr(np.hstack([errors, deviations]).T, mode="r") / np.sqrt(least)
     # Where sum(c) is drawn to 1 instead of held there, c is the solution up to a
     # factor.
-    A, one = np.vstack([R, np.ones(m)]), np.append(np.zeros(len(R)), 1.0)
+    A = np.vstack([R, np.ones(m)])
+    one = np.append(np.zeros(len(R)), 1.0)
     # Not `nnls`, which fails on some of these in SciPy before 1.15.
     c = np.maximum(
         lsq_linear(A, one, bounds=(0, np.inf), method="bvls", tol=1e-14).x, 0
@@ -99,7 +102,8 @@ def capped_rows(errors, weights):
     member a row.
     """
     losses = weights * errors**2
-    best, nearest = losses[losses.sum(axis=1).argmin()], losses.min(axis=0)
+    best = losses[losses.sum(axis=1).argmin()]
+    nearest = losses.min(axis=0)
     factors = np.ones_like(nearest)
     for _ in range(20):
         most = LARGEST_SHARE * factors @ best
@@ -117,7 +121,9 @@ def no_worse_than_best(weights, optimum, loss_of):
     losses = [loss_of(b) for b in alone]
     best = int(np.argmin(losses))
     most = losses[best] * (1 + 1e-12)
-    weights, low, high = drop_smallest(weights), 0.0, 1.0
+    weights = drop_smallest(weights)
+    low = 0.0
+    high = 1.0
     if loss_of(weights) <= most:
         return weights
     for _ in range(8):
@@ -146,7 +152,8 @@ def mixture_weights(likelihoods, weights, *, prior=1.0, max_iter=1000):
     for _ in range(max_iter):
         new = b * (likelihoods @ (weights / (b @ likelihoods))) + prior / m
         new /= new.sum()
-        moved, b = np.abs(new - b).max(), new
+        moved = np.abs(new - b).max()
+        b = new
         if moved < 1e-7:
             break
     return b
@@ -185,7 +192,8 @@ class Calibration:
         bounds = [SLOPES, *[(-10, 10) if self.shifts else (0, 0)] * k]
         how = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": 100}}
         found = minimize(objective, start, bounds=bounds, **how)
-        self.slope_, self.shift_ = float(np.exp(found.x[0])), found.x[1:]
+        self.slope_ = float(np.exp(found.x[0]))
+        self.shift_ = found.x[1:]
         return self
 
     def log_probabilities(self, scores):
@@ -236,7 +244,8 @@ class WeightedMean:
         known = ~np.isnan(table.Y)
         if table.Y.shape[1] == 1:
             return self, table.Y
-        mass, Y = table.mass[:, None] * known, np.where(known, table.Y, 0.0)
+        mass = table.mass[:, None] * known
+        Y = np.where(known, table.Y, 0.0)
         mean = np.sum(mass * Y, axis=0) / mass.sum(axis=0)
         spread = np.sqrt(np.sum(mass * (Y - mean) ** 2, axis=0) / mass.sum(axis=0))
         spread = np.where(spread > SMALLEST_SPREAD, spread, 1.0)
@@ -247,7 +256,8 @@ class WeightedMean:
 
         Where targets have one sign no member predicts the other, and so no blend does.
         """
-        low, high = np.nanmin(Y, axis=0), np.nanmax(Y, axis=0)
+        low = np.nanmin(Y, axis=0)
+        high = np.nanmax(Y, axis=0)
         margin = MARGIN * (high - low)
         return (
             np.where(low >= 0, np.maximum(low - margin, 0.0), low - margin),
@@ -392,7 +402,8 @@ class Mixture:
 
     def fit(self, values, slopes, table):
         """The blend of least log loss of members that give these scores."""
-        codes, row_weights = table.Y.argmax(axis=1), table.weights
+        codes = table.Y.argmax(axis=1)
+        row_weights = table.weights
         k = table.Y.shape[1]
         # Laplace's rule: no class is impossible, the prior also where nothing is known.
         counts = np.bincount(codes, row_weights, minlength=k)
@@ -432,7 +443,8 @@ class Mixture:
 
         A mixture is less sure than its members until calibrated; one member is already.
         """
-        codes, blend = table.Y.argmax(axis=1), self
+        codes = table.Y.argmax(axis=1)
+        blend = self
         if np.count_nonzero(weights) > 1:
             ridges = RIDGES_OF_FEW if self.few_rows else RIDGES
             final = Calibration(ridges=ridges).fit(mixed, codes, table.weights)
@@ -469,7 +481,8 @@ class Mixture:
 
     def judge(self, values, slopes, table):
         """The loss of a mixture of some members, and the accuracy of each."""
-        codes, row_weights = table.Y.argmax(axis=1), table.weights
+        codes = table.Y.argmax(axis=1)
+        row_weights = table.weights
         calibrations = self._calibrated(values, slopes, codes, row_weights)
         log_proba = _log_proba(calibrations, values)
         likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
@@ -506,7 +519,8 @@ def predict_left_out(problem, members, blend):
     and by the folds. As many rows as decide the weights well, and too few to be split,
     are predicted by ``blend``, that of all.
     """
-    table, slopes = problem.table.left_out, [m.slope for m in members]
+    table = problem.table.left_out
+    slopes = [m.slope for m in members]
     left_out = [m.fits.left_out for m in members]
     kinds = left_out, [m.fits.predicted for m in members]
     fold = table.fold if table.n_folds > 1 else np.arange(len(table.X)) % 5
@@ -514,7 +528,8 @@ def predict_left_out(problem, members, blend):
         return [blend.combine(values, table.X) for values in kinds]
     predicted = np.empty((2, *table.Y.shape))
     for k in range(fold.max() + 1):
-        rest, rows = fold != k, fold == k
+        rest = fold != k
+        rows = fold == k
         part = [values[rest] for values in left_out]
         blend = problem.blend.fit(part, slopes, table.take(rest))
         for values, found in zip(kinds, predicted, strict=True):

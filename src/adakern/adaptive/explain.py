@@ -22,7 +22,8 @@ MOST_ENUMERATED = 6
 
 #: Rows that are predicted together, fewer than those from which on boosting has threads
 #: that wait for each other; and memory that their columns may take.
-ROWS_AT_ONCE, BYTES_AT_ONCE = 1900, 16 * 2**20
+ROWS_AT_ONCE = 1900
+BYTES_AT_ONCE = 16 * 2**20
 
 
 @dataclass
@@ -127,7 +128,8 @@ def learned_rows(problem, labels):
     """
     if problem.views is None:
         return None
-    table, origin = problem.table, problem.origin
+    table = problem.table
+    origin = problem.origin
     if not table.learns_all:
         learned = table.fold != 0
         table, origin = table.take(learned), origin[learned]
@@ -191,9 +193,11 @@ def contributions(ensemble, X, source, n_background):
     Štrumbelj and Kononenko. Explaining prediction models and individual predictions
     with feature contributions. Knowledge and Information Systems 41 (2014).
     """
-    rng, probe = np.random.default_rng(0), ensemble.probe.X
+    rng = np.random.default_rng(0)
+    probe = ensemble.probe.X
     background = probe[rng.permutation(len(probe))[:n_background]]
-    d, b = source.max() + 1, len(background)
+    d = source.max() + 1
+    b = len(background)
     if d <= MOST_ENUMERATED:
         coalitions, counts = _every_coalition(d, b)
     else:

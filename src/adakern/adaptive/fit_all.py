@@ -94,9 +94,14 @@ class Scheduler:
         its first fold unless that makes the blend better. Members that come ``later``
         are told of.
         """
-        started, shape, name = time.perf_counter(), self.problem.seen, member.name
-        estimate, before = member.seconds(shape), self.fitted.pop(name, None)
-        others, run, goes_on = list(self.fitted.values()), self.run, None
+        started = time.perf_counter()
+        shape = self.problem.seen
+        name = member.name
+        estimate = member.seconds(shape)
+        before = self.fitted.pop(name, None)
+        others = list(self.fitted.values())
+        run = self.run
+        goes_on = None
         if others:
             deadline = self.limits.started + (1 - SHARE_AFTER) * self.limits.seconds
             if started + estimate * self.took / self.estimated > deadline:
@@ -170,7 +175,8 @@ def fit_all(problem, members, limits, rng):
 
 def screen_many_rows(problem, left, limits, run, rng):
     """What is left of the members of a table whose rows are not all centres."""
-    n, max_support = len(problem.table.X), problem.setting.max_support
+    n = len(problem.table.X)
+    max_support = problem.setting.max_support
     if limits.may_drop and n > LEARNERS:
         left = screen(problem, left, limits, run, rng)
     names = ", ".join(member.name for member in left.members)
@@ -190,7 +196,9 @@ def in_order(problem, members, limits, on_trial):
     members whose values for rows left out have a closed form are fitted to all of them
     first, and in folds only if they count by these.
     """
-    table, order, limited = problem.table, list(members), limits.seconds < np.inf
+    table = problem.table
+    order = list(members)
+    limited = limits.seconds < np.inf
     if limited:
         cheapest = min(order, key=lambda member: member.seconds(problem.seen))
         order.sort(key=lambda member: member is not cheapest)
@@ -204,7 +212,8 @@ def in_order(problem, members, limits, on_trial):
 
 def screen(problem, left, limits, run, rng):
     """What is left of the members on a subsample, if that takes little of the time."""
-    started, part = time.perf_counter(), problem.table.subsample(rng, LEARNERS, JUDGES)
+    started = time.perf_counter()
+    part = problem.table.subsample(rng, LEARNERS, JUDGES)
     setting = problem.setting
     setting = setting._replace(
         max_support=min(MAX_SUPPORT, setting.max_support), screening=True
@@ -214,7 +223,9 @@ def screen(problem, left, limits, run, rng):
     estimate = sum(member.seconds(small.seen) for member in members)
     if estimate > SCREENING_SHARE * limits.seconds:
         return left
-    place, found, fitted = to_device(np.empty(0)), {}, []
+    place = to_device(np.empty(0))
+    found = {}
+    fitted = []
     for waits in (False, True):
         tasks = [
             partial(_screened, place, small, member, found)
@@ -250,7 +261,8 @@ def judge(members, blend, rows, may_go):
 
     The records are :class:`Member`, as dropped ones are kept.
     """
-    values, slopes = [m.fits.left_out for m in members], [m.slope for m in members]
+    values = [m.fits.left_out for m in members]
+    slopes = [m.slope for m in members]
     loss_of, scores = blend.judge(values, slopes, rows)
     pairs = zip(members, scores, strict=True)
     records = [Member(m.name, 0.0, float(s), m.seconds, True) for m, s in pairs]
@@ -262,7 +274,8 @@ def improves(problem, fitted, first):
 
     ``first`` is what :func:`fit_fold` returned for it.
     """
-    rows, bounds = problem.table.left_out, problem.blend.bounds(problem.table.Y)
+    rows = problem.table.left_out
+    bounds = problem.blend.bounds(problem.table.Y)
     place = rows.fold == 0
     every = [m.fits.predicted[place] for m in fitted]
     every.append(np.clip(first[1], *bounds))
@@ -277,9 +290,12 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     ``before`` is what ``whole_only`` made of it, which is fitted to all rows alone if
     it leaves out rows in closed form.
     """
-    started, view = time.perf_counter(), problem.views[member.view]
+    started = time.perf_counter()
+    view = problem.views[member.view]
     table = replace(problem.table, X=view.transform(problem.table.X))
-    bounds, whole, fits = problem.blend.bounds(table.Y), None, None
+    bounds = problem.blend.bounds(table.Y)
+    whole = None
+    fits = None
     if member.set_up:
         member = member.set_up(table, found)
     of_all = member
@@ -287,7 +303,8 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
         of_all = MeanOfCopies(member, table.n_folds)
     member = for_missing(member, table.Y)
     if before is not None:
-        started, whole = started - before.seconds, before.fits.whole
+        started = started - before.seconds
+        whole = before.fits.whole
     elif _is_refitted(member, table, whole_only):
         learner = able(for_missing(of_all, table.Y), table.X, table.Y)
         whole = learner.fit(table.X, table.Y, table.weights)
@@ -355,8 +372,10 @@ def fit_fold(member, table, k, place):
     for too little by what four fifths of few rows without noise predict. A worker
     process knows by ``place`` alone where kernels are computed.
     """
-    left_out, X = table.fold == k, table.X
-    train, alone = table.known(k), table.alone & left_out
+    left_out = table.fold == k
+    X = table.X
+    train = table.known(k)
+    alone = table.alone & left_out
     with device_context(place):
         learner = able(member, X[train], table.Y[train])
         member = learner.fit(X[train], table.Y[train], table.weights[train])

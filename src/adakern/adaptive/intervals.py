@@ -83,7 +83,8 @@ class ErrorModel:
 
     def _steps(self, level):
         """Quantiles (t,) of the errors, away from the middle by what blocks widen."""
-        sign, outward = (1 if level >= 0.5 else -1), max(level, 1 - level)
+        sign = 1 if level >= 0.5 else -1
+        outward = max(level, 1 - level)
         found = [self._quantile(sign * errors, outward) for errors in self._by_target]
         wider = self._widening(2 * outward - 1)
         return sign * np.where(np.array(found) > 0, found * wider, found / wider)
@@ -103,7 +104,8 @@ def common_share(errors, weights, block):
     """The share of the mean squared error that rows of a block have in common."""
     known = ~np.isnan(errors)
     errors, weights, block = errors[known], weights[known], block[known]
-    total, mass = weights @ errors**2, np.bincount(block, weights)
+    total = weights @ errors**2
+    mass = np.bincount(block, weights)
     mass = np.where(mass > 0, mass, 1.0)
     by_chance = len(mass) / max(len(errors), 1)
     if not total > 0 or by_chance >= 1:
@@ -133,7 +135,8 @@ def _size_model(X, predicted, errors, weights):
     least = np.maximum(0.1 * np.nanmedian(size, axis=0), 1e-3 * np.nanmax(size, axis=0))
     if len(size) < FEWEST_ROWS or not least.any():
         return ErrorModel(None, 1.0, errors, weights)
-    least, mean = np.where(least > 0, least, 1.0), np.nanmean(size, axis=0)
+    least = np.where(least > 0, least, 1.0)
+    mean = np.nanmean(size, axis=0)
     # One target is not compared with another.
     unit = np.where(mean > 0, mean, 1.0) if len(mean) > 1 else 1.0
     size = np.where(np.isnan(size), mean, size) / unit

@@ -61,7 +61,8 @@ class LeaveOneOutError:
     def __init__(self, X, Y, weights, kernel, *, tied=False, single_from=np.inf):
         root = np.sqrt(weights)
         self._single_from = single_from * weights.max()
-        self._total, self._root = float(weights.sum()), to_device(root)
+        self._total = float(weights.sum())
+        self._root = to_device(root)
         self._target = to_device(root[:, None] * Y)
         self._kernel, self._tied = kernel, tied
         #: What the exponents are computed from: distances of all rows for one scale;
@@ -86,7 +87,8 @@ class LeaveOneOutError:
         With ``r`` the residuals left out, ``dE = sum_jk M_jk dK_jk`` for
         ``M = 2/n (R diag(r²/R_ii) R - sym(R (r/R_ii) (R Y)'))``.
         """
-        xp, total = array_namespace(self._target), self._total
+        xp = array_namespace(self._target)
+        total = self._total
         exact, K, R, dual = self._solved(scales, alpha)
         diagonal = xp.linalg.diagonal(R)
         residuals = left_out_residuals(dual, diagonal)
@@ -122,11 +124,13 @@ class LeaveOneOutError:
 
     def _exponents(self, scales):
         """What the kernel is exp(-...) of."""
-        xp, power = array_namespace(self._target), 2 if self._kernel == "rbf" else 1
+        xp = array_namespace(self._target)
+        power = 2 if self._kernel == "rbf" else 1
         if self._tied:
             return float(scales[0]) ** power * self._parts
         if self._kernel == "laplacian":
-            pairs, n = to_device(scales) @ self._parts, self._root.shape[0]
+            pairs = to_device(scales) @ self._parts
+            n = self._root.shape[0]
             device = getattr(pairs, "device", None)
             flat = xp.zeros(n * n, dtype=pairs.dtype, device=device)
             flat[self._above] = pairs
@@ -137,7 +141,8 @@ class LeaveOneOutError:
 
     def _sum_of_slopes(self, M, scales, exponents):
         """M times the derivatives of the exponents in the log scales, summed up."""
-        xp, power = array_namespace(self._target), 2 if self._kernel == "rbf" else 1
+        xp = array_namespace(self._target)
+        power = 2 if self._kernel == "rbf" else 1
         if self._tied:
             return np.array([power * float(xp.sum(M * exponents))])
         if self._kernel == "laplacian":
@@ -166,7 +171,8 @@ class Evidence(LeaveOneOutError):
         """With dE = sum_jk M_jk dK_jk for ``M = k/n (R - n/q R Y Y' R)`` and
         ``q = tr(Y' R Y)``.
         """
-        xp, (n, k) = array_namespace(self._target), self._target.shape
+        xp = array_namespace(self._target)
+        (n, k) = self._target.shape
         k = max(1, k - 1)
         exact, K, R, dual = self._solved(scales, alpha)
         q = float(xp.sum(dual * xp.astype(self._target, dual.dtype, copy=False)))
@@ -216,7 +222,8 @@ def tune_scales(
     """
     if not search.max_iter:
         return start, start
-    n, order = len(X), rng.permutation(len(X))
+    n = len(X)
+    order = rng.permutation(len(X))
     order = order[: max(search.fewest_rows, search.most_rows)]
     X, Y, weights = X[order], Y[order], weights[order]
     if start is None:
@@ -225,7 +232,8 @@ def tune_scales(
         start = _best_of_grid(*first)
         if per_feature:
             start = _descend(*first, *start, True, EVALUATIONS)
-    found, max_iter = start, search.max_iter
+    found = start
+    max_iter = search.max_iter
     n_kept = X.shape[1] if per_feature and kernel == "laplacian" else 1
     for m in rows_of_search(n, n_kept, search):
         part = X[:m], Y[:m], weights[:m], kernel
@@ -260,7 +268,8 @@ def _best_of_grid(X, Y, weights, kernel):
     )
     typical = np.median(exponent) or 1.0
     errors = np.full((len(SCALES), len(RIDGES)), np.inf)
-    near, tried = [2, 4, 6], set()
+    near = [2, 4, 6]
+    tried = set()
     while not tried.issuperset(near):
         for i in set(near) - tried:
             K = np.exp(-SCALES[i] / typical * exponent)

@@ -75,12 +75,15 @@ class LocalModels:
     """
 
     def __init__(self, kernel, cells, rows, residuals, weights, alpha, like=None):
-        self.kernel, self.cells, self.rows = kernel, cells, rows
+        self.kernel = kernel
+        self.cells = cells
+        self.rows = rows
         self.places = self._by_cell(rows)
         if like is None:
             self.gamma, self.share = self._choose(residuals, weights, alpha)
         else:
-            self.gamma, self.share = like.gamma, like.share
+            self.gamma = like.gamma
+            self.share = like.share
         self.dual = np.zeros(residuals.shape)
 
         def learn(part):
@@ -103,7 +106,8 @@ class LocalModels:
         for gamma in GAMMAS:
 
             def judge(part, gamma=gamma):
-                target, w = residuals[part], weights[part]
+                target = residuals[part]
+                w = weights[part]
                 K = self._gram(self.rows[part], self.rows[part], gamma)
                 left_out = leave_one_out(K, target, alpha, w)
                 return np.sum(w @ (target * left_out)), np.sum(w @ left_out**2)
@@ -112,7 +116,8 @@ class LocalModels:
             share = float(np.clip(gain / max(size, 1e-300), 0, 1))
             if (change := share**2 * size - 2 * share * gain) >= least:
                 break
-            least, best = change, (gamma, share)
+            least = change
+            best = (gamma, share)
         return best
 
     def predict(self, X):

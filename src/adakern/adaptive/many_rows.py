@@ -88,7 +88,8 @@ class AllRows:
             return _safe_indexing(self.X, rows)
         from dask import delayed
 
-        take, starts = delayed(_safe_indexing), [0, *self._ends]
+        take = delayed(_safe_indexing)
+        starts = [0, *self._ends]
         cuts = np.searchsorted(rows, starts)
         parts = zip(self._partitions, cuts[:-1], cuts[1:], starts, strict=False)
         return delayed(_joined)(
@@ -151,7 +152,8 @@ class AllRows:
         if is_dask(self.X):
             from dask import delayed
 
-            work, add = delayed(work), delayed(_added)
+            work = delayed(work)
+            add = delayed(_added)
         # The model knows no class that has rows without weight alone; those rows are
         # still read, since X is checked wherever it is.
         y = self.y.copy()
@@ -197,7 +199,8 @@ def _partitions(X):
 def _sums(X, y, weights, read, encode, models):
     """Normal equations of a block of rows for each of the models."""
     with device_context(X):
-        rows, Y = read(X), encode(y)
+        rows = read(X)
+        Y = encode(y)
         return [
             model.normal_equations(view.transform(rows), Y, weights)
             for model, view in models

@@ -32,8 +32,11 @@ class ByPattern(Member):
 
     def __init__(self, like, columns, parts, mean):
         super().__init__(name=like.name, rank=like.rank, setting=like.setting)
-        self.refit, self.slope = like.refit, like.slope
-        self.columns, self.parts, self.mean = columns, parts, mean
+        self.refit = like.refit
+        self.slope = like.slope
+        self.columns = columns
+        self.parts = parts
+        self.mean = mean
 
     def in_fold(self, whole):
         """Itself with each part as it is fitted in folds."""
@@ -52,9 +55,13 @@ class ByPattern(Member):
         parts = []
         groups = zip(self.parts, self.columns, self._known(Y), strict=True)
         for part, columns, known in groups:
-            rows, targets, mass = X[known], Y[known][:, columns], weights[known]
+            rows = X[known]
+            targets = Y[known][:, columns]
+            mass = weights[known]
             if not known.any():
-                rows, targets, mass = X[:1], self.mean[None, columns], weights[:1]
+                rows = X[:1]
+                targets = self.mean[None, columns]
+                mass = weights[:1]
             parts.append(able(part, rows, targets).fit(rows, targets, mass))
         self.parts = parts
         return self

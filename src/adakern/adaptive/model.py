@@ -144,7 +144,8 @@ class EqualRows:
 
     def fit(self, table, predicted):
         """Learn what equal rows are worth beside the out-of-fold predictions (m, k)."""
-        n, known = np.bincount(table.cell, table.counts), ~np.isnan(table.Y)
+        n = np.bincount(table.cell, table.counts)
+        known = ~np.isnan(table.Y)
         own = table.mass[:, None] * known
         mass = _sums(table.cell, own)
         sums = _sums(table.cell, own * np.where(known, table.Y, 0.0))
@@ -194,9 +195,11 @@ def _gains(prior, sums, mass, n, table, predicted):
     And the standard error of that. In a cell of few rows, which may be one case entered
     again, the rows are one piece of evidence, in others each is one.
     """
-    cell, own = table.cell, table.mass / table.counts
+    cell = table.cell
+    own = table.mass / table.counts
     known = ~np.isnan(table.Y)
-    Y, shares = np.where(known, table.Y, 0.0), own[:, None] * known
+    Y = np.where(known, table.Y, 0.0)
+    shares = own[:, None] * known
     others = _posterior(prior, predicted, sums[cell] - shares * Y, mass[cell] - shares)
     falls = (Y - predicted) ** 2 - (Y - others) ** 2
     fall = np.sum(falls * known, axis=1) * own
@@ -244,7 +247,8 @@ class Ensemble:
 
         ``source`` is the feature from which each column comes.
         """
-        table, rng = self.probe, np.random.default_rng(0)
+        table = self.probe
+        rng = np.random.default_rng(0)
         new = replace(self, equal_rows=EqualRows())
         rises = np.zeros(source.max() + 1)
         for k in range(table.n_folds):
@@ -268,7 +272,8 @@ class Ensemble:
 
 def make_model(problem, members, blend, rng):
     """What predicts: the members that count, and what targets of equal rows say."""
-    judged, equal_rows = problem.table.left_out, EqualRows()
+    judged = problem.table.left_out
+    equal_rows = EqualRows()
     n_probe = max(50, min(PROBE_ROWS, PROBE_CELLS // judged.X.shape[1]))
     probe = judged.take(np.sort(rng.permutation(len(judged.X))[:n_probe]))
     if problem.ungrouped:

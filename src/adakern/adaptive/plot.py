@@ -70,7 +70,8 @@ def plot_errors(model, X, y, axis):
         axis.set(xlabel="predicted", ylabel="true")
         return
     proba = np.asarray(model.predict_proba(X))
-    sure, right = proba.max(axis=1), model.classes_[proba.argmax(axis=1)] == y
+    sure = proba.max(axis=1)
+    right = model.classes_[proba.argmax(axis=1)] == y
     parts = np.array_split(np.argsort(sure, kind="stable"), min(10, len(y)))
     means = [(sure[part].mean(), right[part].mean()) for part in parts]
     axis.plot(*np.transpose(means), "o")

@@ -221,7 +221,8 @@ def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
 
 def _add_means(table, reader, classify):
     """Add the means of levels to the rows of a table, where some column has many."""
-    (n, k), fold = table.Y.shape, table.fold
+    (n, k) = table.Y.shape
+    fold = table.fold
     if k > MOST_TARGETS or not (fold != 0).any():
         return
     targets = table.Y[:, 1:] if classify and k == 2 else table.Y
@@ -235,7 +236,8 @@ def _add_means(table, reader, classify):
     means = left_out(learned)
     if means.shape[1]:
         by_fold = [left_out(learned * table.known(k)) for k in range(table.n_folds)]
-        table.X, table.means = np.hstack([table.X, means]), np.stack(by_fold, axis=1)
+        table.X = np.hstack([table.X, means])
+        table.means = np.stack(by_fold, axis=1)
 
 
 def _fitted_views(table, is_categorical):

@@ -99,9 +99,11 @@ class ShiftReport:
 
 def seen_in(problem):
     """What is kept of the training rows of a fit."""
-    table, reader = problem.table, problem.reader
+    table = problem.table
+    reader = problem.reader
     first = _first_of(reader)
-    X, counts = table.X[:, first], table.counts
+    X = table.X[:, first]
+    counts = table.counts
     n = int(counts.sum())
     missing = np.isnan(X)
     values = np.where(missing, np.inf, X).min(axis=0)
@@ -124,12 +126,14 @@ def _counted(seen, X):
     """Which values are beyond the range, which are missing, and p-values (2, d)."""
     missing = np.isnan(X)
     outside = (seen.low > X) | (seen.high < X)
-    known, m = np.maximum(seen.n - seen.missing, 2), len(X)
+    known = np.maximum(seen.n - seen.missing, 2)
+    m = len(X)
     p = np.ones((2, X.shape[1]))
     # Most calls have none, and the distributions take a millisecond.
     if outside.any():
         # The range of n rows leaves out a part of 2 / (n + 1), of this distribution.
-        beyond, given = outside.sum(axis=0), m - missing.sum(axis=0)
+        beyond = outside.sum(axis=0)
+        given = m - missing.sum(axis=0)
         p[0] = betabinom.sf(beyond - 1, np.maximum(given, 1), 2, known - 1)
     if missing.any():
         expected = np.minimum(seen.missing + seen.single, seen.n)
@@ -155,7 +159,8 @@ def sentence(seen, reader, read):
     said = []
     for j, column in enumerate(reader.columns_):
         if small[0, j]:
-            least, most = np.nanmin(X[:, j]), np.nanmax(X[:, j])
+            least = np.nanmin(X[:, j])
+            most = np.nanmax(X[:, j])
             said.append(
                 f"{column.name}: {outside[:, j].mean():.0%} outside of "
                 f"{seen.low[j]:.4g} to {seen.high[j]:.4g} ({least:.4g} to {most:.4g})"
@@ -180,7 +185,8 @@ def check_rows(seen, reader, read):
             "fit it again"
         )
     first = _first_of(reader)
-    X, is_categorical = read[:, first], reader.is_categorical[first]
+    X = read[:, first]
+    is_categorical = reader.is_categorical[first]
     outside, missing, p = _counted(seen, X)
     pairs = zip(seen.sample.T, X.T, is_categorical, strict=True)
     p = np.vstack([p, [_two_samples(*pair) for pair in pairs]])

@@ -127,9 +127,11 @@ def make_table(
     new_cell = np.append(True, ~_same_as_next(X) | (given[:-1] != given[1:]))
     new_pair = new_cell.copy()
     new_pair[1:] |= ~_same_as_next(targets)
-    cell, pair = np.cumsum(new_cell) - 1, np.cumsum(new_pair) - 1
+    cell = np.cumsum(new_cell) - 1
+    pair = np.cumsum(new_pair) - 1
     if blocks is not None:
-        full, fold = np.zeros(len(cell), dtype=bool), given - 1
+        full = np.zeros(len(cell), dtype=bool)
+        fold = given - 1
     else:
         full, unit = _units(new_cell, None if groups is None else given, n_folds)
         n_folds = min(n_folds, unit.max() + 1)
@@ -138,7 +140,8 @@ def make_table(
     _, first, place = np.unique(
         pair * (n_folds + 1) + fold, return_index=True, return_inverse=True
     )
-    total, counts = np.bincount(place, w), np.bincount(place)
+    total = np.bincount(place, w)
+    counts = np.bincount(place)
     squares = np.where(full[first], np.bincount(place, w**2), total**2)
     position = np.full(len(weights), -1)
     position[order] = place

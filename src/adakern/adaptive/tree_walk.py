@@ -32,7 +32,9 @@ class Trees(NamedTuple):
 
     def leaves(self, X):
         """Values (n_trees, n, k) of the leaves that rows X end in."""
-        (n, d), numbers, missing = X.shape, X.ravel(), np.isnan(X).any()
+        (n, d) = X.shape
+        numbers = X.ravel()
+        missing = np.isnan(X).any()
         node, start = (
             np.repeat(self.roots, n),
             np.tile(d * np.arange(n), len(self.roots)),
@@ -48,7 +50,8 @@ class Trees(NamedTuple):
 
 def trees_of(*models):
     """The trees of forests, or of boosting without categories, in their order."""
-    known, key = _KNOWN.setdefault(models[0], {}), tuple(map(id, models))
+    known = _KNOWN.setdefault(models[0], {})
+    key = tuple(map(id, models))
     if key not in known:
         found = _of_boosting if hasattr(models[0], "_predictors") else _of_forest
         parts, depths = zip(*map(found, models), strict=True)
@@ -62,7 +65,8 @@ def _joined(trees, depth):
     roots = np.cumsum([0, *sizes[:-1]])
     parts = [np.concatenate(part) for part in zip(*trees, strict=True)]
     feature, threshold, missing_left, left, right, value = parts
-    children, own = np.stack([left, right], axis=1), np.arange(len(left))[:, None]
+    children = np.stack([left, right], axis=1)
+    own = np.arange(len(left))[:, None]
     inner = left[:, None] > 0
     child = np.where(inner, children + np.repeat(roots, sizes)[:, None], own).ravel()
     feature = np.where(inner[:, 0], feature, 0)

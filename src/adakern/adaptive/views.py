@@ -71,7 +71,8 @@ class KernelView:
 
 def _centre_and_scale(numbers):
     """Median and robust standard deviation of each column, missing values aside."""
-    centre, scale = np.zeros(numbers.shape[1]), np.ones(numbers.shape[1])
+    centre = np.zeros(numbers.shape[1])
+    scale = np.ones(numbers.shape[1])
     for j, column in enumerate(numbers.T):
         column = column[~np.isnan(column)]
         if not len(column):

@@ -81,7 +81,8 @@ class RandomFeatureAlignment(BaselineClassifier):
         self.feature_weights_ = q
         self.objective_ = float(alignments @ q / max(alignments.mean(), 1e-300))
         kept = q > 0
-        self.frequencies_, self.phases_ = frequencies[:, kept], phases[kept]
+        self.frequencies_ = frequencies[:, kept]
+        self.phases_ = phases[kept]
         self.scales_ = np.sqrt(2 * q[kept])
         self.rank_ = int(kept.sum())
         self.linear_ = LinearSVC(C=self.C, dual=False, random_state=rng)

@@ -75,7 +75,8 @@ class StandardisedRegressor(BaselineRegressor):
     """
 
     def _targets(self, y):
-        self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
+        self._y_mean = y.mean()
+        self._y_scale = y.std() or 1.0
         return (y[:, None] - self._y_mean) / self._y_scale
 
     def _values(self, X):
@@ -126,7 +127,9 @@ class KernelExpansion:
     """``f(x) = sum_i dual_coef_i kernel(x, x_i) + intercept``, picklable."""
 
     def __init__(self, kernel, X, d, intercept, **outcome):
-        self.kernel, self.intercept, self.support = kernel, intercept, np.flatnonzero(d)
+        self.kernel = kernel
+        self.intercept = intercept
+        self.support = np.flatnonzero(d)
         self.support_vectors, self.dual_coef = X[self.support], d[self.support]
         vars(self).update({"n_iter": 1} | outcome)
 

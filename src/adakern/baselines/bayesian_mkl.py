@@ -39,7 +39,8 @@ class _BayesianMKL(BankMixin):
 
     def _infer(self, X, target, upsilon):
         """Update the factors until the lower bound converges; the posterior mean."""
-        field, bounds = MeanField(self.bank_.stack(X), target, upsilon), []
+        field = MeanField(self.bank_.stack(X), target, upsilon)
+        bounds = []
         for _ in range(self.max_iter):
             with one_blas_thread(len(X)):
                 for update in field.updates:
@@ -54,7 +55,8 @@ class _BayesianMKL(BankMixin):
             )
             warn_unconverged(self, left)
         # The score is e'g(x) + b with g_m(x) = a'k_m(x).
-        (b, *e), history = field.be, {"lower_bound": bounds}
+        (b, *e) = field.be
+        history = {"lower_bound": bounds}
         outcome = {"n_iter": len(bounds), "objective": bounds[-1], "history": history}
         return self._expand(np.array(e), X, field.a, float(b), **outcome)
 
@@ -117,7 +119,8 @@ class BayesianMKLRegressor(_BayesianMKL, BankRegressor):
     """
 
     def _fit_model(self, X, y):
-        mean, size = y.mean(), y.std() or 1.0
+        mean = y.mean()
+        size = y.std() or 1.0
         upsilon = GammaFactor(count=len(self.bank_) * len(y))
         model = self._infer(X, GaussianTarget((y - mean) / size), upsilon)
         model.dual_coef = size * model.dual_coef
@@ -147,7 +150,8 @@ class GammaFactor:
 
     def divergence(self):
         """Kullback-Leibler divergence from the prior."""
-        shape, ratio = self.shape, 1 / self.rate
+        shape = self.shape
+        ratio = 1 / self.rate
         by_shape = (shape - 1) * digamma(shape) - gammaln(shape)
         return np.sum(by_shape - np.log(ratio) + shape * (ratio - 1))
 
@@ -180,7 +184,8 @@ class GaussianTarget:
 
     def bound(self, residual):
         """Its part of the lower bound."""
-        n, noise = len(self.mean), self.noise
+        n = len(self.mean)
+        noise = self.noise
         likelihood = n * (noise.mean_log - LOG_2PI) - noise.mean * residual
         return 0.5 * likelihood[0] - noise.divergence()
 
@@ -251,8 +256,10 @@ class MeanField:
 
     def update_outputs(self):
         """q(G): the columns g_i are independent with one covariance."""
-        noise, upsilon = self.target.noise.mean[0], self.upsilon.mean[0]
-        e, moments = self.be[1:], self.be_moments
+        noise = self.target.noise.mean[0]
+        upsilon = self.upsilon.mean[0]
+        e = self.be[1:]
+        moments = self.be_moments
         self.G_covariance = np.linalg.inv(
             upsilon * np.eye(len(e)) + noise * moments[1:, 1:]
         )
@@ -310,7 +317,8 @@ class MeanField:
     def lower_bound(self):
         """Lower bound of the evidence at the present factors."""
         P, n = self.G.shape
-        bound, upsilon = self.target.bound(self._residual()), self.upsilon
+        bound = self.target.bound(self._residual())
+        upsilon = self.upsilon
         outputs = n * P * (upsilon.mean_log - LOG_2PI)
         bound += 0.5 * (outputs - upsilon.mean * self._output_residual())[0]
         bound += _gaussian_prior(self.sample, self.a**2 + self.a_variances)

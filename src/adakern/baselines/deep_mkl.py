@@ -83,8 +83,10 @@ class DeepMKL(BankMixin, OneVsOneBaseline):
                 return SpanObjective(weights, self.bank_, grams, y, self.C)
 
         size = (N_LAYERS, len(self.bank_))
-        best, step = evaluate(np.full(size, 1 / size[1])), 0.5
-        values, decrease = [best.value], np.inf
+        best = evaluate(np.full(size, 1 / size[1]))
+        step = 0.5
+        values = [best.value]
+        decrease = np.inf
         while decrease > self.tol * best.value and len(values) <= self.max_iter:
             best, step = _descend(best, step, evaluate)
             decrease = values[-1] - best.value
@@ -142,7 +144,9 @@ class SpanObjective:
     """L2 SVM and span bound for given weights."""
 
     def __init__(self, weights, bank, grams, y, C):
-        self.weights, self.bank, self.grams = weights, bank, grams
+        self.weights = weights
+        self.bank = bank
+        self.grams = grams
         layers = deepen(bank, weights, np.tensordot(weights[0], grams, axes=1))
         self.d, self.intercept = l2_svm_dual(layers[-1], y, C)
         support = np.flatnonzero(self.d)

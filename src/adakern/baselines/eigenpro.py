@@ -69,15 +69,18 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
 
     def _fit(self, X, y):
         self._resolve_kernel(X)
-        n, rng = len(X), check_random_state(self.random_state)
+        n = len(X)
+        rng = check_random_state(self.random_state)
         subsample = np.sort(rng.permutation(n)[:N_SUBSAMPLE])
         V, top, rest, beta = self._preconditioner(X[subsample])
         # Batches larger than beta / rest save no further steps.
         self.batch_size_ = int(np.clip(beta / max(rest, 1e-12), 1, min(n, 2000)))
         step = 1 / (beta + (self.batch_size_ - 1) * rest)
 
-        self.support_, self.support_vectors_ = np.arange(n), X
-        self.intercept_, self.n_iter_ = y.mean(), 0
+        self.support_ = np.arange(n)
+        self.support_vectors_ = X
+        self.intercept_ = y.mean()
+        self.n_iter_ = 0
         coef = np.zeros(n)
         for _epoch in range(self.n_epochs):
             order = rng.permutation(n)

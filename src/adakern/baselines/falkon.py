@@ -87,7 +87,8 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
 
     def _fit(self, X, y):
         self._resolve_kernel(X)
-        n, rng = len(X), check_random_state(self.random_state)
+        n = len(X)
+        rng = check_random_state(self.random_state)
         m = min(self.n_centers, n)
         self.support_ = np.sort(rng.permutation(n)[:m])
         self.support_vectors_ = X[self.support_]
@@ -113,7 +114,8 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         residuals = y - self.intercept_
         product = self._normal_product(X, lambda rows, K: residuals[rows])
         right = precondition_transposed(product / n)
-        normal, steps = LinearOperator((m, m), matvec=operator, dtype=np.float64), []
+        normal = LinearOperator((m, m), matvec=operator, dtype=np.float64)
+        steps = []
         options = {"rtol": self.tol, "maxiter": self.max_iter, "callback": steps.append}
         with one_blas_thread(n):
             v, unfinished = cg(normal, right, **options)

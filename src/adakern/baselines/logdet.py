@@ -115,7 +115,8 @@ class LogDetKernel(ModelsMixin, OneVsOneBaseline):
         d, b = svm_dual(K - KE @ S @ KE.T, y, self.C)
         # k_learned(x, .) d = k(x, .) d - (k(x, i) - k(x, j)) S E'K d: an expansion in
         # the given kernel again.
-        coef, shift = d.copy(), S @ (KE.T @ d)
+        coef = d.copy()
+        shift = S @ (KE.T @ d)
         np.subtract.at(coef, i, shift)
         np.add.at(coef, j, shift)
         found = {"pairs": pairs, "multipliers": multipliers, "n_iter": n_iter}
@@ -155,17 +156,20 @@ def project_cyclically(EKE, targets, similar, slack, max_iter, tol):
     (slack + 1) (1/p - 1/xi)``; the papers print ``(1/p - slack/xi) / 2``, which is the
     same only for slack = 1.
     """
-    M, xi = EKE.copy(), targets.astype(float)
+    M = EKE.copy()
+    xi = targets.astype(float)
     signs = np.where(similar, 1.0, -1.0)
     dual = np.zeros(len(targets))
     # The distance of equal rows cannot change.
     active = np.flatnonzero(M.diagonal() > 1e-12 * max(M.diagonal().max(), 0.0))
-    n_iter, change = 0, np.inf
+    n_iter = 0
+    change = np.inf
     while change > tol and n_iter < max_iter:
         n_iter += 1
         before = dual.copy()
         for c in active:
-            p, sign = M[c, c], signs[c]
+            p = M[c, c]
+            sign = signs[c]
             root = sign * slack / (slack + 1) * (1 / p - 1 / xi[c])
             step = sign * min(dual[c], root)
             xi[c] = slack * xi[c] / (slack + step * xi[c])

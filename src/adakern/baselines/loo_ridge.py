@@ -41,7 +41,9 @@ class _LOOKernelRidge(KernelExpansionMixin):
 
     def _fit(self, X, y):
         """Choose gamma and alpha and fit."""
-        T, n, rng = self._targets(y), len(X), check_random_state(self.random_state)
+        T = self._targets(y)
+        n = len(X)
+        rng = check_random_state(self.random_state)
         require_gram_memory(n, n)  # before the search, which needs less memory
         centre = T.mean(axis=0)
         T = T - centre

@@ -113,7 +113,8 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
             )
 
         current = evaluate(np.full(len(grams), 1 / len(grams)))
-        step, path = 1 / np.abs(current.gradient).max(initial=1e-300), [current]
+        step = 1 / np.abs(current.gradient).max(initial=1e-300)
+        path = [current]
         while (
             current.gap > self.tol * abs(current.objective)
             and len(path) <= self.max_iter
@@ -141,7 +142,8 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
             "duality_gap": current.gap,
             "history": history,
         }
-        d, b = current.d, current.intercept
+        d = current.d
+        b = current.intercept
         return self._expand(current.weights, X, d, b, n_iter=max(n_iter, 1), **outcome)
 
 
@@ -149,7 +151,9 @@ class WeightedModel:
     """Model for given weights w, and J(w) with its gradient."""
 
     def __init__(self, weights, grams, d, intercept, linear):
-        self.weights, self.d, self.intercept = weights, d, intercept
+        self.weights = weights
+        self.d = d
+        self.intercept = intercept
         self.gradient = -0.5 * (grams @ d) @ d
         self.objective = linear + weights @ self.gradient
         # For fixed a, the best single kernel gives a lower bound on J.
@@ -160,7 +164,8 @@ def _descend(current, step, evaluate):
     """Backtrack to a sufficient decrease of J (Armijo); None if there is none."""
     direction = project_onto_simplex(current.weights - step * current.gradient)
     direction -= current.weights
-    slope, length = current.gradient @ direction, 1.0
+    slope = current.gradient @ direction
+    length = 1.0
     while length > 1e-4:
         trial = evaluate(current.weights + length * direction)
         if trial.objective <= current.objective + 1e-4 * length * slope:
@@ -237,7 +242,8 @@ def nearest_hull_points(K, y, reg, tol):
     ``g'YQYg >= reg (1/n_+ + 1/n_-)`` a finite bound is never active.
     """
     positive = y > 0
-    n_positive, n_negative = positive.sum(), (~positive).sum()
+    n_positive = positive.sum()
+    n_negative = (~positive).sum()
     bound = 4 / (reg * (1 / n_positive + 1 / n_negative))
     d, _ = svm_dual(add_to_diagonal((1 - reg) * K, reg), y, bound, tol)
     points = np.abs(d)

@@ -55,7 +55,8 @@ class MetricNadarayaWatson(BaselineRegressor):
         self.reg = reg
 
     def _fit(self, X, y):
-        self.X_, self.y_ = X, y.astype(np.float64)
+        self.X_ = X
+        self.y_ = y.astype(np.float64)
         self.mean_ = X.mean(axis=0)
         covariance = ledoit_wolf(X)[0]
         # A constant feature has no variance to invert, and no gradient.
@@ -87,7 +88,8 @@ class MetricNadarayaWatson(BaselineRegressor):
 
     def _determinants(self, density, target):
         """d-th roots of ``det(a a' + b b' + reg I)``, from the 2 x 2 Gram matrix."""
-        aa, bb = np.sum(density**2, axis=1), np.sum(target**2, axis=1)
+        aa = np.sum(density**2, axis=1)
+        bb = np.sum(target**2, axis=1)
         ab = np.sum(density * target, axis=1)
         d = density.shape[1]
         planar = (aa + self.reg) * (bb + self.reg) - ab**2
@@ -95,7 +97,8 @@ class MetricNadarayaWatson(BaselineRegressor):
 
     def _choose_bandwidth(self):
         """Choose by leave-one-out error; halving h^2 squares all kernel values."""
-        n, y = len(self.X_), self.y_
+        n = len(self.X_)
+        y = self.y_
         if n < 2:
             raise ValueError(f"n_samples={n} rows leave none for the others")
         sample = self._distances(self.X_[:500])

@@ -11,7 +11,9 @@ from adakern._utils.constraints import AT_LEAST_ONE, constraints
 from adakern.baselines.base import StandardisedRegressor
 from adakern.baselines.optional import require
 
-BATCH_SIZE, PATIENCE, VALIDATION_FRACTION = 64, 20, 0.1
+BATCH_SIZE = 64
+PATIENCE = 20
+VALIDATION_FRACTION = 0.1
 
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
@@ -101,7 +103,10 @@ class ResNetRegressor(StandardisedRegressor):
         def loss(rows):
             return ((_forward(layers, inputs[rows]) - targets[rows]) ** 2).mean()
 
-        best, best_loss, self.n_iter_, stale = None, np.inf, 0, 0
+        best = None
+        best_loss = np.inf
+        self.n_iter_ = 0
+        stale = 0
         while self.n_iter_ < self.max_epochs and stale < PATIENCE:
             for rows in np.array_split(
                 rng.permutation(train), -(-len(train) // BATCH_SIZE)
@@ -116,7 +121,8 @@ class ResNetRegressor(StandardisedRegressor):
             if best is None or current < best_loss:
                 best = [p.detach().numpy().astype(np.float64) for p in parameters]
                 best_loss, stale = current, 0
-        self.coefs_, self.intercepts_ = best[::2], best[1::2]
+        self.coefs_ = best[::2]
+        self.intercepts_ = best[1::2]
 
 
 def _forward(layers, X):

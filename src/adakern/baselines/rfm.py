@@ -48,14 +48,18 @@ class _FeatureMachine:
         self.random_state = random_state
 
     def _fit(self, X, y):
-        Y, name = self._targets(y), type(self).__name__
-        torch, xrfm = require("torch", name), require("xrfm", name)
+        Y = self._targets(y)
+        name = type(self).__name__
+        torch = require("torch", name)
+        xrfm = require("xrfm", name)
         rng = check_random_state(self.random_state)
         self._scaler = StandardScaler().fit(X)
-        order, n = rng.permutation(len(X)), len(X)
+        order = rng.permutation(len(X))
+        n = len(X)
         size = max(1, int(VALIDATION_FRACTION * n))
         # A single row is used for both.
-        train, validation = order[size:] if n > 1 else order, order[:size]
+        train = order[size:] if n > 1 else order
+        validation = order[:size]
         require_gram_memory(len(train), len(train))
         kernel = {
             "kernel": self.kernel,

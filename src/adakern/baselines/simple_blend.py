@@ -43,7 +43,8 @@ def greedy_weights(predictions, loss, steps=STEPS):
     >>> greedy_weights(members, lambda f: ((f - 0.5) ** 2).sum(), steps=4)
     array([0.5, 0.5, 0. ])
     """
-    counts, total = np.zeros(len(predictions)), np.zeros_like(predictions[0])
+    counts = np.zeros(len(predictions))
+    total = np.zeros_like(predictions[0])
     for step in range(1, steps + 1):
         losses = [loss((total + member) / step) for member in predictions]
         best = int(np.argmin(losses))
@@ -71,14 +72,17 @@ class _SimpleBlend:
 
     def _fit(self, X, y):
         """Fit the members and their weights."""
-        y, n, rng = self._encoded(y), len(X), check_random_state(self.random_state)
+        y = self._encoded(y)
+        n = len(X)
+        rng = check_random_state(self.random_state)
         self._scaler = StandardScaler().fit(X)
         seeds = iter(rng.randint(2**31, size=len(KERNELS) + len(self._forests)))
         rows = np.arange(n)
         if n > MAX_KERNEL_ROWS:
             rows = np.sort(rng.choice(n, MAX_KERNEL_ROWS, replace=False))
         Z = self._scaler.transform(X)
-        self.members_, left_out = {}, []
+        self.members_ = {}
+        left_out = []
         for kernel in KERNELS:
             ridge = self._ridge(kernel, random_state=next(seeds)).fit(Z[rows], y[rows])
             self.members_[f"kernel ridge, {kernel}"] = ridge

@@ -21,13 +21,15 @@ SLACK = 1e-10
 
 def solve(problem, start, tol):
     """The maximiser of h from a start whose active set is nearly right, or None."""
-    xp, dual = array_namespace(start), problem.dual
+    xp = array_namespace(start)
+    dual = problem.dual
     total = float(xp.sum(start)) if dual.fit_intercept else None
     slack = SLACK * float(xp.max(xp.abs(dual.target)))
     point = problem.at(start)
     side = _sides(start, point.slope, dual)
     lower, upper = _bounds_on(side, dual)
-    at_lower, at_upper = start <= lower, start >= upper
+    at_lower = start <= lower
+    at_upper = start >= upper
     for _ in range(MAX_SYSTEMS):
         d = xp.minimum(xp.maximum(point.d, lower), upper)
         if xp.any(d != point.d):
@@ -47,12 +49,14 @@ def solve(problem, start, tol):
         elif dual.fit_intercept:
             break
         slope = point.slope
-        below, above = free & (d < lower), free & (d > upper)
+        below = free & (d < lower)
+        above = free & (d > upper)
         # A row inside the tube has the variable zero; its slope says on which side it
         # would leave.
         side = xp.where(free, side, _sides(d, slope, dual))
         lower, upper = _bounds_on(side, dual)
-        at_lower, at_upper = ~free & (d <= lower), ~free & (d >= upper)
+        at_lower = ~free & (d <= lower)
+        at_upper = ~free & (d >= upper)
         inclined = slope - dual.epsilon * side
         leave = (at_lower & (inclined > slack)) | (at_upper & (inclined < -slack))
         settled = not xp.any(below | above | leave)
@@ -93,6 +97,7 @@ def _newton_step(A, right, missing):
     weight = float(xp.mean(xp.linalg.diagonal(A)))
     A += weight
     solve = factorised(A)
-    x, response = solve(right), solve(xp.ones_like(right))
+    x = solve(right)
+    response = solve(xp.ones_like(right))
     shift = (float(xp.sum(x)) - missing) / float(xp.sum(response))
     return x - shift * response, shift + weight * missing

@@ -86,7 +86,8 @@ def fit_model(estimator, X, y, weights, make_dual):
         dual = make_dual(asarray_like(y, X), weights=weights)
         model = fit_on_features(X, dual, kernel, estimator.strategy, **options)
     if not model.converged:
-        gap, objective = model.duality_gap, model.objective
+        gap = model.duality_gap
+        objective = model.objective
         warn_unconverged(
             estimator, f"a duality gap of {gap:.3g} at the objective {objective:.6g}"
         )

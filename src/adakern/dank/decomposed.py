@@ -42,10 +42,12 @@ def solve(problem, start, tol, *, n_clusters, max_iter, random_state=None, n_job
     """Solve a :class:`RowsProblem <adakern.dank.working_set.RowsProblem>` without its
     intercept, cluster by cluster, from their SVMs where start is None.
     """
-    X, eta = problem.X, problem.eta
+    X = problem.X
+    eta = problem.eta
     with one_thread():  # k-means on a sample is over before its threads are awake
         cut = partition(X, n_clusters, random_state)
-    xp, dual = array_namespace(X), replace(problem.dual, fit_intercept=False)
+    xp = array_namespace(X)
+    dual = replace(problem.dual, fit_intercept=False)
     indices = [as_index(rows, X) for rows in cut.rows]
     parts = [replace(problem, dual=dual).take(rows) for rows in indices]
     if start is None:

@@ -39,8 +39,10 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
             require_positive_semidefinite(K, kernel["kernel"], "DANK")
         problem, start = make_problem(K, dual, eta, tau, tol)
         solution = METHODS[method](problem, problem(start), tol, max_iter=max_iter)
-        point, rows = solution.point, TrainingRows(X, K, kernel)
-        Z, eta = problem.factor(point), problem.eta
+        point = solution.point
+        rows = TrainingRows(X, K, kernel)
+        Z = problem.factor(point)
+        eta = problem.eta
         extension |= {"copies": dual.copies, "eta": eta, "tau": tau}
         rule = make_extension(Z, point.d, K, rows, **extension)
         return ExactModel(rows, eta, Z, solution, rule)
@@ -85,7 +87,8 @@ def best_multiple(K, dual, eta, u, tol):
     the multiple gains less than the share tol the SVM's own optimality is worth more.
     """
     d = dual.coefficients(u)
-    linear, quadratic = max(dual.linear @ u, 0.0), d @ (K @ d)
+    linear = max(dual.linear @ u, 0.0)
+    quadratic = d @ (K @ d)
     q = dual.squares(d)
     quartic = q @ squared_product(K, q) / (4 * eta)
 
@@ -104,18 +107,24 @@ class ExactModel:
 
     def __init__(self, rows, eta, adaptive_factor, solution, extension):
         point = solution.point
-        self.dual_coef, self.intercept = point.d, point.intercept
+        self.dual_coef = point.d
+        self.intercept = point.intercept
         self.eta, self.adaptive_factor = eta, adaptive_factor
         self.rank = adaptive_factor.shape[1]
-        self.objective, self.duality_gap = point.value, solution.gap
-        self.n_iter, self.converged = solution.n_iter, solution.converged
-        self.history, self.extension = solution.history, extension
-        self._rows, self._support = rows, np.flatnonzero(point.d)
+        self.objective = point.value
+        self.duality_gap = solution.gap
+        self.n_iter = solution.n_iter
+        self.converged = solution.converged
+        self.history = solution.history
+        self.extension = extension
+        self._rows = rows
+        self._support = np.flatnonzero(point.d)
 
     def decision_function(self, X):
         """Decision values of new rows, or of their kernel values, block by block."""
         X = as_numpy(X)
-        support, values = self._support, np.zeros(len(X))
+        support = self._support
+        values = np.zeros(len(X))
         if len(support):
             right = self.extension.train_factor[support] * self.dual_coef[support, None]
             left = self.extension.transform(X)

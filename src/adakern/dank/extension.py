@@ -54,7 +54,9 @@ class NeighboursExtension:
     """The mean of F over the k nearest training rows."""
 
     def __init__(self, Z, rows, copies, n_neighbors):
-        self.train_factor, self._rows, self._copies = Z, rows, copies
+        self.train_factor = Z
+        self._rows = rows
+        self._copies = copies
         self._k = min(n_neighbors, copies.sum())
 
     def transform(self, X):
@@ -74,7 +76,9 @@ class ReciprocalExtension:
     """
 
     def __init__(self, Z, rows, copies):
-        self.train_factor, self._rows, self._copies = Z, rows, copies
+        self.train_factor = Z
+        self._rows = rows
+        self._copies = copies
 
     def transform(self, X):
         near = reciprocal_neighbours(X, self._copies, self._rows.distances)
@@ -96,7 +100,8 @@ class NystromExtension:
         self._support = np.flatnonzero(d)
         self._mean = (copies[:, None] * scaled).sum(axis=0)
         self._weighted = scaled[self._support] * (d[self._support, None] / (4 * eta))
-        self._d, self._rows = d / copies, rows
+        self._d = d / copies
+        self._rows = rows
 
     def transform(self, X):
         factor = np.tile(self._mean, (len(X), 1))
@@ -117,10 +122,12 @@ class HyperkernelExtension:
     """
 
     def __init__(self, Z, K, rows, copies, random_state):
-        n, sizes = len(Z), np.sqrt(copies)[:, None]
+        n = len(Z)
+        sizes = np.sqrt(copies)[:, None]
         seed = 0 if random_state is None else random_state
         chosen = check_random_state(seed).permutation(n)
-        self._rows, self._anchors = rows, np.sort(chosen[:MAX_ANCHORS])
+        self._rows = rows
+        self._anchors = np.sort(chosen[:MAX_ANCHORS])
         G = np.column_stack([np.ones(n), K[:, self._anchors]])
         weighted = sizes * G
         normal = (weighted.T @ weighted) ** 2
@@ -144,7 +151,8 @@ def reciprocal_neighbours(X, copies, distances):
     (JMLR, equation 11); rows at equal distance share a rank, of equal products the
     nearest row is taken.
     """
-    best, n_train = np.empty(len(X), dtype=int), len(copies)
+    best = np.empty(len(X), dtype=int)
+    n_train = len(copies)
     for some in row_blocks(len(X), 4 * n_train, RANKS_BYTES):
         r = np.empty((some.stop - some.start, n_train), dtype=np.int32)
         for columns in row_blocks(n_train, 32 * len(X)):

@@ -59,10 +59,12 @@ class _Iterate:
         xp = self.xp = array_namespace(dual.target)
         ones = xp.ones_like(dual.target)
         if dual.epsilon:
-            self.width, self.offset = xp.stack([dual.upper, -dual.lower]), 0 * ones
+            self.width = xp.stack([dual.upper, -dual.lower])
+            self.offset = 0 * ones
             self.sign = xp.stack([ones, -ones])
         else:
-            self.width, self.offset = (dual.upper - dual.lower)[None, :], dual.lower
+            self.width = (dual.upper - dual.lower)[None, :]
+            self.offset = dual.lower
             self.sign = ones[None, :]
         self.scale = float(xp.max(xp.abs(dual.target))) or 1.0
         self.unit = xp.where(self.width > 2 * self.scale, self.scale, self.width / 2)
@@ -72,7 +74,8 @@ class _Iterate:
 
     def _place(self, x, distance):
         """Move to x, at least this many units from the bounds."""
-        xp, least = self.xp, distance * self.unit
+        xp = self.xp
+        least = distance * self.unit
         x = xp.minimum(xp.maximum(x, least), self.width - least)
         self.room = xp.stack([x, self.width - x])
 
@@ -96,7 +99,8 @@ class _Iterate:
 
     def rounded(self):
         """d with every leg that tends to a bound put on it, and its sum put right."""
-        xp, dual = self.xp, self.dual
+        xp = self.xp
+        dual = self.dual
         x, vanishing = (
             self.room[0, ...],
             self.room < self.unit / self.scale * self.force,
@@ -121,7 +125,9 @@ class _Iterate:
         """One predictor-corrector step, of complementarity ``least`` or more; H is that
         of -h.
         """
-        xp, room, force = self.xp, self.room, self.force
+        xp = self.xp
+        room = self.room
+        force = self.force
         barriers = force / room
         barrier = barriers[0, ...] + barriers[1, ...]
         share = 1 / xp.sum(1 / barrier, axis=0)
@@ -153,13 +159,15 @@ class _Iterate:
         count = 2 * barrier.shape[0] * barrier.shape[1]
         mean = self.complementarity() / count
         moved, changed = towards(xp.zeros_like(room))
-        far, strong = self._longest(room, moved), self._longest(force, changed)
+        far = self._longest(room, moved)
+        strong = self._longest(force, changed)
         predicted = (
             float(xp.sum((force + strong * changed) * (room + far * moved))) / count
         )
         goal = max(mean * (predicted / mean) ** 3, least / count)
         moved, changed = towards(goal - moved * changed)
-        far, strong = self._longest(room, moved), self._longest(force, changed)
+        far = self._longest(room, moved)
+        strong = self._longest(force, changed)
         # All are kept away from underflow, as the barriers divide by them.
         tiny = float(xp.finfo(room.dtype).smallest_normal) ** 0.25
         self.room = xp.maximum(room + far * moved, tiny * self.unit)

@@ -23,7 +23,8 @@ SOLVERS = {"decomposed": decomposed.solve, "whole": whole.solve}
 
 def fit_on_features(X, dual, kernel, strategy, *, eta, tol, n_clusters, **options):
     """The :class:`SparseModel` of the rows X by a strategy without a Gram matrix."""
-    problem, n = RowsProblem(X, kernel, dual, eta), X.shape[0]
+    problem = RowsProblem(X, kernel, dual, eta)
+    n = X.shape[0]
     n_clusters = min(n_clusters or clusters_for(n), n)
     solution = SOLVERS[strategy](problem, None, tol, n_clusters=n_clusters, **options)
     return SparseModel(problem, solution)
@@ -35,12 +36,17 @@ class SparseModel:
     adaptive_factor = None
 
     def __init__(self, problem, solution):
-        X, parts = problem.X, solution.parts
-        self.partition, self.eta = solution.partition, solution.eta
-        self._kernel, self.dual_coef = problem.kernel, as_numpy(solution.d)
+        X = problem.X
+        parts = solution.parts
+        self.partition = solution.partition
+        self.eta = solution.eta
+        self._kernel = problem.kernel
+        self.dual_coef = as_numpy(solution.d)
         take = array_namespace(X).take
         clusters = self.partition.rows if self.partition else [np.arange(X.shape[0])]
-        self._sizes, self._supports, self._shares = [], [], []
+        self._sizes = []
+        self._supports = []
+        self._shares = []
         each = solution.d / problem.dual.copies
         for rows in clusters:
             support = as_index(rows[self.dual_coef[rows] != 0], X)
@@ -72,7 +78,8 @@ class SparseModel:
             return (
                 kernel_product(X, *self._supports[0], **self._kernel) + self.intercept
             )
-        xp, labels = array_namespace(X), self.partition.assign(X)
+        xp = array_namespace(X)
+        labels = self.partition.assign(X)
         order = np.argsort(labels, kind="stable")
         ends = np.cumsum(np.bincount(labels, minlength=len(self._supports)))
         values = []

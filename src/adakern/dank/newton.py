@@ -67,7 +67,8 @@ def _second_order(h, point, tol):
     In a regression the mean of a row's two variables is -epsilon, as in
     ``dual.linear``.
     """
-    H, dual = thresholded_hessian(h, point), h.dual
+    H = thresholded_hessian(h, point)
+    dual = h.dual
     linear = point.gradient + dual.adjoint(H @ point.d)
     rows = (dual.signs * linear).reshape(-1, len(dual.target))
     target = (rows[0] + rows[1]) / 2 if dual.is_regression else rows[0]
@@ -96,12 +97,15 @@ def thresholded_hessian(h, point):
     f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
     copies = h.dual.copies
     each = (point.d / copies)[:, None]
-    scale, omega = 8 * h.eta, 2 * f / (f + h.tau / 2)
+    scale = 8 * h.eta
+    omega = 2 * f / (f + h.tau / 2)
     W = KZ / np.sqrt(f)
     halves = np.hstack([Z / 2, omega / scale * U]), np.hstack([Z, each * W])
-    left, right = np.hstack(halves), np.hstack(halves[::-1])
+    left = np.hstack(halves)
+    right = np.hstack(halves[::-1])
     # H is K∘(left right') and the sum of (P Q')∘(R S') over these.
-    kept, lost = (2 - omega) / scale * W, (1 - omega) / scale * W
+    kept = (2 - omega) / scale * W
+    lost = (1 - omega) / scale * W
     products = [(U, U, kept, W), (U, W, lost, U), (W, U, U, lost)]
     H = np.empty_like(h.K)
     for part in row_blocks(len(H), 8 * len(H), CACHE_BYTES):

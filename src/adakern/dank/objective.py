@@ -32,7 +32,9 @@ ACCEPTED = 0.1
 
 #: The Gram matrix of the support vectors is stored beside K where they are at most this
 #: share of the rows: of few rows, for which the Hessian is stored too, and of many.
-MOST_OF_FEW, MOST_OF_MANY, FEW_ROWS = 0.9, 0.5, 2000
+MOST_OF_FEW = 0.9
+MOST_OF_MANY = 0.5
+FEW_ROWS = 2000
 
 
 def saddle_value(u, F, K, dual, eta, tau):
@@ -127,12 +129,15 @@ class _OnesPlusGamma:
     """
 
     def __init__(self, K, c, s):
-        n, support = len(c), np.flatnonzero(c)
+        n = len(c)
+        support = np.flatnonzero(c)
         if len(support) > (MOST_OF_FEW if n <= FEW_ROWS else MOST_OF_MANY) * n:
             support = np.arange(n)
         else:
             K = principal_submatrix(K, support)
-        self.K, self.c, self.support = K, c[support, None], support
+        self.K = K
+        self.c = c[support, None]
+        self.support = support
         self.rest = np.delete(np.arange(n), support)
         outside = s[self.rest, None]
         size = np.linalg.norm(outside)
@@ -163,7 +168,11 @@ class ThresholdedObjective:
     """
 
     def __init__(self, K, dual, eta, tau, tol=1e-4):
-        self.K, self.dual, self.eta, self.tau, self.tol = K, dual, eta, tau, tol
+        self.K = K
+        self.dual = dual
+        self.eta = eta
+        self.tau = tau
+        self.tol = tol
         self.s = np.sqrt(dual.copies) * np.ones(len(K))
 
     def __call__(self, u, near=None):

@@ -98,7 +98,9 @@ class QuarticPoint:
     @cached_property
     def value(self):
         """The value h(d)."""
-        d, problem, dual = self.d, self.problem, self.problem.dual
+        d = self.d
+        problem = self.problem
+        dual = self.problem.dual
         xp = array_namespace(d)
         linear = d * (dual.target - 0.5 * self.Kd) - dual.epsilon * xp.abs(d)
         share = self.Qq / dual.copies
@@ -119,7 +121,8 @@ class QuarticPoint:
         """Minus the second derivative ``K + dd'∘K∘K / (2 eta) + diag(.)``, of all rows
         or some.
         """
-        K, d = self.problem.K, self.d / self.problem.dual.copies
+        K = self.problem.K
+        d = self.d / self.problem.dual.copies
         diagonal = 2 * self.curvature
         if rows is not None:
             take = array_namespace(d).take
@@ -162,7 +165,8 @@ class QuarticPoint:
     @cached_property
     def row_gaps(self):
         """Upper bounds on what each row can still add to h, shape (n,)."""
-        xp, dual = array_namespace(self.d), self.problem.dual
+        xp = array_namespace(self.d)
+        dual = self.problem.dual
         residual = self.residual - self.intercept
         best = _best_rows(residual, self.curvature, dual)
         u = xp.stack([best, self.d])

@@ -20,7 +20,8 @@ def solve(problem, start, tol, *, n_clusters, max_iter, **options):
         fine = decomposed.solve(
             problem, start, tol, n_clusters=count, max_iter=max_iter, **options
         )
-        problem, start = replace(problem, eta=fine.eta), fine.d
+        problem = replace(problem, eta=fine.eta)
+        start = fine.d
         if n_clusters < FEWEST_TO_REFINE:
             break
     if problem.dual.fit_intercept:
@@ -32,8 +33,11 @@ def solve(problem, start, tol, *, n_clusters, max_iter, **options):
 def _balanced(d):
     """d with its positive or its negative part scaled down, so that it sums to zero."""
     xp = array_namespace(d)
-    size, total = float(xp.sum(xp.abs(d))), float(xp.sum(d))
-    positive, negative = (size + total) / 2, (size - total) / 2
+    size = float(xp.sum(xp.abs(d)))
+    total = float(xp.sum(d))
+    positive = (size + total) / 2
+    negative = (size - total) / 2
     least = min(positive, negative)
-    up, down = least / (positive or 1.0), least / (negative or 1.0)
+    up = least / (positive or 1.0)
+    down = least / (negative or 1.0)
     return xp.where(d > 0, up * d, down * d)

@@ -55,7 +55,8 @@ class RowsProblem:
 
 def solve(problem, start, tol, *, max_iter=200, max_working=6000):
     """Maximise h over all rows by working sets; start may be None."""
-    X, dual = problem.X, problem.dual
+    X = problem.X
+    dual = problem.dual
     xp = array_namespace(X)
     d = (
         xp.zeros_like(dual.target)
@@ -68,11 +69,13 @@ def solve(problem, start, tol, *, max_iter=200, max_working=6000):
     every = xp.arange(n, device=getattr(d, "device", None))
     h = Quartic(None, dual, problem.eta)
     point = QuarticPoint(h, d, *gram.products(every, d, dual.squares(d)))
-    diagonal, live = kernel_diagonal(X, **problem.kernel), xp.ones_like(d) > 0
+    diagonal = kernel_diagonal(X, **problem.kernel)
+    live = xp.ones_like(d) > 0
     history = {"objective": [], "gap": []}
     while True:
         d, gaps = point.d, xp.where(live, point.row_gaps, xp.zeros_like(d))
-        size, gap = abs(point.value), float(xp.sum(gaps))
+        size = abs(point.value)
+        gap = float(xp.sum(gaps))
         history["objective"].append(point.value)
         history["gap"].append(gap)
         if not dual.fit_intercept:  # The rule does not bound the multiplier b.
@@ -91,7 +94,8 @@ def solve(problem, start, tol, *, max_iter=200, max_working=6000):
         rows = xp.nonzero(live)[0]
         difference = dual.squares(d + change) - dual.squares(d)
         K_change, Q_change = gram.products(rows, change, difference)
-        Kd, Qq = point.Kd, point.Qq
+        Kd = point.Kd
+        Qq = point.Qq
         Kd[live] = xp.take(Kd, rows) + K_change
         Qq[live] = xp.take(Qq, rows) + Q_change
         point = QuarticPoint(h, d + change, Kd, Qq)
@@ -107,8 +111,10 @@ def never_support(point, diagonal, gap):
     safe rule, Ndiaye et al., JMLR 2017; the slope that JMLR, Theorem 7 asks for, ``-(B
     + B_2) C (||K_i||_1 + kappa)``, few rows reach).
     """
-    xp, dual = array_namespace(point.d), point.problem.dual
-    residual, reach = dual.target - point.Kd, xp.sqrt(2 * gap * diagonal)
+    xp = array_namespace(point.d)
+    dual = point.problem.dual
+    residual = dual.target - point.Kd
+    reach = xp.sqrt(2 * gap * diagonal)
     up = (dual.upper > 0) & (residual + reach > dual.epsilon)
     down = (dual.lower < 0) & (residual - reach < -dual.epsilon)
     return (point.d == 0) & ~up & ~down
@@ -125,7 +131,8 @@ class _Gram:
         """``K v`` and ``(K∘K) u`` on these rows; u is zero where v is."""
         xp = array_namespace(v)
         if self.K is not None:
-            Kv, Qu = self.K @ v, squared_product(self.K, u)
+            Kv = self.K @ v
+            Qu = squared_product(self.K, u)
             return xp.take(Kv, rows), xp.take(Qu, rows)
         moved = xp.nonzero(v)[0]
         v, u = xp.take(v, moved), xp.take(u, moved)
@@ -144,9 +151,11 @@ class _Gram:
 
 def _working_set(point, gaps, live, max_working):
     """Mask of the rows to move: support vectors, and the rows nearest to being some."""
-    xp, dual = array_namespace(point.d), point.problem.dual
+    xp = array_namespace(point.d)
+    dual = point.problem.dual
     residual = dual.target - point.Kd - point.intercept
-    support, never = point.d != 0, xp.full_like(residual, -xp.inf)
+    support = point.d != 0
+    never = xp.full_like(residual, -xp.inf)
     up = xp.where(dual.upper > 0, residual, never)
     down = xp.where(dual.lower < 0, -residual, never)
     slope = xp.where(support | ~live, never, xp.maximum(up, down))
@@ -165,9 +174,11 @@ def _largest(values, count):
 
 def _best_change(gram, moving, point, tol):
     """What the moving rows should add to d, the other rows held fixed; shape (n,)."""
-    xp, problem = array_namespace(point.d), point.problem
+    xp = array_namespace(point.d)
+    problem = point.problem
     rows = xp.nonzero(moving)[0]
-    now, part = xp.take(point.d, rows), problem.dual.take(rows)
+    now = xp.take(point.d, rows)
+    part = problem.dual.take(rows)
     K = gram.block(rows)
     # The fixed rows act through a shifted target and a diagonal weight.
     target = part.target - (xp.take(point.Kd, rows) - K @ now)

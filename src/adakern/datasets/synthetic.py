@@ -239,7 +239,8 @@ def make_covtype_like(n=464_810, random_state=0):
 
     X = np.zeros((n, 54))
     X[:, :10] = rng.random((n, 10))
-    area, soil = rng.integers(4, size=n), rng.integers(40, size=n)
+    area = rng.integers(4, size=n)
+    soil = rng.integers(40, size=n)
     X[np.arange(n), 10 + area] = 1.0
     X[np.arange(n), 14 + soil] = 1.0
     score = smooth(X[:, :10]) - level + area_effect[area] + soil_effect[soil]

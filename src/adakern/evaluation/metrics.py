@@ -193,7 +193,8 @@ def probability_scores(y_true, probabilities, classes):
     truth = y_true[:, None] == classes
     chosen = np.where(truth, p, 0.0).sum(axis=1)
     unknown = 1.0 - truth.sum(axis=1)
-    confidence, right = p.max(axis=1), truth[np.arange(len(p)), p.argmax(axis=1)]
+    confidence = p.max(axis=1)
+    right = truth[np.arange(len(p)), p.argmax(axis=1)]
     bins = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
     excess = right - confidence
 
@@ -202,9 +203,11 @@ def probability_scores(y_true, probabilities, classes):
 
     # The error of all bins together. The calibration errors of bootstrap samples
     # would be biased upwards, since noise only adds to them.
-    rng, found = np.random.default_rng(0), gaps(slice(None))
+    rng = np.random.default_rng(0)
+    found = gaps(slice(None))
     drawn = [gaps(rng.integers(len(p), size=len(p))) - found for _ in range(N_DRAWS)]
-    error, reach = np.abs(found).sum(), np.percentile(np.abs(drawn).sum(axis=1), 95)
+    error = np.abs(found).sum()
+    reach = np.percentile(np.abs(drawn).sum(axis=1), 95)
     return {
         "log_loss": float(-np.log(np.maximum(chosen, SMALLEST_PROBABILITY)).mean()),
         "auc": area_under_curve(y_true, p, classes),
@@ -248,7 +251,8 @@ def interval_scores(y_true, low, high, coverage=0.9):
     if not 0 <= coverage < 1:
         raise ValueError(f"coverage={coverage} must be at least 0 and less than 1")
     y_true, low, high = (np.asarray(values, float) for values in (y_true, low, high))
-    held, width = (low <= y_true) & (y_true <= high), high - low
+    held = (low <= y_true) & (y_true <= high)
+    width = high - low
     outside = np.maximum(low - y_true, 0) + np.maximum(y_true - high, 0)
     names = ("coverage_easy", "coverage_middle", "coverage_hard")
     thirds = np.array_split(np.argsort(width, kind="stable"), 3)

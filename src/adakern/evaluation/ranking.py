@@ -238,7 +238,8 @@ def normalised_errors(errors):
 def win_matrix(scores, *, greater_is_better=True, weights=None):
     """Weighted number of wins of the row's method over the column's; ties are 1/2."""
     losses = _as_losses(scores, greater_is_better)
-    first, second = losses[:, :, None], losses[:, None, :]
+    first = losses[:, :, None]
+    second = losses[:, None, :]
     outcomes = (first < second) + 0.5 * (first == second)
     counts = np.ones(len(losses)) if weights is None else np.asarray(weights, float)
     matrix = np.tensordot(counts, outcomes, axes=1)
@@ -280,7 +281,8 @@ def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
     """
     wins_of = np.asarray(matrix, float) + prior
     np.fill_diagonal(wins_of, 0.0)
-    played, total = wins_of + wins_of.T, wins_of.sum(axis=1)
+    played = wins_of + wins_of.T
+    total = wins_of.sum(axis=1)
     strength = np.ones(len(wins_of))
     for _ in range(max_iter if len(strength) > 1 else 0):
         new = total / (played / (strength[:, None] + strength)).sum(axis=1)
@@ -321,7 +323,8 @@ def bootstrap_elo(
     True
     """
     scores = np.asarray(scores, float)
-    rng, n = np.random.default_rng(random_state), len(scores)
+    rng = np.random.default_rng(random_state)
+    n = len(scores)
     counts = [
         np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(n_samples)
     ]

@@ -157,7 +157,8 @@ def _differences(a, b):
 
 
 def _ttest(difference, overlap):
-    n, mean = len(difference), float(difference.mean())
+    n = len(difference)
+    mean = float(difference.mean())
     if np.all(difference == difference[0]):
         return TTest(np.nan, np.nan, n - 1, mean)
     statistic = float(mean / np.sqrt((1 / n + overlap) * difference.var(ddof=1)))

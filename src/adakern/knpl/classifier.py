@@ -161,7 +161,8 @@ class KNPLClassifier(
         self._validate_params()
         X, y = validate_arrays(self, X, y)
         X = as_numpy(X)
-        rows, weights = np.arange(len(X)), None
+        rows = np.arange(len(X))
+        weights = None
         if self.solver == "exact":
             rows, weights = distinct_rows(X, y, sample_weight)
         elif sample_weight is not None:
@@ -211,7 +212,9 @@ class KNPLModel:
     """Binary model ``f(x) = sum_i d_i G_ij K(x_i, x) + b`` with x_j nearest to x."""
 
     def __init__(self, rows, saddle):
-        self.rows, self.saddle, self.support = rows, saddle, np.flatnonzero(saddle.d)
+        self.rows = rows
+        self.saddle = saddle
+        self.support = np.flatnonzero(saddle.d)
 
     def decision_function(self, X):
         """Decision values of new rows."""

@@ -34,8 +34,10 @@ def admm(Gamma, *, max_iter=15, tol=1e-4, growth=1.1):
 
     Its affine step is a plain projection.
     """
-    Q, Z = np.ones_like(Gamma), np.ones_like(Gamma)
-    beta, residuals = 1.0, []
+    Q = np.ones_like(Gamma)
+    Z = np.ones_like(Gamma)
+    beta = 1.0
+    residuals = []
     for _ in range(max_iter):
         G = _positive_part((beta * Q + Z + Gamma) / (1 + beta))
         Q_next = project_onto_affine((beta * G - Z + Gamma) / (1 + beta))

@@ -20,8 +20,12 @@ class Saddle:
     """Solution: the layer G, the SVM on G∘K, and how the solver got there."""
 
     def __init__(self, d, intercept, G, solution, reg, n_iter, n=None):
-        self.d, self.intercept, self.G, self.n_iter = d, intercept, G, n_iter
-        self.gap, self.converged = solution.gap, solution.converged
+        self.d = d
+        self.intercept = intercept
+        self.G = G
+        self.n_iter = n_iter
+        self.gap = solution.gap
+        self.converged = solution.converged
         self.history = solution.history
         # The solvers leave out what does not depend on the variables.
         constant = reg * (n or len(d)) ** 2
@@ -46,7 +50,10 @@ class SaddleFunction:
     """
 
     def __init__(self, K, dual, reg, weights=None):
-        self.K, self.dual, self.reg, self.weights = K, dual, reg, weights
+        self.K = K
+        self.dual = dual
+        self.reg = reg
+        self.weights = weights
         self._K_squared = K * K
         self._copies = np.ones(len(K)) if weights is None else weights
         #: Rows, each as often as it counts.
@@ -62,12 +69,16 @@ class SaddleFunction:
 
     def extrapolate(self, new, old, beta):
         """Extrapolate from ``old`` beyond ``new``."""
-        f, old_f = new.parts["f"], old.parts["f"]
+        f = new.parts["f"]
+        old_f = old.parts["f"]
         return self._point(new.u + beta * (new.u - old.u), f + beta * (f - old_f))
 
     def _point(self, u, f):
-        d, copies = self.dual.coefficients(u), self._copies
-        n, scale, each = self.n, 4 * self.reg, d / copies
+        d = self.dual.coefficients(u)
+        copies = self._copies
+        n = self.n
+        scale = 4 * self.reg
+        each = d / copies
         product = self._K_squared @ (d * each)
         means = each * f / (scale * n)
         mean = np.average(means, weights=self.weights)
@@ -88,8 +99,10 @@ def solve_exact(K, y, C, reg, *, max_iter, tol, weights=None):
         d, _ = svm_dual(K, y, C, weights=weights)
         start = dual.project(dual.adjoint(d))
         solution = ascent.solve(function, function(start), tol, max_iter=max_iter)
-    d, b = solution.point.d, solution.point.intercept
-    G, n = function.layer(d), function.n
+    d = solution.point.d
+    b = solution.point.intercept
+    G = function.layer(d)
+    n = function.n
     return Saddle(d, b, G, solution, reg, solution.n_iter, n)
 
 
@@ -98,7 +111,9 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
 
     It need not converge.
     """
-    dual, way, residuals = classification_dual(y, C), None, []
+    dual = classification_dual(y, C)
+    way = None
+    residuals = []
     d, _ = svm_dual(K, y, C)
     for _ in range(max_outer):
         G, inner = admm(gamma_matrix(d, K, reg), max_iter=max_inner)

@@ -14,7 +14,8 @@ def adam(loss, theta, *, rng, learning_rate, batch_size, horizon=None):
     With a ``horizon`` the learning rate is annealed to zero over so many iterations.
     """
     xp = loss.xp
-    mean, square = xp.zeros_like(theta), xp.zeros_like(theta)
+    mean = xp.zeros_like(theta)
+    square = xp.zeros_like(theta)
     decay_mean, decay_square = 0.9, 0.999
     for k in count():
         fall = 1 if horizon is None else (1 + math.cos(math.pi * k / horizon)) / 2

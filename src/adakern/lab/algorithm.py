@@ -58,7 +58,8 @@ class BandwidthTraining:
         """Yield support points and bandwidths, from the simplest to the most local."""
         # Equal rows as support points would make their kernel matrix singular.
         rows = distinct(as_numpy(self.data.X), self.rows)
-        target, n_distinct = self.data.target, len(rows)
+        target = self.data.target
+        n_distinct = len(rows)
         budget = min(self.max_support, n_distinct)
         spread = spread_over_ranks(target, rows, budget)
         bandwidth = self._global_start(rows, budget)
@@ -83,7 +84,8 @@ class BandwidthTraining:
 
     def _grow(self, rows, support, theta, budget):
         shared = theta.shape[0] == 1
-        start, last_size = theta[:1, :], 0
+        start = theta[:1, :]
+        last_size = 0
         trained_start = self.bandwidth == "shared" and not shared
         annealed = self.schedule.local_rate is not None
         rate = (
@@ -119,7 +121,8 @@ class BandwidthTraining:
 
     def _global_start(self, rows, budget):
         """Choose the initial bandwidth and, jointly, the ridge of the losses."""
-        data, unit = self.data, self.data.unit_bandwidth
+        data = self.data
+        unit = self.data.unit_bandwidth
         searched = isinstance(self.bandwidth, str)
         bandwidths = unit * GLOBAL_BANDWIDTHS if searched else [float(self.bandwidth)]
         alphas = ALPHAS if isinstance(self.alpha, str) else [self.alpha]
@@ -149,7 +152,8 @@ class BandwidthTraining:
 
         It is smaller for features without influence.
         """
-        xp, size = self.data.xp, self.data.xp.abs(start)
+        xp = self.data.xp
+        size = self.data.xp.abs(start)
         least = LEAST_STEP * xp.sqrt(xp.mean(start * start)) + 0 * size
         return self.schedule.local_rate * xp.where(size > least, size, least)
 
@@ -165,7 +169,10 @@ class BandwidthTraining:
         def validate(theta):
             return loss.value(theta, *held_out) if len(self.held_out) else float("nan")
 
-        best, best_value, waited, value = theta, validate(theta), 0, float("nan")
+        best = theta
+        best_value = validate(theta)
+        waited = 0
+        value = float("nan")
         annealed = self.schedule.local_rate is not None
         steps = {"learning_rate": rate, "batch_size": self.schedule.batch_size}
         horizon = limit if anneal and annealed else None
@@ -183,7 +190,9 @@ class BandwidthTraining:
                     self.history[name].append(entry)
             waited += 1
             if not validation_loss >= best_value:  # nan if no rows are held out
-                best, best_value, waited = theta, validation_loss, 0
+                best = theta
+                best_value = validation_loss
+                waited = 0
             if waited >= PATIENCE:
                 break
         # The annealed learning rate is zero at the limit.

@@ -69,7 +69,8 @@ class SquaredDistances:
 
     def gradient(self, T, theta, P):
         """Gradient in the bandwidths, shape (S, d)."""
-        X, d = self.X, T.shape[1]
+        X = self.X
+        d = T.shape[1]
         PT = P.T @ self._with_squares(T)
         column_sums = self.xp.sum(P, axis=0)[:, None]
         return 2 * theta * (PT[:, :d] + X * (X * column_sums - 2 * PT[:, d:]))

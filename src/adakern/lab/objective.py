@@ -86,13 +86,17 @@ class InterpolationLoss:
         i, j of P_ij D_ij.
         """
         xp = self.xp
-        X, y, weights = self.X, self.y, self.weights
+        X = self.X
+        y = self.y
+        weights = self.weights
         if rows is not None:
             X, y = xp.take(X, rows, axis=0), xp.take(y, rows, axis=0)
             weights = None if weights is None else xp.take(weights, rows)
         n = y.shape[0] if weights is None else float(xp.sum(weights))
         solve, coef, slopes_support = self._interpolate(theta)
-        loss, Kr, gradient = 0.0, 0.0, 0.0
+        loss = 0.0
+        Kr = 0.0
+        gradient = 0.0
         for block in row_blocks(y.shape[0], self.row_bytes):
             T = X[block, :]
             K, P = profile_values_and_slopes(self.distances(T, theta), self.profile)

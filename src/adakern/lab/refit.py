@@ -28,7 +28,9 @@ class RidgePath:
         #: Rows, each as often as it counts.
         self.n = float(xp.sum(self.weights))
         self.y_mean = xp.sum(self.weights * y) / self.n
-        sums, products, by_target = 0.0, 0.0, 0.0
+        sums = 0.0
+        products = 0.0
+        by_target = 0.0
         for rows, K in blocks():
             # BLAS rounds products of an array with itself in their own way.
             weighted = K if weights is None else weights[rows][:, None] * K

@@ -232,7 +232,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
                 "falling"
             )
             warn_unconverged(self, left, value=schedule.max_iter)
-        self.n_iter_, self.converged_ = training.n_iter, training.converged
+        self.n_iter_ = training.n_iter
+        self.converged_ = training.converged
         self.history_ = training.history
         return self
 
@@ -272,7 +273,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
 
     def _choose(self, training):
         """Return the candidate that is best on the held-out rows, or the last one."""
-        held_out, locality = training.held_out, self.locality
+        held_out = training.held_out
+        locality = self.locality
         if locality == "auto" and not len(held_out):
             locality = (
                 "local" if self.variant == "paper" else "global"
@@ -294,7 +296,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         """Fit the coefficients and set the attributes, in the units of X and y; data
         are of the rows ``used``.
         """
-        support, theta = chosen.support, data.xp.abs(chosen.theta)
+        support = chosen.support
+        theta = data.xp.abs(chosen.theta)
         if self.variant == "refitted":
             path = RidgePath(*data.regression(support, theta, np.arange(data.shape[0])))
             ridge = chosen.ridge

@@ -30,7 +30,8 @@ class Candidate(NamedTuple):
 def judge(data, candidate, rows, held_out):
     """Return the candidate with its errors on ``held_out`` if refitted to ``rows``."""
     y = data.target[held_out]
-    support, theta = candidate.support, candidate.theta
+    support = candidate.support
+    theta = candidate.theta
     path = RidgePath(*data.regression(support, theta, rows))
     blocks = data.kernel_blocks(support, theta, held_out)
     predicted = [as_numpy(path.predictions(K)) for _, K in blocks]

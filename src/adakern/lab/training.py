@@ -89,7 +89,8 @@ class TrainingData:
 
     def regression(self, support, theta, rows):
         """Kernel columns, target and weights of some rows, for RidgePath."""
-        double, weights = self.xp.float64, None
+        double = self.xp.float64
+        weights = None
         target = self._as_array(self.target[rows], double)
         if self.weights is not None:
             weights = self._as_array(self.weights[rows], double)

@@ -43,7 +43,8 @@ class KernelColumns:
         """The diagonal of K, shape (l,), as a new array."""
         if self.precomputed:
             return np.diagonal(self.X).copy()
-        lengths, kernel = self.X, self._params
+        lengths = self.X
+        kernel = self._params
         if issparse(self.X):  # k(x, x) is a function of |x|
             lengths = row_norms(self.X)[:, None]
         if kernel["kernel"] == "sigmoid":

@@ -69,7 +69,8 @@ def ridge_risk(kernel, Y, ridge):
 def leave_one_out(kernel, Y, ridge):
     """Mean squared leave-one-out error of kernel ridge regression."""
     shift = ridge * len(Y)
-    dual, diagonal = kernel.solve(Y, shift), kernel.inverse_diagonal(shift)
+    dual = kernel.solve(Y, shift)
+    diagonal = kernel.inverse_diagonal(shift)
     return np.mean(left_out_residuals(dual, diagonal) ** 2)
 
 

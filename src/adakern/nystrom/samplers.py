@@ -113,7 +113,8 @@ def column_norm(kernel, targets, plan, rng):
 
 def leverage(kernel, targets, plan, rng):
     """Sampling by exact rank-k leverage scores (Gittens, Mahoney 2013)."""
-    l, rank = kernel.n_rows, plan.rank or plan.n_columns
+    l = kernel.n_rows
+    rank = plan.rank or plan.n_columns
     _, vectors = eigh(
         kernel.full(), subset_by_index=[l - rank, l - 1], check_finite=False
     )
@@ -125,12 +126,14 @@ def ridge_leverage(kernel, targets, plan, rng):
 
     The scores are estimated on nested halves of the rows.
     """
-    l, c = kernel.n_rows, plan.n_columns
+    l = kernel.n_rows
+    c = plan.n_columns
     order = rng.permutation(l)
     size = l
     while size > c:
         size = (size + 1) // 2
-    indices, weights = order[:size], np.ones(size)
+    indices = order[:size]
+    weights = np.ones(size)
     while size < l:
         size = min(2 * size, l)
         rows = order[:size]
@@ -138,7 +141,8 @@ def ridge_leverage(kernel, targets, plan, rng):
         drawn = draw(rng, scores, min(c, size))
         # Rescale by the probability of being kept, at most 1.
         kept = np.minimum(1, c * scores[drawn] / scores.sum())
-        indices, weights = rows[drawn], 1 / np.sqrt(kept)
+        indices = rows[drawn]
+        weights = 1 / np.sqrt(kept)
     return Sample(indices, weights)
 
 
@@ -204,7 +208,8 @@ def rejection_cholesky(residual, proposed, floor, rng):
     Returns the accepted positions and their Cholesky columns.
     """
     H = residual.copy()
-    kept, columns = [], []
+    kept = []
+    columns = []
     for i in range(len(H)):
         if H[i, i] > floor and rng.random() * proposed[i] < H[i, i]:
             column = H[:, i] / np.sqrt(H[i, i])
@@ -274,7 +279,8 @@ def approximation_errors(C, chosen, weights, rank=None):
 def _adaptive(kernel, plan, rng, scores):
     """Steps 3 to 9 of Algorithm 1: ``step`` columns (uniform at first), new
     scores, ..."""
-    l, c = kernel.n_rows, plan.n_columns
+    l = kernel.n_rows
+    c = plan.n_columns
     C = np.empty((l, c), order="F")
     chosen = rng.choice(l, min(plan.step, c), replace=False)
     C[:, : len(chosen)] = kernel.columns(chosen)
@@ -322,7 +328,8 @@ def forward_selection(M, b, size):
     p = len(M)
     L = np.empty((size, p))  # rows are columns of the factor: contiguous products
     order = np.empty(size, dtype=int)
-    diagonal, residual = np.diagonal(M).copy(), b.copy()
+    diagonal = np.diagonal(M).copy()
+    residual = b.copy()
     floor = max(p * EPS * diagonal.max(), np.finfo(float).tiny)
     open_ = np.ones(p, dtype=bool)
     for k in range(size):
@@ -332,7 +339,9 @@ def forward_selection(M, b, size):
             order[k:] = np.flatnonzero(open_)[: size - k]
             break
         row = (M[j] - L[:k, j] @ L[:k]) / np.sqrt(diagonal[j])
-        order[k], open_[j], L[k] = j, False, row
+        order[k] = j
+        open_[j] = False
+        L[k] = row
         residual -= np.outer(row, residual[j] / np.sqrt(diagonal[j]))
         diagonal -= row**2
     return order

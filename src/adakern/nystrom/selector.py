@@ -220,7 +220,8 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
             )
         self.best_params_ = self.candidates_[best]
         self.best_score_ = float(self.criterion_[best])
-        (self._kernel, sample), self.columns_ = samples[best], None
+        (self._kernel, sample) = samples[best]
+        self.columns_ = None
         if sample is not None:
             self.columns_ = sample.indices
             self._set_features(X, self._kernel, sample, self.rank)

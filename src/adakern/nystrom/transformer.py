@@ -54,7 +54,8 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         signs = np.ones(len(D) - start)
         if kernel_params["kernel"] == "sigmoid":  # indefinite, as in Nystroem
             order = np.argsort(np.abs(values), kind="stable")
-            sizes, signs = np.abs(values[order]), np.sign(values[order])
+            sizes = np.abs(values[order])
+            signs = np.sign(values[order])
             start = int(np.sum(sizes <= len(D) * np.finfo(float).eps * sizes[-1]))
             values, vectors, signs = sizes, vectors[:, order], signs[start:]
         scaled = vectors[:, start:] * (signs / np.sqrt(values[start:]))
@@ -207,7 +208,8 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
             "accept_sparse": get_tags(self).input_tags.sparse and "csr",
         }
         if y is None or self.selection not in CRITERION_DRIVEN:
-            X, y = validate_data(self, X, **accepted), None
+            X = validate_data(self, X, **accepted)
+            y = None
         else:
             X, y = validate_data(self, X, y, multi_output=True, **accepted)
         n = X.shape[0]

@@ -20,7 +20,9 @@ class Ascent:
     """The way of an ascent: its last point, and what every iteration reached."""
 
     def __init__(self, start, tol):
-        self.tol, self.point, self._clock = tol, start, perf_counter()
+        self.tol = tol
+        self.point = start
+        self._clock = perf_counter()
         self.history = {"objective": [], "gap": [], "step": [], "seconds": []}
         self.add(start)
 
@@ -51,7 +53,10 @@ def solve(problem, start, tol, *, max_iter):
     """FISTA with backtracking (Beck, Teboulle 2009) and restart (O'Donoghue, Candes
     2015).
     """
-    ascent, ahead, momentum, L = Ascent(start, tol), start, 1.0, 1.0
+    ascent = Ascent(start, tol)
+    ahead = start
+    momentum = 1.0
+    L = 1.0
     while not ascent.converged and ascent.n_iter < max_iter:
         point = ascent.point
         while True:

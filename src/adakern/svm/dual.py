@@ -70,8 +70,10 @@ class Dual:
     @cached_property
     def C(self):
         """Largest bound of a row that counts once."""
-        xp, copies = array_namespace(self.target), self.copies
-        highest, lowest = xp.max(self.upper / copies), xp.min(self.lower / copies)
+        xp = array_namespace(self.target)
+        copies = self.copies
+        highest = xp.max(self.upper / copies)
+        lowest = xp.min(self.lower / copies)
         return max(float(highest), -float(lowest))
 
     @cached_property
@@ -133,7 +135,8 @@ class Dual:
         """The middle of where the slope, which rises by the bound at each breakpoint,
         is zero.
         """
-        breakpoints, bounds = self.signs * slack, self.most
+        breakpoints = self.signs * slack
+        bounds = self.most
         order = np.argsort(breakpoints, kind="stable")
         slopes = np.cumsum(bounds[order]) - bounds[self.signs > 0].sum()
         flat = 4 * len(slopes) * np.finfo(float).eps * bounds.sum()
@@ -149,7 +152,8 @@ def classification_dual(y, C, fit_intercept=True, weights=None):
     xp = array_namespace(y)
     zero = xp.zeros_like(y)
     size = y * (C if weights is None else C * weights)
-    lower, upper = xp.where(y > 0, zero, size), xp.where(y > 0, size, zero)
+    lower = xp.where(y > 0, zero, size)
+    upper = xp.where(y > 0, size, zero)
     return Dual(y, lower, upper, 0.0, fit_intercept, weights)
 
 
@@ -170,8 +174,11 @@ class DualEvaluation:
     """
 
     def __init__(self, dual, u, scores, regulariser, **parts):
-        self.u, self.d, self.parts = u, dual.coefficients(u), parts
-        linear, quadratic = dual.linear @ u, self.d @ scores
+        self.u = u
+        self.d = dual.coefficients(u)
+        self.parts = parts
+        linear = dual.linear @ u
+        quadratic = self.d @ scores
         loss, self.intercept = dual.loss(scores)
         #: Dual value of the SVM with kernel G; the duality gap is relative to it.
         self.svm_value = linear - quadratic / 2

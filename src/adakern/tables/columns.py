@@ -291,7 +291,8 @@ class TableReader:
 
     def _codes(self, cells, column):
         """The codes (n, 1) of categories; new ones, which are told of, are missing."""
-        spellings, known = kinds.read_categories(cells), column.codes
+        spellings = kinds.read_categories(cells)
+        known = column.codes
         if not known.keys() >= {s for s in spellings if s is not None}:
             # A file that was saved with a gap has "1.0" for "1".
             whole = {kinds.without_decimals(s): s for s in known}

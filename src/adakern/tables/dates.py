@@ -120,7 +120,8 @@ def _built(parts):
             raise ValueError("no hour of a clock of twelve")
         hour = int(parts["I"]) % 12 + 12 * (parts["p"] in "pP")
     micro = int((parts.get("f") or "0").ljust(6, "0"))
-    minute, second = int(parts.get("M") or 0), int(parts.get("S") or 0)
+    minute = int(parts.get("M") or 0)
+    second = int(parts.get("S") or 0)
     day = int(parts.get("d") or 1)
     found = datetime(year, month, day, hour, minute, second, micro)
     return found - _offset(parts["z"]) if parts.get("z") else found
@@ -226,7 +227,8 @@ def date_parts(times, with_hour):
     times = times.astype("M8[us]")
     missing = np.isnat(times)
     known = np.where(missing, np.datetime64(0, "us"), times)
-    days, years = known.astype("M8[D]"), known.astype("M8[Y]")
+    days = known.astype("M8[D]")
+    years = known.astype("M8[Y]")
     elapsed = known.astype(np.int64) / _DAY
     day_of_year = (days - years.astype("M8[D]")).astype(np.int64) + 1
     angle = 2 * np.pi * day_of_year / 365.25

@@ -55,7 +55,9 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
             f"{name} is JSON or a web page: save it as CSV, Parquet or xlsx."
         )
     if data.startswith(b"PAR1"):
-        frame, header, layout = _parquet(data, name), None, Layout()
+        frame = _parquet(data, name)
+        header = None
+        layout = Layout()
     elif data.startswith(b"PK\x03\x04"):
         frame, header = _first_sheet(data, name, target, notes)
         layout = Layout()
@@ -105,7 +107,8 @@ def _first_sheet(data, name, target, notes):
     rows = frame.iloc[filled[: 4 * MOST_ABOVE]].map(lambda cell: str(cell).strip())
     above = header_row(rows.to_numpy().tolist(), target)
     notes += _about_above(above)
-    place, end = filled[above], filled[-1] + 1
+    place = filled[above]
+    end = filled[-1] + 1
     return frame.iloc[place + 1 : end], frame.iloc[place].to_numpy()
 
 
@@ -131,7 +134,8 @@ def _cells_of_sheets(file):
     n_cells = 0
     with zipfile.ZipFile(file) as archive:
         for part in archive.namelist():
-            columns, n_rows = {b"A"}, 0
+            columns = {b"A"}
+            n_rows = 0
             if part.endswith(".xml"):
                 for found in _CELL.finditer(archive.read(part)):
                     columns.add(found[1])
@@ -269,7 +273,8 @@ def _first_rows(text, separator):
     lines = csv.reader(
         io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True
     )
-    rows, ends = [], []
+    rows = []
+    ends = []
     for row in lines:
         cells = [cell.strip() for cell in row]
         if any(cells):

@@ -175,7 +175,8 @@ def are_days(cells):
 def is_text(cells):
     """Whether most rows of a column of categories hold a text of their own."""
     texts = cells.counts()
-    n_rows, n_words = sum(texts.values()), sum(len(text.split()) for text in texts)
+    n_rows = sum(texts.values())
+    n_words = sum(len(text.split()) for text in texts)
     many = len(texts) > max(FEWEST_TEXTS, n_rows / 2)
     return many and not cells.others() and n_words >= FEWEST_WORDS * len(texts)
 
@@ -348,7 +349,8 @@ def read_numbers(cells, form):
         plain = numbers.plain_numbers([text for text in texts if text != "nan"])
         if plain is not None:
             return cells.spread(np.array(texts, dtype=object).astype(float), float), []
-    values, strays = [], []
+    values = []
+    strays = []
     for value in cells.distinct:
         number = _number_named(cells, value, form)
         if number is None:
@@ -363,7 +365,8 @@ def read_dates(cells, form):
     """Times (n,) as datetime64, NaT where a cell is missing or no date; and the cells
     that are none.
     """
-    values, strays = [], []
+    values = []
+    strays = []
     for value in cells.distinct:
         if form == dates.WHOLE:
             value = dates.parse_whole(value) or value

@@ -94,7 +94,8 @@ def repeated_identifier(frame, kinds, others, notes):
 def why_no_feature(values, kind, position):
     """Why a column is no feature, "" where it is one."""
     n, values, name = len(values), values.dropna(), values.name
-    n_kinds, nameless = values.nunique(), name.startswith("Unnamed: ")
+    n_kinds = values.nunique()
+    nameless = name.startswith("Unnamed: ")
     identifies = nameless or _IDENTIFIER.fullmatch(name)
     counts = identifies or (position == 0 and _COUNTS.fullmatch(name))
     if n_kinds == 0:

@@ -40,7 +40,8 @@ def _scatter(codes, targets, weights, n_levels):
     places, weights = codes[known].astype(int), weights[known]
     above = targets[known].T - mean
     size = np.bincount(places, weights, n_levels)
-    total, levels = size.sum(), np.count_nonzero(size)
+    total = size.sum()
+    levels = np.count_nonzero(size)
     sums = np.array([np.bincount(places, weights * a, n_levels) for a in above])
     means = sums / np.where(size > 0, size, 1.0)
     if not 1 < levels < total:  # one level, or a row each, which says nothing of others
@@ -58,7 +59,8 @@ def means_left_out(codes, targets, weights, part, n_levels):
     """What the level of each row is worth by the rows of all other parts, (n, k)."""
     values = np.empty(targets.shape)
     for label in np.unique(part):
-        here, others = part == label, part != label
+        here = part == label
+        others = part != label
         known = (codes[others], targets[others], weights[others])
         values[here] = worth(means_of_levels(*known, n_levels), codes[here])
     return values

@@ -87,13 +87,15 @@ def _reading(shape, form):
     """How texts of a shape are read: what to multiply by, where the number starts and
     stops, and how its marks are translated; None where they are no numbers.
     """
-    mark, unit = form[:1], form[1:]
+    mark = form[:1]
+    unit = form[1:]
     if (mark == "." and _PLAIN.fullmatch(shape)) or _INFINITE.fullmatch(shape):
         return 1.0, 0, len(shape), {}
     found = _pattern(mark).fullmatch(shape)
     if not found or not re.search(r"\d", found["number"]):
         return None
-    tail, size = found["tail"].strip(), 1.0
+    tail = found["tail"].strip()
+    size = 1.0
     is_money = bool(found["before"] or found["after"])
     sizes = MAGNITUDES | _MILLIONS if is_money else MAGNITUDES
     if tail in sizes and (unit == AMOUNTS or is_money):
@@ -144,7 +146,8 @@ def find_unit(counts):
     counts : dict of str to int
         How often each cell occurs.
     """
-    units, n = Counter(), 0
+    units = Counter()
+    n = 0
     counts = shapes_of(counts)
     for text, count in counts.items():
         found = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
@@ -173,7 +176,8 @@ def find_mark(counts, unit=""):
     is_open : bool
         Whether there are cells that both marks read, as other numbers.
     """
-    n_read, is_open = dict.fromkeys(MARKS, 0), False
+    n_read = dict.fromkeys(MARKS, 0)
+    is_open = False
     for text, count in shapes_of(counts).items():
         read = [parse_number(text, mark + unit) for mark in MARKS]
         for mark, value in zip(MARKS, read, strict=True):

@@ -312,7 +312,8 @@ def _found(typed, asked):
     """The :class:`TableFile` of typed columns and what was asked for."""
     frame, kinds, forms, layout, notes = typed
     asked = asked.found_in(frame)
-    targets, time = asked.targets, asked.time
+    targets = asked.targets
+    time = asked.time
     target, *more = targets
     frame = _with_target(frame, targets, notes)
     task = _task_of(frame, kinds, asked, notes)
@@ -406,11 +407,14 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
     """What became of each column of a file."""
     found = AccountTable()
     for name in frame.columns:
-        kind, form, became = kinds[name], forms[name], "feature"
+        kind = kinds[name]
+        form = forms[name]
+        became = "feature"
         undo = f"--categorical {name}" if kind != "categorical" else ""
         if name in asked.targets:
             is_number = task == "classification" and kind == "numeric"
-            became, undo = f"target, {task}", "--task regression" * is_number
+            became = f"target, {task}"
+            undo = "--task regression" * is_number
         elif name in dropped:
             became = f"dropped: {dropped[name]}"
             undo = "--group none" if name == group else f"--keep {name}"
@@ -419,7 +423,8 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
         elif name == asked.time:
             became = "feature, and the order of the rows"
         elif form.startswith(LIMITS_OF):
-            became, undo = "feature, -1 below a limit and 1 above", f"--drop {name}"
+            became = "feature, -1 below a limit and 1 above"
+            undo = f"--drop {name}"
         elif kind == "text":
             became = "feature, numbers by pieces of its words"
         n_levels = frame[name].nunique() if kind == "categorical" else None
@@ -445,21 +450,27 @@ def typed_columns(
     cells = {key: _cells(raw[key], key) for key in raw.columns}
     layout.decimal = _usual_mark(cells, layout)
     notes += ["decimal comma"] * (layout.decimal == ",")
-    values, kinds, forms = {}, {}, {}
+    values = {}
+    kinds = {}
+    forms = {}
     for key in raw.columns:
         column = raw[key].astype("category") if key in declared else raw[key]
-        usual, is_target = layout.decimal, key in targets
+        usual = layout.decimal
+        is_target = key in targets
         alike = key in merged
         found, values[key] = _typed(column, cells[key], usual, is_target, alike)
         may_be_text = texts and not (is_target or alike or key in declared)
         if may_be_text and found.kind == "categorical" and columns.is_text(cells[key]):
             found.kind = "text"
-        kinds[key], forms[key] = found.kind, found.form
+        kinds[key] = found.kind
+        forms[key] = found.form
         notes += found.notes
         sides = columns.sides_of_limits(cells[key])
         if found.kind == "numeric" and not is_target and sides.any():
             name = _unused_name(f"{key}: limit", raw)
-            values[name], kinds[name], forms[name] = sides, "numeric", LIMITS_OF + key
+            values[name] = sides
+            kinds[name] = "numeric"
+            forms[name] = LIMITS_OF + key
     return pd.DataFrame(values), kinds, forms, layout, notes
 
 
@@ -520,7 +531,8 @@ def _usual_mark(cells, layout):
     """The decimal mark of columns that allow both: that of the others, else the one
     that the layout names, or that goes with the separator.
     """
-    votes, is_open = {".": 0, ",": 0}, False
+    votes = {".": 0, ",": 0}
+    is_open = False
     for column in cells.values():
         texts = column.counts(columns.NO_VALUE)
         if plain_numbers([*texts]) is not None:

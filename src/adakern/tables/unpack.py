@@ -12,7 +12,8 @@ from pathlib import PurePosixPath
 _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 #: A table may shrink to a hundredth, small ones further; what unpacks to more is taken
 #: for an attack, or for a mistake that would cost the machine its memory.
-_MOST_TIMES_LARGER, _FREE_BYTES = 100, 64 * 2**20
+_MOST_TIMES_LARGER = 100
+_FREE_BYTES = 64 * 2**20
 
 
 class TableError(ValueError):

@@ -153,7 +153,8 @@ class _Elsewhere(BaseEstimator):
         words = {"recipe": self.recipe, "seed": self.seed, "threads": self.threads}
         arrays = _sent(X) | {"y": np.asarray(y)}
         answer, classes = self.worker_.ask("fit", arrays, **words)
-        self.methods_, self.versions_ = answer["methods"], answer["versions"]
+        self.methods_ = answer["methods"]
+        self.versions_ = answer["versions"]
         if classes is not None:
             self.classes_ = classes
         return self

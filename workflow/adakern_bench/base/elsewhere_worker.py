@@ -83,7 +83,8 @@ def main(folder, root):
             if asked["what"] == "fit":
                 estimator, answer, found = fit(asked, given)
             else:
-                answer, found = {}, getattr(estimator, asked["what"])(rows(given))
+                answer = {}
+                found = getattr(estimator, asked["what"])(rows(given))
             if found is not None:
                 found = np.asarray(found)
                 if found.dtype == object:

@@ -17,7 +17,8 @@ from adakern_bench.base.paths import ROOT
 PYTHON = "_python_"
 #: Folder of the project with the lock files.
 ENVS = "envs"
-_LOCK, _VARIABLE = re.compile(rf"{ENVS}/[\w.-]+\.txt"), re.compile(r"\$ADAKERN_\w+")
+_LOCK = re.compile(rf"{ENVS}/[\w.-]+\.txt")
+_VARIABLE = re.compile(r"\$ADAKERN_\w+")
 
 
 def python_of(python, task):
@@ -27,7 +28,8 @@ def python_of(python, task):
     """
     if python is None:
         return {}
-    name, path = None, ROOT / python
+    name = None
+    path = ROOT / python
     if not python.startswith("$") and path.is_file():
         told = path.read_bytes() + platform.python_version().encode()
         name = f"{path.stem}-{hashlib.sha256(told).hexdigest()[:12]}"
@@ -60,7 +62,8 @@ def absent_variable(python):
 
 def python_problems(recipe):
     """What keeps a recipe from being fitted in its Python, a sentence each."""
-    python, locked = recipe[PYTHON]["python"], set()
+    python = recipe[PYTHON]["python"]
+    locked = set()
     if not (_LOCK.fullmatch(python) or is_variable(python)):
         yield (
             f"python={python!r} is neither a lock file of the project, such as "

@@ -42,7 +42,8 @@ def progress_file(path):
 
 def at_work(path):
     """What the run that holds a path is, and how far; None where there is none."""
-    file, progress = _file(path, "lock"), progress_file(path)
+    file = _file(path, "lock")
+    progress = progress_file(path)
     if not file.exists():
         return None
     with file.open() as lock:

@@ -17,7 +17,9 @@ FLAGSHIP = "adaptive"
 LONGEST, JOB = 600, 2.0
 #: Repeats of a comparison, with fewer of which nothing can be tested, and jobs after
 #: them.
-REPEATS, REST_JOBS, TEST_SIZE = 5, 6, 0.33
+REPEATS = 5
+REST_JOBS = 6
+TEST_SIZE = 0.33
 #: Up to so many rows all repeats of a method are one job.
 BATCH_ROWS = 2000
 
@@ -43,7 +45,8 @@ def choose(methods, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
     treating = {k: m for k, m in methods.items() if getattr(m, TASK_RECIPE[task])}
     work = _Work(treating, n * (1 - TEST_SIZE), d, slower)
     work.keep_what_fits((memory or psutil.virtual_memory().available) / cores)
-    rest, limits = REST_JOBS * work.job, {}
+    rest = REST_JOBS * work.job
+    limits = {}
     if minutes:
         # One repeat of every method, then what there is time for: five if possible.
         budget = max(60 * minutes - rest, 20 * minutes) * cores
@@ -69,7 +72,10 @@ class _Work:
     """Seconds of a fit of each method, and why others were left out."""
 
     def __init__(self, methods, rows, d, slower):
-        self.methods, self.rows, self.job, self.left_out = methods, rows, JOB, []
+        self.methods = methods
+        self.rows = rows
+        self.job = JOB
+        self.left_out = []
         self.job *= slower
         costs = {name: self.cost(name).of(rows, d, unknown=0.0) for name in methods}
         self.seconds = {name: slower * sum(cost) for name, cost in costs.items()}

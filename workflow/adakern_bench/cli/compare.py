@@ -58,7 +58,9 @@ def run_compare(arguments, given):
         file = (arguments.started_in / arguments.file.expanduser()).resolve()
         overrides, size = _own(file, arguments)
     else:
-        file, size, overrides = None, None, _of_openml(number, arguments)
+        file = None
+        size = None
+        overrides = _of_openml(number, arguments)
     slower = slowness()
     choice = partial(_chosen, size, given, arguments, slower)
     plan = load_plan([*overrides, *given], choose=choice)
@@ -142,7 +144,8 @@ def _chosen(size, given, arguments, slower, config):
     limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
     names, of_flagship, told = choose(methods, n, d, entry.task, **limits)
     print("\n".join(f"  {sentence}" for sentence in told), flush=True)
-    config.method, config.compared = with_tuners(config.method, names), names
+    config.method = with_tuners(config.method, names)
+    config.compared = names
     for parameter, value in of_flagship.items():
         setting = f"settings.{name}.{FLAGSHIP}.{parameter}"
         if setting not in typed:
@@ -169,7 +172,8 @@ def _first_repeats(plan, cores, ends):
     """
     from adakern_bench.cli.run import started
 
-    (name,), since = plan.datasets, time.time()
+    (name,) = plan.datasets
+    since = time.time()
     batches = plan.batches(name)
     if len(batches) == 1:
         return 0, 1
@@ -276,7 +280,8 @@ def _slug(text):
 
 def _name_of(file, sha256, folder):
     """The name of a file, with that of its folder where another file has it already."""
-    place, stem = str(file.resolve()), file.name.split(".")[0]
+    place = str(file.resolve())
+    stem = file.name.split(".")[0]
     other = None
     for text in (
         stem,
@@ -323,7 +328,8 @@ def _made(path):
 
 def _is_kept(path, asked, sha256, file):
     """Whether an entry still is what a call asks for; says why where it is not."""
-    made, text = _made(path), path.read_text(encoding="utf-8")
+    made = _made(path)
+    text = path.read_text(encoding="utf-8")
     if not made:
         raise ConfigError(
             f"{path.name} was not made by this version of `adakern compare`: give "

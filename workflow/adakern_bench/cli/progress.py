@@ -34,13 +34,16 @@ class Line:
             "leave": False,
         }
         self.bar = tqdm(total=1, file=drawn, **how)
-        self.sizes, self.started, self.over = {}, {}, threading.Event()
+        self.sizes = {}
+        self.started = {}
+        self.over = threading.Event()
         self.file = None
         threading.Thread(target=self._tick, daemon=True).start()
 
     def plan(self, sizes, file=None):
         """Set the jobs to come: number -> {method: size}, and where others look."""
-        self.sizes, self.file = dict(sizes), file and Path(file)
+        self.sizes = dict(sizes)
+        self.file = file and Path(file)
         self.bar.reset(sum(map(_total, self.sizes.values())) or 1)
 
     def left(self, most=3):

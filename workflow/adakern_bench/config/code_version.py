@@ -54,7 +54,9 @@ class _Walk:
     """Collects sources and packages, from one name to all that it leads to."""
 
     def __init__(self):
-        self.sources, self.packages, self.seen = set(), set(), set()
+        self.sources = set()
+        self.packages = set()
+        self.seen = set()
 
     def follow(self, dotted):
         """Add what a dotted name stands for."""
@@ -94,7 +96,8 @@ class _Module:
     def __init__(self, name, path):
         self.name = name
         self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        self.imports, self.statements = defaultdict(list), defaultdict(list)
+        self.imports = defaultdict(list)
+        self.statements = defaultdict(list)
         for statement in _top_level(ast.parse(path.read_bytes())):
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 for bound, dotted in self.imported(statement):
@@ -124,7 +127,8 @@ class _Module:
 @cache
 def _facts(module, statement):
     """(source, names used, dotted names imported) of one statement."""
-    used, imported = set(), set()
+    used = set()
+    imported = set()
     if _Bare().visit(statement) is None:  # a bare string
         return "", used, imported
     for node in ast.walk(statement):

@@ -157,7 +157,8 @@ def _file_of_openml(group, name="", *_):
     """The file that a name such as openml-31 stands for."""
     if (said := openml.short_form(group, name)) is None:
         return None
-    content, header = OmegaConf.create(said), {"package": group}
+    content = OmegaConf.create(said)
+    header = {"package": group}
     return ConfigResult("openml", name, content, header, defaults_list=[])
 
 
@@ -208,7 +209,8 @@ def _typed_config(composed):
 
 def as_typed(hint, value):
     """What OmegaConf makes of a value; TypeError where it may convert it."""
-    parts, kind = get_args(hint), get_origin(hint) or hint
+    parts = get_args(hint)
+    kind = get_origin(hint) or hint
     if hasattr(hint, "__dataclass_fields__"):
         hints = _hints(hint)
         return hint(**{key: as_typed(hints[key], v) for key, v in value.items()})

@@ -35,9 +35,11 @@ def is_needed(config):
 
 def fill_in(config):
     """Put the tables of the folder among the data sets, or raise a ConfigError."""
-    suite, folder = config.suite, _folder(config)
+    suite = config.suite
+    folder = _folder(config)
     folds = max(config.search.folds, config.protocol.repeats)
-    entries, problems = {}, []
+    entries = {}
+    problems = []
     with notes(Path(config.data.cache) / "declared.json") as known:
         for row in _declared(folder):
             name = f"{suite.name}-{_stem(row['file'])}"
@@ -106,7 +108,8 @@ def _stated(row, folder, tables, folds, known):
     path = folder / row["file"]
     if path.parent != folder or not path.is_file():
         raise TableError(f"there is no such file beside {DECLARATION}")
-    file, code = path.stat(), code_version("adakern_bench.config.declared")
+    file = path.stat()
+    code = code_version("adakern_bench.config.declared")
     seen = [row, tables, folds, file.st_size, file.st_mtime_ns, code]
     note = json.dumps(seen, sort_keys=True)
     if note not in known:
@@ -116,7 +119,8 @@ def _stated(row, folder, tables, folds, known):
 
 def _checked(row, path, place, folds):
     """The same, from the file itself."""
-    kind, column = row["kind"], row["column"]
+    kind = row["kind"]
+    column = row["column"]
     if kind not in ROLES:
         hint = did_you_mean(kind, [*ROLES])
         raise TableError(f"kind {kind!r} is none of {', '.join(ROLES)}.{hint}")

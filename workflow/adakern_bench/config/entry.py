@@ -45,7 +45,8 @@ def number(default, least, most=math.inf):
 def setting_problems(where, settings):
     """What is wrong with the words and numbers of a part of the configuration."""
     for of_setting in fields(settings):
-        name, value = f"{where}.{of_setting.name}", getattr(settings, of_setting.name)
+        name = f"{where}.{of_setting.name}"
+        value = getattr(settings, of_setting.name)
         choices = of_setting.metadata.get("choices")
         if choices and value not in choices:
             known = [choice for choice in choices if choice]
@@ -281,7 +282,8 @@ def _problems_of_places(entry):
     """What is wrong with paths and addresses."""
     addresses = [("homepage", entry.homepage)] if entry.homepage else []
     for i, file in enumerate(entry.sources):
-        where, path = f"files[{i}].path", file.path
+        where = f"files[{i}].path"
+        path = file.path
         if not path or path.startswith("/") or ".." in path.split("/"):
             yield where, f"got {path!r}; must be a path inside the data folder."
         elif re.search(r"[\x00-\x1f\\]", path):

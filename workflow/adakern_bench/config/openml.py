@@ -69,7 +69,8 @@ def fill_in(config):
 
 def _keep_sizes(config):
     """Leave out the sets of a suite that have fewer or more rows than it asks for."""
-    low, high = config.suite.min_rows or 0, config.suite.max_rows or float("inf")
+    low = config.suite.min_rows or 0
+    high = config.suite.max_rows or float("inf")
     for name, entry in list(config.dataset.items()):
         if entry.openml and entry.n is not None and not low <= entry.n <= high:
             del config.dataset[name]
@@ -131,9 +132,11 @@ class Answers:
             source = inputs["source_data"]["data_set"]
             procedure = inputs["estimation_procedure"]["estimation_procedure"]
             of = {part["name"]: part.get("value") for part in procedure["parameter"]}
-            repeats, folds = of.get("number_repeats"), of.get("number_folds")
+            repeats = of.get("number_repeats")
+            folds = of.get("number_folds")
             n_splits = int(repeats or 1) * int(folds or 1)
-            url, target = procedure.get("data_splits_url"), source["target_feature"]
+            url = procedure.get("data_splits_url")
+            target = source["target_feature"]
             number_of_set = str(int(source["data_set_id"]))
         if not url:
             raise DatasetError(
@@ -150,7 +153,8 @@ class Answers:
 
     def _set(self, number, target=None, task=None):
         what = f"data/{number}"
-        answer, of_columns = self._get(what), self._get(f"data/features/{number}")
+        answer = self._get(what)
+        of_columns = self._get(f"data/features/{number}")
         called = f"OpenML's data set {number}"
         with _answer(what):
             about = answer["data_set_description"]
@@ -196,7 +200,8 @@ class Answers:
         found = self._get(f"data/qualities/{number}", {})
         found = found.get("data_qualities", {}).get("quality", [])
         known = {part["name"]: part.get("value") for part in found}
-        n, gaps = known.get("NumberOfInstances"), target.get("number_of_missing_values")
+        n = known.get("NumberOfInstances")
+        gaps = target.get("number_of_missing_values")
         return int(float(n)) if n and not int(gaps or 0) else None
 
     def _allowed(self, url):

@@ -125,7 +125,9 @@ def plan_from_snakemake(config, typed=None):
 #: Seconds that the fits of a group of small data sets take at most, by their costs.
 SHORT = 60
 #: From so many cells on they are worked off in groups, so many at least and at most.
-GROUPED_FROM, FEWEST_GROUPS, MOST_CELLS = 100, 4, 100
+GROUPED_FROM = 100
+FEWEST_GROUPS = 4
+MOST_CELLS = 100
 
 
 class Plan:
@@ -260,7 +262,9 @@ class Plan:
         most = self.config.jobs.cells
         if most is None and len(self.cells) >= GROUPED_FROM:
             most = min(MOST_CELLS, len(self.cells) // FEWEST_GROUPS)
-        groups, n_cells, seconds = [], 0, 0.0
+        groups = []
+        n_cells = 0
+        seconds = 0.0
         for name in self.table_names if (most or 1) > 1 else ():
             datasets = [d for d in self.datasets if base_name(d) == name]
             cells = [(d, method) for d in datasets for method in self.methods_of[d]]
@@ -302,7 +306,8 @@ class Plan:
 
     def split_kind(self, dataset):
         """How the rows of a data set are divided, where its split is drawn."""
-        swept, entry = self.dataset_variants[dataset].swept, self.entry(dataset)
+        swept = self.dataset_variants[dataset].swept
+        entry = self.entry(dataset)
         kind = swept.get("kind", self.config.protocol.kind)
         if kind != "declared":
             return kind

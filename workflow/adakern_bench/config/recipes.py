@@ -67,7 +67,8 @@ def _role(estimator, task):
 
 def _values(recipe, estimator):
     """Problems of fixed values and grid points, by the estimator's own check."""
-    known, grid = estimator.get_params(), {}
+    known = estimator.get_params()
+    grid = {}
     for axis, values in recipe["grid"].items():
         try:
             points = _points(axis, values, known, recipe["random"])

@@ -16,7 +16,8 @@ NAME = "run.yaml"
 
 def write_run(plan, path=None):
     """Write the file of a run; what Snakemake is told of it, as `run_of` gives it."""
-    path, text = path or plan.results / NAME, _text(plan)
+    path = path or plan.results / NAME
+    text = _text(plan)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         try:
             with atomic_path(path) as new:

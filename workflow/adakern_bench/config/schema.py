@@ -44,7 +44,8 @@ class Cost:
 
     def of(self, rows, d, unknown):
         """Seconds of a search and of a fit; `unknown` with 1,000 rows of 10 columns."""
-        thousands, wider = rows / 1000, max(1.0, d / 10) ** 0.7
+        thousands = rows / 1000
+        wider = max(1.0, d / 10) ** 0.7
         fit = unknown if self.seconds is None else self.seconds
         return (
             wider * self.search * min(1.0, thousands),

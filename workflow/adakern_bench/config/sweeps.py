@@ -69,7 +69,8 @@ def expand_axis(name, axis):
         values = axis.get("values")
         points = [{name: unit | {"value": value}} for value in values or ()]
     elif isinstance(axis, dict):
-        values, points = list(axis), list(axis.values())
+        values = list(axis)
+        points = list(axis.values())
     else:
         values = axis if isinstance(axis, list) else []
         points = [{name: value} for value in values]

@@ -71,7 +71,8 @@ def _places(config, typed):
     if ALLOW_OUTSIDE in typed:
         return
     typed = {override.lstrip("+").partition("=")[0] for override in typed}
-    cache, uri = Path(config.data.cache), config.tracking.uri
+    cache = Path(config.data.cache)
+    uri = config.tracking.uri
     used = [("results", config.results), ("results", results_of(config))]
     used += [("data.cache", cache / part) for part in ("", "raw", "tables")]
     if config.data.mirror and "data.mirror" not in typed:
@@ -302,7 +303,8 @@ def _recipes(plan):
     )
     with notes(Path(plan.config.data.cache) / "recipes_in_order.json") as in_order:
         for dataset, method in plan.cells:
-            task, recipe = plan.entry(dataset).task, plan.recipe(dataset, method)
+            task = plan.entry(dataset).task
+            recipe = plan.recipe(dataset, method)
             used = map(str, targets(recipe["estimator"]))
             code = code_version("adakern_bench.config.recipes", *used)
             note = digest(json.dumps([task, recipe, code], default=str))

@@ -74,7 +74,8 @@ def _equal_rows(frame, columns):
 
 
 def _number_times(table, times):
-    table.times, table.moments = times, _numbers_of(times)
+    table.times = times
+    table.moments = _numbers_of(times)
 
 
 def _numbers_of(values):
@@ -168,7 +169,9 @@ def table_from_loader(name, entry, seed):
     )
     if times is not None:
         order = np.argsort(times, kind="stable")
-        table.X, table.y, table.in_order_of_time = X[order], y[order], True
+        table.X = X[order]
+        table.y = y[order]
+        table.in_order_of_time = True
         groups = None if groups is None else groups[order]
         _number_times(table, times[order].astype(float))
     if groups is not None:

@@ -88,13 +88,15 @@ def development_digests(path=DEVELOPMENT):
 
 
 def _read(line):
-    columns, rows = set(line["columns"].split()), set(line["rows"].split())
+    columns = set(line["columns"].split())
+    rows = set(line["rows"].split())
     return Digest(int(line["n"]), int(line["n_rows"]), line["target"], columns, rows)
 
 
 def refuse_copies(tables):
     """ConfigError where a table is that of a development set, or of another one."""
-    known, problems = development_digests(), []
+    known = development_digests()
+    problems = []
     for table in tables:
         ours = Digest.of(table)
         for name, sampled in known.items():

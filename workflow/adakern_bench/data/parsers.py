@@ -52,7 +52,8 @@ def parse_table(data, entry, name):
     """A table as people have it: numbers, categories and dates, see `read_table`."""
     layout = Layout(entry.separator, entry.decimal, entry.encoding, entry.header)
     if is_arff(data):
-        data, layout = arff_as_csv(data, name), Layout(",", ".", "utf-8", header=True)
+        data = arff_as_csv(data, name)
+        layout = Layout(",", ".", "utf-8", header=True)
     read = {"categorical": entry.categorical, "merge": entry.merge}
     return parsed(typed_columns(data, name, entry.target, layout, **read))
 

@@ -96,7 +96,8 @@ def check_tables(plan):
     mirror = plan.config.data.mirror or os.environ.get(MIRROR_VARIABLE)
     tables = []
     for dataset in plan.table_names:
-        entry, path = plan.entry(dataset), cache / "tables" / f"{dataset}.npz"
+        entry = plan.entry(dataset)
+        path = cache / "tables" / f"{dataset}.npz"
         try:
             by_hand = placed_by_hand(entry, cache / "raw")
             if not by_hand:  # of files that were removed since

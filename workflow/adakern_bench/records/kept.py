@@ -50,7 +50,8 @@ def taken_over(path, keys):
 
     What failed is tried again, and all of it where Snakemake was told to (``--force``).
     """
-    path, wanted = Path(path), {*keys.values()}
+    path = Path(path)
+    wanted = {*keys.values()}
     if path.with_suffix(AGAIN).exists():
         return {}
     there = repeats_there(path.parents[4], *path.parts[-4:-1])

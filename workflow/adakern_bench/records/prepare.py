@@ -68,17 +68,21 @@ def prepare(
     `raw` keeps mixed columns, and a method that takes so many categories of a column
     gets them as pandas' dtype category.
     """
-    y_train, y_test = table.y[train], table.y[test]
+    y_train = table.y[train]
+    y_test = table.y[test]
     if table.is_mixed and (raw or max_categories):
-        X, steps = table.frame(), []
+        X = table.frame()
+        steps = []
         if max_categories:
             columns = CategoryColumns(table.kinds, max_categories)
             steps.append(columns.fit(X.iloc[train]))
             X = columns.transform(X)
         apart = _kept_apart(table, train, test)
-        X_train, X_test = X.iloc[train], X.iloc[test]
+        X_train = X.iloc[train]
+        X_test = X.iloc[test]
         return Prepared(X_train, y_train, X_test, y_test, steps=steps, **apart)
-    X, steps = table.X, []
+    X = table.X
+    steps = []
     reference = train if scale_fit == "train" else slice(None)
     if table.is_mixed:
         frame = table.frame()

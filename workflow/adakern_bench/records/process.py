@@ -84,7 +84,8 @@ def _write(journal, entry):
 
 def _read(journal):
     """({repeat: outcome}, [job, ...]) of the attempts so far."""
-    outcomes, begun = {}, []
+    outcomes = {}
+    begun = []
     text = journal.read_text() if journal.exists() else ""
     for line in filter(None, text.splitlines()):
         try:
@@ -130,12 +131,14 @@ def isolated(function, *args, time_limit):
     one thread, since OpenMP's pool does not survive a fork. The peak memory is the
     growth over the child's start.
     """
-    started_at, start = time.time(), time.perf_counter()
+    started_at = time.time()
+    start = time.perf_counter()
     for _ in range(2):
         outcome, exitcode = _run(function, args, time_limit)
         if exitcode != -signal.SIGKILL:
             break
-    outcome.started_at, outcome.seconds = started_at, time.perf_counter() - start
+    outcome.started_at = started_at
+    outcome.seconds = time.perf_counter() - start
     return outcome
 
 

@@ -32,7 +32,8 @@ def find_records(results):
     """Record files of one experiment's folder, sorted; of solves held twice the newer
     file.
     """
-    found, taken = [], set()
+    found = []
+    taken = set()
     files = Path(results).glob("records/*/*/*.json")
     for path in sorted(files, key=lambda p: p.stat().st_mtime, reverse=True):
         solves = {(path.parent, repeat) for repeat in repeats_of(path)}
@@ -48,7 +49,8 @@ def read_records(paths, metric=None):
     One with status "ok" whose score by `metric`, the usual one of its task by default,
     is missing or not finite counts as failed.
     """
-    records, data = [], {}
+    records = []
+    data = {}
     for path in map(Path, paths):
         for record in read_file(path):
             _check_place(path, record, data)
@@ -66,7 +68,8 @@ def read_records(paths, metric=None):
 
 def _check_place(path, record, data):
     """A record lies where its run writes it; all of a data set are of one table."""
-    dataset, method = record["dataset"], record["method"]
+    dataset = record["dataset"]
+    method = record["method"]
     here = Path(path).parts[-3:-1] == (dataset, method)
     if not here or record["repeat"] not in repeats_of(path):
         raise ValueError(

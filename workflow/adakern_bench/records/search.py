@@ -59,7 +59,8 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
     estimator = planned_estimator(params, handed_over, seed)
     grid = expand_grid(params["grid"], estimator.get_params(), params["step"])
     prepared = _some_rows(prepared, task, params["max_rows"], seed)
-    X, y = prepared.X_train, prepared.y_fit
+    X = prepared.X_train
+    y = prepared.y_fit
     if cv is None:
         cv = inner_folds(prepared, task, params["folds"], seed)
     scorer = scoring(params.get("metric"), task, y, estimator)
@@ -95,7 +96,8 @@ def _some_rows(prepared, task, most, seed):
         stratify=strata(prepared.y_fit, task),
         random_state=seed,
     )
-    groups, times = prepared.groups, prepared.times
+    groups = prepared.groups
+    times = prepared.times
     if times is not None:
         rows = np.sort(rows)
     return replace(
@@ -129,7 +131,8 @@ def _published_tuning(table, preparation):
     """The protocol of 2014: all rows, and one fold that fits on one half and tests on
     the other.
     """
-    fit, validation = np.flatnonzero(~table.tuning_rows), table.tuning_rows.nonzero()[0]
+    fit = np.flatnonzero(~table.tuning_rows)
+    validation = table.tuning_rows.nonzero()[0]
     prepared = prepare(table, fit, validation, **preparation)
     prepared.X_train = np.vstack([prepared.X_train, prepared.X_test])
     prepared.y_train = np.concatenate([prepared.y_train, prepared.y_test])

@@ -139,7 +139,8 @@ def fit(estimator, data, validates_from=None):
 
     One that does not validate learns from all rows, whatever its fit could be told.
     """
-    X, y = data.X_train, data.y_fit
+    X = data.X_train
+    y = data.y_fit
     how = _told_by(estimator, data)
     if how in ("time", "groups"):
         told = {"time": data.times, "groups": data.groups}
@@ -195,7 +196,8 @@ def _model_bytes(estimator):
 
 def _beyond_predictions(estimator, data):
     """Scores of probabilities or intervals on the test part; None without them."""
-    X, y = data.X_test, data.y_test
+    X = data.X_test
+    y = data.y_test
     if hasattr(estimator, "predict_proba"):
         found = probability_scores(y, estimator.predict_proba(X), estimator.classes_)
     elif hasattr(estimator, "decision_function"):

@@ -129,9 +129,11 @@ def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
 
 def _check_size(table, kind, n_splits, repeats):
     """Refuse a table of fewer rows, or groups, than splits of this kind have parts."""
-    n, noun = len(table.y), "rows"
+    n = len(table.y)
+    noun = "rows"
     if kind == "group-holdout":
-        n, noun = len(np.unique(table.groups)), "groups"
+        n = len(np.unique(table.groups))
+        noun = "groups"
     needed = {"kfold": n_splits, "time": repeats + 1}.get(kind, 2)
     if n < needed:
         raise ValueError(
@@ -153,7 +155,8 @@ def _check_class_sizes(table, smallest):
 
 def inner_folds(prepared, task, n_splits, seed):
     """Splits of a training part that keep apart what the test part is apart from."""
-    X, y = prepared.X_train, prepared.y_fit
+    X = prepared.X_train
+    y = prepared.y_fit
     if prepared.times is not None:
         return list(splitters.TimeSeriesSplit(max(2, n_splits)).split(X))[-n_splits:]
     if prepared.groups is None:
@@ -211,7 +214,8 @@ def save_splits(path, splits):
 def load_split(path, repeat):
     """Training and test rows of one repeat."""
     with np.load(path) as arrays:
-        train, test = arrays[f"train_{repeat}"], arrays[f"test_{repeat}"]
+        train = arrays[f"train_{repeat}"]
+        test = arrays[f"test_{repeat}"]
     if len(both := np.intersect1d(train, test)):
         raise ValueError(
             f"{path}: {len(both)} of the {len(test)} test rows of repeat {repeat} are "

@@ -64,7 +64,8 @@ def contrast(records, parameter, reference, metric=None):
 def _contrast(runs, parameter, reference, values, metric):
     """Rows of one task."""
     (task,) = runs["task"].unique()
-    axis, rows = f"sweep_{parameter}", []
+    axis = f"sweep_{parameter}"
+    rows = []
     point = [
         "base_method",
         *(name for name in runs if name[:6] == "sweep_" and name != axis),
@@ -181,7 +182,8 @@ def ranks_by(records, parameter, metric=None):
     `least_<value>`, that of the data set with the least.
     """
     check_swept(records, parameter)
-    axis, rows = f"sweep_{parameter}", []
+    axis = f"sweep_{parameter}"
+    rows = []
     for task, runs in _tasks(records):
         main = main_metric(task, metric)
         cells = ["base_dataset", axis, "method"]

@@ -22,7 +22,8 @@ def verdict(tables, records, *, is_short=False):
     """Sentences to decide by: who leads, how sure that is, no model, the cost."""
     sentences = []
     for task, ranks in tables["ranks"].groupby("task"):
-        cells, tests = comparison(tables, task), tables["ttest"]
+        cells = comparison(tables, task)
+        tests = tables["ttest"]
         sentences += [_conclusion(task, cells, ranks)]
         if not is_short:
             runs = records[records["task"] == task]
@@ -33,7 +34,8 @@ def verdict(tables, records, *, is_short=False):
 
 def evidence(tables, records):
     """Sentences: what was tested, over all data sets too, and what failed."""
-    sentences, tests = [], tables["ttest"]
+    sentences = []
+    tests = tables["ttest"]
     for task, ranks in tables["ranks"].groupby("task"):
         sentences += [_significance(ranks, tests[tests["task"] == task])]
         sentences += [_over_sets(ranks, records[records["task"] == task])]
@@ -50,13 +52,15 @@ def _how_sure(ranks, tests, records):
     if records["dataset"].nunique() > 1:
         found = against_all(records, leader, ranks["metric"].iloc[0])
         found = found[found["holm"].notna()]
-        others, how = found["method"], "over these data sets"
+        others = found["method"]
+        how = "over these data sets"
         alike = others[(found["holm"] > ALPHA) | (found["better"] <= found["worse"])]
     else:
         mine = tests[(tests["method_a"] == leader) | (tests["method_b"] == leader)]
         mine = mine[mine["pvalue"].notna()]
         others = mine["method_a"].where(mine["method_a"] != leader, mine["method_b"])
-        alike, how = others[mine["winner"] == ""], "by these repeats"
+        alike = others[mine["winner"] == ""]
+        how = "by these repeats"
     if others.empty:
         return ""
     if alike.empty:
@@ -75,7 +79,8 @@ def _listed(names, most=4):
 
 def _without_model(cells, ranks):
     """What a constant prediction reaches."""
-    leader, datasets = ranks["method"].iloc[0], cells.index.unique("dataset")
+    leader = ranks["method"].iloc[0]
+    datasets = cells.index.unique("dataset")
     if leader == CONSTANT or CONSTANT not in set(ranks["method"]):
         return ""
     metric = ranks["metric"].iloc[0]
@@ -94,7 +99,8 @@ def _without_model(cells, ranks):
 
 def _conclusion(task, cells, ranks):
     """The best method, and its lead."""
-    name, datasets = task.capitalize(), cells.index.unique("dataset")
+    name = task.capitalize()
+    datasets = cells.index.unique("dataset")
     metric = ranks["metric"].iloc[0]
     if len(ranks) < 2:
         return f"{name}: {ranks['method'].iloc[0]} ran alone; nothing is compared."

@@ -10,7 +10,8 @@ from adakern_bench.records.machine import commit, machine
 
 def origin(config):
     """Date, machine, commit and command, as text for a report."""
-    here, experiment = machine(), config.get("experiment") or config["name"]
+    here = machine()
+    experiment = config.get("experiment") or config["name"]
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": f"{here['processor']}, {here['cores']} cores, {here['system']}",

@@ -167,7 +167,8 @@ def _task(task, records, styles, tables, rare):
     ranks, tests = (
         tables[name][tables[name]["task"] == task] for name in ("ranks", "ttest")
     )
-    main, details = ranks["metric"].iloc[0], {}
+    main = ranks["metric"].iloc[0]
+    details = {}
     for part, metric in _DETAILS[task]:
         cells = comparison(tables, task, metric, part)
         if len(cells) and (part, metric) != ("test", main):
@@ -210,14 +211,17 @@ def _ranking(task, ranks):
 
 
 def _task_figures(task, records, ranks, styles):
-    metric, finished = ranks["metric"].iloc[0], records[records["status"] == "ok"]
+    metric = ranks["metric"].iloc[0]
+    finished = records[records["status"] == "ok"]
     if not 0 < finished["dataset"].nunique() <= MOST_PANELS:
         return []
     # A constant prediction would hide the differences of the others.
-    learned, left_out = finished[finished["method"] != "dummy"], ""
+    learned = finished[finished["method"] != "dummy"]
+    left_out = ""
     if 0 < len(learned) < len(finished):
         finished, left_out = learned, " Left out: dummy, which predicts a constant."
-    label, greater = heading(metric), GREATER_IS_BETTER[metric]
+    label = heading(metric)
+    greater = GREATER_IS_BETTER[metric]
     scores = finished.assign(
         score=tables.scaled(metric, finished[f"test_{metric}"].astype(float))
     )

@@ -76,7 +76,8 @@ def write_paper(results, config, target):
 def _table(tables, task, ranks, experiment):
     """A row for each data set, a column for each method, the best rank first."""
     cells = comparison(tables, task)
-    methods, datasets = list(ranks["method"]), list(cells.index.unique("dataset"))
+    methods = list(ranks["method"])
+    datasets = list(cells.index.unique("dataset"))
     shown = cells.apply(_cell, axis=1).to_dict()
     rows = [
         [latex(name), *(shown.get((name, method), "--") for method in methods)]
@@ -128,7 +129,8 @@ def _figures(runs, ranks):
     """(name, figure) of what several methods on several data sets have."""
     if len(ranks) < 2 or runs["dataset"].nunique() < 2:
         return
-    metric, styles = ranks["metric"].iloc[0], method_styles(ranks["method"])
+    metric = ranks["metric"].iloc[0]
+    styles = method_styles(ranks["method"])
     if np.isfinite(ranks["critical_distance"].iloc[0]):
         yield "critical_difference", plot_critical_difference(ranks)
     scores = by_dataset(runs, metric=metric)[list(ranks["method"])]
@@ -156,7 +158,8 @@ def plot_critical_difference(ranks):
     By Nemenyi's critical distance where Friedman's test rejects, else none differ.
     """
     ranks = ranks.dropna(subset="average_rank").sort_values("average_rank")
-    values, k = ranks["average_rank"].to_numpy(), len(ranks)
+    values = ranks["average_rank"].to_numpy()
+    k = len(ranks)
     distance, pvalue = ranks[["critical_distance", "friedman_pvalue"]].iloc[0]
     groups = alike(values, distance if pvalue <= ALPHA else np.inf)
     figure, axes = grid(1, 1, 6.5, 0.3 + 0.16 * (k + len(groups)), sharey=True)
@@ -252,7 +255,8 @@ def _sentences(tables, records):
 def references(config, records):
     """BibTeX entries of the data sets and methods; one for all that cite the same."""
     for group, key in (("dataset", "citation"), ("method", "reference")):
-        entries, cited = config.get(group, {}), {}
+        entries = config.get(group, {})
+        cited = {}
         for name in dict.fromkeys(map(base_name, records[group].unique())):
             entry = entries.get(name) or {}
             cited.setdefault(entry.get(key) or "", []).append(name)

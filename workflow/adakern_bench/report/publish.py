@@ -48,7 +48,7 @@ _LATER = (
 )
 
 #: Minimum size, in bytes, of a table to be compressed.
-LARGE = 2**17
+LARGE = 2**16
 
 
 def publish(plan, target, with_failures=False):

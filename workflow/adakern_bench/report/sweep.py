@@ -89,7 +89,8 @@ def _draw_lines(axis, points, lines):
         curve = part.groupby("x")["y"].agg(["mean", "std"]).fillna({"std": 0.0})
         if len(curve):
             axis.plot(curve["mean"], label=line, marker="o", ms=3, **lines[line])
-            low, high = curve["mean"] - curve["std"], curve["mean"] + curve["std"]
+            low = curve["mean"] - curve["std"]
+            high = curve["mean"] + curve["std"]
             axis.fill_between(
                 curve.index, low, high, color=lines[line]["color"], alpha=0.12, lw=0
             )

@@ -12,7 +12,8 @@ class ToCome:
 
     def __init__(self, root):
         self.root = root
-        self.fits, self.kept = Counter(), Counter()
+        self.fits = Counter()
+        self.kept = Counter()
         self.seconds = defaultdict(float)
 
     def add(self, dataset, method, repeats, seconds, code):
@@ -20,7 +21,8 @@ class ToCome:
 
         Kept are those that are there, of this version of the code (of none: none).
         """
-        there, kept = {}, set()
+        there = {}
+        kept = set()
         for one in repeats_there(self.root, "records", dataset, method):
             repeat = one["repeat"]
             there[repeat] = one["run_seconds"] + (one["search_seconds"] or 0.0)

@@ -33,7 +33,8 @@ def model_lines(out, config, file=None):
 
     Its parameters are those chosen most often by the searches.
     """
-    ranks, entries = Path(out) / "ranks.csv", config.get("dataset", {})
+    ranks = Path(out) / "ranks.csv"
+    entries = config.get("dataset", {})
     if len(entries) != 1 or not ranks.exists():
         return []
     ((name, entry),) = entries.items()

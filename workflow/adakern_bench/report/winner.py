@@ -191,7 +191,9 @@ def _columns(best, table, train, seed):
 
 def _permuted(best, names, seed, n_repeats=3):
     """How much worse predictions are, a row for each column that is permuted."""
-    rng, whole, worse = np.random.default_rng(seed), best.goodness(best.X), []
+    rng = np.random.default_rng(seed)
+    whole = best.goodness(best.X)
+    worse = []
     for name in np.repeat(names, n_repeats):
         permuted = best.X[name].sample(frac=1, random_state=rng).set_axis(best.X.index)
         worse.append(whole - best.goodness(best.X.assign(**{name: permuted})))

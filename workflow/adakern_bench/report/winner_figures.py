@@ -58,7 +58,8 @@ def _has_probabilities(best):
 
 def _errors(figure, best, columns):
     """The confusion matrix, or predicted against true."""
-    axis, n = figure.subplots(), len(best.y)
+    axis = figure.subplots()
+    n = len(best.y)
     predicted = best.pipeline.predict(best.X)
     if best.event is None:
         axis.plot(predicted, best.y, ".", markersize=4, alpha=0.6)
@@ -77,7 +78,8 @@ def _errors(figure, best, columns):
     )
     axis.set(title="Confusion matrix", aspect="auto")
     axis.grid(visible=False)
-    is_event, called = best.y == best.event, predicted == best.event
+    is_event = best.y == best.event
+    called = predicted == best.event
     return (
         f"{best.method} on {count(n, 'test row')} of one split. Of "
         f"{is_event.sum():,} rows of '{best.event}', {(is_event & called).sum():,} are "
@@ -115,7 +117,8 @@ def _thresholds(figure, best, columns):
 
 def _cost_of_thresholds(event, truth, p, balanced):
     """What it means to call rows an event from a threshold on."""
-    n, events = len(truth), int(truth.sum())
+    n = len(truth)
+    events = int(truth.sum())
     called = p >= balanced
     found = int(truth[called].sum())
     # As many rows as it takes, the most probable first.
@@ -170,10 +173,12 @@ def _calibration(figure, best, columns):
 
 def _draw_calibration(axis, best):
     """Groups of rows of rising probability of the event: foretold and observed."""
-    p, truth = best.expected(best.X), best.observed()
+    p = best.expected(best.X)
+    truth = best.observed()
     parts = np.array_split(np.argsort(p, kind="stable"), min(N_BINS, len(p)))
     for part in parts:
-        n, k = len(part), int(truth[part].sum())
+        n = len(part)
+        k = int(truth[part].sum())
         low, high = binomtest(k, n).proportion_ci(method="wilson")
         axis.plot([p[part].mean()] * 2, [low, high], color=COLOURS[1], lw=1.2)
         axis.plot(p[part].mean(), k / n, "o", color=COLOURS[1], markersize=4)
@@ -196,7 +201,9 @@ def _draw_calibration(axis, best):
 
 
 def _draw_coverage(axis, best):
-    levels, held, data = np.arange(0.1, 1.0, 0.1), [], best.data
+    levels = np.arange(0.1, 1.0, 0.1)
+    held = []
+    data = best.data
     for level in levels:
         low, high = np.asarray(best.model.predict_interval(data.X_test, level)).T
         inside = (data.restore(low) <= data.y_test) & (
@@ -285,7 +292,8 @@ def _distance(figure, best, columns):
 
 def _spans(best, n_spans):
     """Means of the test rows of one span of time, by their mean time."""
-    expected, truth = best.expected(best.X), best.observed()
+    expected = best.expected(best.X)
+    truth = best.observed()
     off = np.abs(truth - expected)
     rows = pd.DataFrame(
         {

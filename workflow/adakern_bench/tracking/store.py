@@ -27,7 +27,9 @@ from adakern_bench.tracking.runs import sha256
 DEFAULT_URI = "sqlite:///mlflow.db"
 
 #: Tags that identify the fit of a run, and the content that was written.
-KEY, DIGEST, PARENT = "adakern.key", "adakern.digest", "mlflow.parentRunId"
+KEY = "adakern.key"
+DIGEST = "adakern.digest"
+PARENT = "mlflow.parentRunId"
 
 #: The description of an experiment.
 NOTE = "mlflow.note.content"
@@ -111,7 +113,9 @@ def register(results, name, tracking_uri=None):
 
 def _describe(client, version, run, results):
     """Say of a registered model what it is and how good; it is the "champion" now."""
-    name, number, told = version.name, version.version, run.data.tags
+    name = version.name
+    number = version.version
+    told = run.data.tags
     client.update_model_version(
         name,
         number,
@@ -135,7 +139,8 @@ def forget_lost(results):
     mark = Path(results) / "track.json"
     if not mark.is_file():
         return
-    logged, found = read_json(mark), None
+    logged = read_json(mark)
+    found = None
     if (database := _database(logged["tracking_uri"])) is None:
         return
     asked = "select lifecycle_stage from experiments where experiment_id = ?"
@@ -224,9 +229,12 @@ def log_runs(runs, experiment, tracking_uri, prune, view):
         )
         if NOTE not in client.get_experiment(number).tags:  # else somebody wrote one
             client.set_experiment_tag(number, NOTE, _note(number))
-        whole, gone, ids = {}, [], {}
+        whole = {}
+        gone = []
+        ids = {}
         for made in client.search_runs([number], max_results=_MOST_RUNS):
-            key, tags = made.data.tags.get(KEY), made.data.tags
+            key = made.data.tags.get(KEY)
+            tags = made.data.tags
             if key in wanted:
                 is_whole = made.info.status != "RUNNING" and tags[DIGEST] == wanted[key]
                 if is_whole and key not in whole:

@@ -137,7 +137,8 @@ class MeanOfCopies(Member):
 
     def __init__(self, like, n_copies):
         super().__init__(name=like.name, rank=like.rank, setting=like.setting)
-        self.view, self.slope = like.view, like.slope
+        self.view = like.view
+        self.slope = like.slope
         seeds = range(like.random_state, like.random_state + n_copies)
         self.copies_ = [replace(like, random_state=seed) for seed in seeds]
 

@@ -42,11 +42,15 @@ EVALUATIONS_IN_FOLD = (4, 8)
 
 #: Rows of the search's last steps: in regression; in classification, which gains
 #: nothing by more, and in a screening; in a fold.
-MOST_ROWS, FEWER_ROWS, MOST_ROWS_IN_FOLD = 2000, 1000, 500
+MOST_ROWS = 2000
+FEWER_ROWS = 1000
+MOST_ROWS_IN_FOLD = 500
 
 #: Centres for each effective degree of freedom, and at least; rows whose spectrum tells
 #: how many degrees there are.
-CENTRES_PER_DEGREE, FEWEST_CENTRES, ROWS_OF_SPECTRUM = 5, 500, 1000
+CENTRES_PER_DEGREE = 5
+FEWEST_CENTRES = 500
+ROWS_OF_SPECTRUM = 1000
 
 #: Factors of the ridge of all targets that one of several may have, the last is that of
 #: all; a factor is taken whose squared error, of so many rows left out, is this much
@@ -90,8 +94,10 @@ class KernelRidge(Member):
         The preset "fast" has those that made the most of a sixth of the time on the
         development sets: one scale is enough for classes, and not for numbers.
         """
-        classify, fast = self.setting.classify, self.setting.fast
-        wide, many = shape.d > MANY_COLUMNS, shape.n > MANY_ROWS
+        classify = self.setting.classify
+        fast = self.setting.fast
+        wide = shape.d > MANY_COLUMNS
+        many = shape.n > MANY_ROWS
         tied = wide or (classify and not many)
         third = self.kernel == "l2-laplacian"
         if fast and (third or self.per_feature == tied):
@@ -108,7 +114,8 @@ class KernelRidge(Member):
 
     def seconds(self, shape):
         n, d, _, n_folds, _ = shape
-        max_support, m = self.setting.max_support, min(n, MOST_ROWS)
+        max_support = self.setting.max_support
+        m = min(n, MOST_ROWS)
         steps = 2 * EVALUATIONS if self.per_feature else EVALUATIONS
         tuning = steps * (5e-11 * m**3 + 6e-9 * m * m * (1 + d / 20))
         pair = 1e-9 * (5 + d)
@@ -125,7 +132,8 @@ class KernelRidge(Member):
 
         It starts at what a screening found for it, or the same kernel with one scale.
         """
-        (n, d), setting = table.X.shape, self.setting
+        (n, d) = table.X.shape
+        setting = self.setting
         most_rows = FEWER_ROWS if setting.classify else MOST_ROWS
         start = found.get((self.kernel, self.per_feature))
         if setting.screening:  # without the dearest round
@@ -239,7 +247,8 @@ class KernelRidge(Member):
         """
         X, Y, weights, place = merge_equal_rows(X, Y, weights)
         with one_blas_thread(len(X)):
-            K, shares = as_numpy(self._gram(X * self.scales_)), weights / weights.mean()
+            K = as_numpy(self._gram(X * self.scales_))
+            shares = weights / weights.mean()
             Y, values = Y - self.intercept_, np.empty(Y.shape)
             for ridge, columns, _ in by_ridge(self.ridges_, K):
                 values[:, columns] = leave_one_out(K, Y[:, columns], ridge, shares)
@@ -339,7 +348,8 @@ class NystromKernelRidge(KernelRidge):
         arrays = map(to_device, (Z, self.support_, duals))
         product = as_numpy(kernel_product(*arrays, kernel=self.kernel, gamma=1.0))
         fitted = np.split(product, len(folds) + 1, axis=1)
-        cells, alpha = Cells(Z), self.alpha_
+        cells = Cells(Z)
+        alpha = self.alpha_
         self.local_ = LocalModels(self.kernel, cells, Z, Y - fitted[0], weights, alpha)
         for k, (member, values) in enumerate(zip(folds, fitted[1:], strict=True)):
             rows = fold_of != k
@@ -374,7 +384,8 @@ class NystromKernelRidge(KernelRidge):
 def _quicker(search, n):
     """A search as the preset "fast" makes it: on a quarter of the rows, 250
     at least."""
-    rows, steps = max(FEWEST_ROWS // 2, n // 4), EVALUATIONS_PER_FEATURE // 2
+    rows = max(FEWEST_ROWS // 2, n // 4)
+    steps = EVALUATIONS_PER_FEATURE // 2
     return search._replace(
         max_iter=min(search.max_iter, steps),
         most_rows=min(search.most_rows, rows),
@@ -384,7 +395,8 @@ def _quicker(search, n):
 
 def by_ridge(ridges, K):
     """Each ridge, the targets that have it, and K: a copy, where there are several."""
-    distinct, xp = np.unique(ridges), array_namespace(K)
+    distinct = np.unique(ridges)
+    xp = array_namespace(K)
     if len(distinct) == 1:
         return [(float(distinct[0]), slice(None), K)]
     return [

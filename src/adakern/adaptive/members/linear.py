@@ -32,7 +32,8 @@ class Linear(Member):
         self.intercept_ = np.average(Y, axis=0, weights=weights)
         self.centre_ = np.average(X, axis=0, weights=weights)
         X, Y = X - self.centre_, Y - self.intercept_
-        least, self.coef_ = np.full(Y.shape[1], np.inf), np.empty((X.shape[1], 1))
+        least = np.full(Y.shape[1], np.inf)
+        self.coef_ = np.empty((X.shape[1], 1))
         ridges = RIDGES * len(X) / 100
         for left_out, coef in leave_one_out_low_rank(X, Y, ridges, weights):
             errors = weights @ (left_out - Y) ** 2

@@ -48,7 +48,8 @@ class SupportVectorMachine(Member):
     waits = True
 
     def suits(self, shape):
-        classify, fast = self.setting.classify, self.setting.fast
+        classify = self.setting.classify
+        fast = self.setting.fast
         by_pairs = shape.pair <= PAIR_ROWS < shape.n <= MOST_OF_MARGIN
         return classify and not fast and (shape.n <= MARGIN_ROWS or by_pairs)
 
@@ -64,7 +65,9 @@ class SupportVectorMachine(Member):
 
     def set_up(self, table, found):
         """Itself with what is best in all folds, or of many rows in a part of them."""
-        chosen, part, many = found.get("margin"), table, len(table.X) > MARGIN_ROWS
+        chosen = found.get("margin")
+        part = table
+        many = len(table.X) > MARGIN_ROWS
         if chosen is None:
             starts = {}
             for kernel, per_feature in product(MARGIN_KERNELS, (True, False)):
@@ -79,7 +82,9 @@ class SupportVectorMachine(Member):
 
     def fit(self, X, Y, weights):
         kernel, scales, C = self.chosen
-        self.rows_, self.n_classes_, codes = X * scales, Y.shape[1], Y.argmax(axis=1)
+        self.rows_ = X * scales
+        self.n_classes_ = Y.shape[1]
+        codes = Y.argmax(axis=1)
         if len(X) > MARGIN_ROWS and np.ptp(codes) > 0:
             self.model_ = _Pairs(self.rows_, codes, weights, kernel, C)
         else:
@@ -104,12 +109,14 @@ def choose_machine(table, starts, random_state=None, *, by_odds=False):
     """
     n, k = table.Y.shape
     folds = range(table.n_folds if n < ENOUGH_ROWS else 1)
-    judged, codes = np.isin(table.fold, folds), table.Y.argmax(axis=1)
+    judged = np.isin(table.fold, folds)
+    codes = table.Y.argmax(axis=1)
     if not starts:
         Y = table.Y - np.average(table.Y, axis=0, weights=table.weights)
         rng = check_random_state(random_state)
         starts = {"rbf": tune_scales(table.X, Y, table.weights, "rbf", rng)[0]}
-    least, best = np.inf, None
+    least = np.inf
+    best = None
     for kernel, factor in product(starts, MARGIN_FACTORS):
         scales = factor * starts[kernel][0]
         K = gram_matrix(table.X * scales, kernel=kernel, gamma=1.0)
@@ -126,7 +133,8 @@ def choose_machine(table, starts, random_state=None, *, by_odds=False):
             log_proba = Calibration().fit(*part).log_probabilities(part[0])
             loss = log_loss(log_proba, *part[1:])
             if loss < least:
-                least, best = loss, (kernel, scales, C)
+                least = loss
+                best = (kernel, scales, C)
     return best
 
 
@@ -137,7 +145,9 @@ class _Pairs:
     """
 
     def __init__(self, Z, codes, weights, kernel, C):
-        self.rows, self.kernel, self.classes_ = Z, kernel, np.unique(codes)
+        self.rows = Z
+        self.kernel = kernel
+        self.classes_ = np.unique(codes)
 
         def learn(pair):
             rows = np.flatnonzero(np.isin(codes, pair))
@@ -206,7 +216,8 @@ def _scores(model, given, n_classes, *, by_odds=False):
 
 def _scores_of_block(model, n_classes, by_odds, given):
     """Those of rows for which decision values of all pairs have room."""
-    present, decision = model.classes_, model.decision_function(given)
+    present = model.classes_
+    decision = model.decision_function(given)
     if decision.ndim == 1:
         decision = -decision[:, None]  # of two classes the second is the positive one
     against = np.zeros((len(given), len(present)))

@@ -72,7 +72,8 @@ MOST_TARGETS = 4
 
 #: Of more classes than these, the trees of a forest may hold so many numbers, one of
 #: each class in each node: about a tenth of a gigabyte in each fold.
-MANY_CLASSES, MOST_NODE_VALUES = 50, 2**24
+MANY_CLASSES = 50
+MOST_NODE_VALUES = 2**24
 
 #: Forests of random trees and of extremely randomised ones, for numbers and classes.
 FORESTS = (
@@ -111,7 +112,8 @@ class Forest(Member):
     def fit(self, X, Y, weights):
         self.empty_ = np.isnan(X).all(axis=0)
         X = np.where(self.empty_, 0.0, X)
-        n, classify = len(X), self.setting.classify
+        n = len(X)
+        classify = self.setting.classify
         rough = self.setting.screening and not classify
         few_trees = rough or n < SMALL_ROWS or n > ROWS_PER_TREE
         options = {}
@@ -145,7 +147,8 @@ class Forest(Member):
     def predict(self, X):
         if len(X) <= FEW_ROWS_ASKED:
             return self._in_one_walk([self], X)[0]
-        asked, blocks = self._asked(X), row_blocks(len(X), 1, ROWS_FOR_THREADS)
+        asked = self._asked(X)
+        blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
         means = map_in_threads(self._mean_of_trees, [asked[rows] for rows in blocks])
         return self._answer(np.concatenate(means))
 
@@ -210,14 +213,17 @@ class Boosting(Member):
 
     def fit(self, X, Y, weights):
         self.empty_ = np.isnan(X).all(axis=0)
-        X, targets = np.where(self.empty_, 0.0, X), Y.T
-        small, early_stopping = len(X) < SMALL_ROWS, False
+        X = np.where(self.empty_, 0.0, X)
+        targets = Y.T
+        small = len(X) < SMALL_ROWS
+        early_stopping = False
         options = dict(BOOSTING_OF_FEW if small else BOOSTING_OF_MANY)
         options["max_features"] = _share(options["max_features"], X)
         few_codes = [len(np.unique(column)) < MAX_CATEGORIES for column in X.T]
         make = HistGradientBoostingRegressor
         if self.setting.classify:
-            make, targets = HistGradientBoostingClassifier, [Y.argmax(axis=1)]
+            make = HistGradientBoostingClassifier
+            targets = [Y.argmax(axis=1)]
             self.n_classes_ = Y.shape[1]
             # Each round grows a tree for each class.
             most = max(15, MAX_BOOSTED_TREES // max(Y.shape[1], 2))
@@ -252,7 +258,8 @@ class Boosting(Member):
         return self
 
     def predict(self, X):
-        X, categorical = np.where(self.empty_, 0.0, X), self.models_[0].is_categorical_
+        X = np.where(self.empty_, 0.0, X)
+        categorical = self.models_[0].is_categorical_
         few = len(X) <= FEW_ROWS_ASKED and categorical is None
         ask = self._of_few if few else self._of_many
         return np.hstack([ask(model, X) for model in self.models_])
