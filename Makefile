@@ -17,7 +17,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test coverage test-all test-blas test-cluster test-oldest check dist audit sbom torture fuzz kills pictures lint format docs bench develop publish clean clean-results
+.PHONY: help run env ui test coverage test-all test-long test-blas test-cluster test-oldest check dist audit sbom torture fuzz kills pictures lint format docs bench develop publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -47,7 +47,10 @@ coverage: .venv/test.done  ## the quick tests, and which lines they run
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal --cov --cov-report=term
 
 test-all: .venv/test.done  ## every test but those of a cluster
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not cluster"
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not cluster$(WITHOUT)"
+
+test-long: .venv/test.done  ## what takes minutes each, which .ci/run has no time for
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "long"
 
 test-blas: .venv/test.done  ## the numeric tests under other kernels of OpenBLAS
 	$(BIN)/python tools/blas.py -n $(CORES) --dist worksteal

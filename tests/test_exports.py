@@ -126,9 +126,9 @@ def test_a_hospital_knows_how_long_beds_are_taken(run, tmp_path):
         assert words in said
     card = card_of("stays.skops")
     assert card["rows"] == 240 and card["groups"]["number"] == 120
-    features = ["Aufnahme", "Station", "Größe", "CRP"]
+    features = ["Aufnahme", "Station", "Größe", "CRP", "CRP: limit"]
     assert card["kinds"] == dict(
-        zip(features, ["date", "categorical", "numeric", "numeric"], strict=True)
+        zip(features, ["date", "categorical", *["numeric"] * 3], strict=True)
     )
     assert "belong together" in account(card)["Patient"]
     assert set(card["coverage"]["Station"]) == {"Innere", "Chirurgie", "Intensiv"}

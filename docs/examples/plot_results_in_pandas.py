@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 results = Path.cwd().parent / "results"  # an example runs in its own folder
-summary = pd.read_csv(results / "dank_uci" / "summary.csv")
+summary = pd.read_csv(results / "dank_uci" / "summary.csv.gz")
 scores = summary[(summary["split"] == "test") & (summary["metric"] == "accuracy")]
 table = scores.pivot(index="dataset", columns="method", values="mean")
 print((100 * table).round(1).to_string())

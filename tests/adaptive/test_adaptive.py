@@ -192,7 +192,9 @@ def test_on_many_rows_members_are_screened(estimator, capsys):
     few = {"max_support": 100, "n_folds": 2, "random_state": 0}
     model = estimator(verbose=1, **few).fit(X, y)
     assert "screening: " in capsys.readouterr().out
-    assert {m.name for m in model.members_} == set(suited(len(X)))
+    classify = estimator is AdaptiveKernelClassifier
+    expected = suited(len(X), X.shape[1], classify=classify)
+    assert {m.name for m in model.members_} == set(expected)
     used = {member.name for member in model.ensemble_.members}
     dropped = [m for m in model.members_ if m.name not in used]
     assert "linear" in {m.name for m in dropped}  # of a target that is not
@@ -235,7 +237,7 @@ def test_members_that_the_user_named_are_not_screened_nor_without_time(capsys):
     AdaptiveKernelRegressor(members=["linear", "rbf"], **few).fit(X, y)
     hasty = AdaptiveKernelRegressor(time_limit=1e-6, **few)
     with pytest.warns(
-        UserWarning, match="=1e-06 s was too short for the members forest, .*linear"
+        UserWarning, match="=1e-06 s was too short for the members .*used: linear"
     ):
         hasty.fit(X, y)
     assert list(hasty.weights_) == ["linear"]

@@ -278,10 +278,12 @@ def test_left_out_is_fitting_without_each_kind_of_row(kernel):
         rest = (X[i] != X).any(axis=1)
         K = gram_matrix(scaled[rest], kernel=kernel, gamma=1.0)
         # Merged, there are 20 different rows of mean weight 1.
-        A = K + fold.alpha_ * np.diag(1 / (20 * weights[rest]))
-        dual = np.linalg.solve(A, Y[rest] - fold.intercept_)
         cross = gram_matrix(scaled[i : i + 1], scaled[rest], kernel=kernel, gamma=1.0)
-        expected[i] = cross[0] @ dual + fold.intercept_
+        centred = Y[rest] - fold.intercept_
+        for j, alpha in enumerate(fold.ridges_):
+            A = K + alpha * np.diag(1 / (20 * weights[rest]))
+            expected[i, j] = cross[0] @ np.linalg.solve(A, centred[:, j])
+        expected[i] += fold.intercept_
     left_out = fold.predict_left_out(X, Y, weights)
     # Between near rows its distance is the root of a rounding error of 1e-16.
     atol = 1e-6 if kernel == "l2-laplacian" else 1e-8

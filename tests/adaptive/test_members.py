@@ -99,7 +99,7 @@ def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
 @pytest.mark.parametrize(("n", "rows"), [(300, 250), (2000, 500), (4000, 1000)])
 def test_the_fast_preset_searches_on_a_quarter_of_the_rows(n, rows):
     X = np.zeros((n, 10))
-    table = SimpleNamespace(X=X, n_folds=5)
+    table = SimpleNamespace(X=X, learns_all=True)
     found = member("rbf-ard", fast=True).set_up(table, {})
     assert (found.search.max_iter, found.search.most_rows) == (15, rows)
     assert found.fold_search.most_rows <= rows
@@ -204,7 +204,8 @@ def test_trees_of_a_screening_are_fewer_in_regression(classify):
     Y, counts = np.hstack([X > 0.5, X <= 0.5]).astype(float)[:, : 1 + classify], []
     for name in ("forest", "boosting"):
         screened = member(name, screening=True, **setting)
-        model = screened.fit(X, Y, np.ones(2500)).model_
+        fitted = screened.fit(X, Y, np.ones(2500))
+        model = fitted.model_ if name == "forest" else fitted.models_[0]
         counts.append(model.get_params().get("n_estimators") or model.max_iter)
     assert counts == ([60, 750] if classify else [20, 250])
 

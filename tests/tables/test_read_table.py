@@ -225,7 +225,7 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (column(["u", "v"]), {"drop": ["a", "x"]}, "no column is left"),
         (column(["u", ""]), {"group": "x"}, "'x' is missing in 20 rows"),
         (column(["u", "v"]), {"time": "x"}, "neither dates nor numbers"),
-        (column(["u", "v"]), {"group": "y"}, "group or time too"),
+        (column(["u", "v"]), {"group": "y"}, "group, time or another"),
         (b"a,y\n1,2\n3,\x004\n5,6\n", {}, "in line 3, as no text does"),
         (
             column(["\u6771", "b"]).encode("iso2022_jp"),

@@ -151,6 +151,7 @@ def test_which_python_a_configuration_may_name(monkeypatch, python, target, said
         load_plan(["dataset=[sk-wine]", "method=[knn]", *settings])
 
 
+@pytest.mark.long
 def test_from_a_lock_file_to_the_record_and_what_cannot_be_made(project, wheels):
     links = f"--no-index\n--find-links {wheels}\n"
     project.write("envs/tiny.txt", f"{links}tiny==1.5\n")

@@ -14,6 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "own_benchmark.md"
 
 
 @pytest.mark.timeout(1800)
+@pytest.mark.long
 def test_the_page_from_a_study_to_a_table(project, tmp_path):
     folder = tmp_path / "wheels"
     folder.mkdir()

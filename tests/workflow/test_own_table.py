@@ -95,6 +95,7 @@ def test_a_file_becomes_a_report_of_its_own(own):
     assert (results / "report.html").as_uri() in again
 
 
+@pytest.mark.long
 def test_from_a_file_to_a_model_in_use(own, tmp_path):
     """``make run DATA=... TARGET=...``, then the commands that it ends with."""
     project, path = own

@@ -87,6 +87,7 @@ def test_files_that_are_committed_after_the_run_need_no_other_run(
     assert earlier["commit"] == "abc" and "note" not in earlier
 
 
+@pytest.mark.long
 def test_what_is_refused_and_what_is_kept(repository):
     said = repository.adakern(*PUBLISH, status=1).stderr
     assert "still to be done:" in said and "1 x solve" not in said

@@ -53,7 +53,7 @@ def target_names(y):
     names = list(getattr(y, "columns", ()))
     if names and all(isinstance(name, str) for name in names):
         return np.array(names, dtype=object)
-    shape = y.shape if hasattr(y, "shape") else np.shape(y[:1])
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
     return np.arange(shape[1] if len(shape) == 2 else 1)
 
 

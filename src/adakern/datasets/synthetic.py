@@ -6,7 +6,6 @@ RBF ("Enhancing kernel flexibility via learning asymmetric locally-adaptive kern
 """
 
 import numpy as np
-from sklearn.utils import Bunch
 
 
 def make_clowns(n=400, spread=1.0, random_state=0):
@@ -304,6 +303,8 @@ def make_panel(
     expected = linear + np.sin(2 * X[:, 2]) + X[:, 2] * X[:, 3]
     own = effect * rng.standard_normal(n_groups)[groups]
     y = expected + own + noise * rng.standard_normal(n)
+    from sklearn.utils import Bunch  # the workflow plans without scikit-learn
+
     return Bunch(
         data=np.column_stack([X, time]),
         target=np.where(y > 0, 1, -1) if classes else y,

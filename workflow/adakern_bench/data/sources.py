@@ -12,7 +12,12 @@ from adakern_bench.config import declared
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetError, check_content
-from adakern_bench.data.fetch import MIRROR_VARIABLE, load_table
+from adakern_bench.data.fetch import (
+    MIRROR_VARIABLE,
+    Obtained,
+    check_hashes,
+    load_table,
+)
 from adakern_bench.data.near_copies import refuse_copies
 from adakern_bench.data.parsers import PARSERS, format_of
 from adakern_bench.data.table import Table, provenance_of
@@ -116,11 +121,24 @@ def check_tables(plan):
 
 
 def _made_ready(dataset, entry, cache, mirror):
-    """The table of files that are all here, ready; none where one has to be fetched."""
-    folders = [Path(folder) for folder in (cache / "raw", mirror) if folder]
-    here = [
-        any((folder / file.path).is_file() for folder in folders)
-        for file in entry.sources
-    ]
-    are_here = bool(here) and all(here)
-    return [make_ready(dataset, entry, cache, mirror)] if are_here else []
+    """The table of files that are all here, ready; none where one has to be fetched,
+    but those that are here are compared with the entry.
+    """
+    folders = cache / "raw", mirror
+    here = [_first_of(folders, file.path) for file in entry.sources]
+    if here and all(here):
+        return [make_ready(dataset, entry, cache, mirror)]
+    check_hashes(
+        [
+            Obtained(file, path.read_bytes(), "here", str(path))
+            for file, path in zip(entry.sources, here, strict=True)
+            if path
+        ]
+    )
+    return []
+
+
+def _first_of(folders, name):
+    """The file of this name in the first folder that has it, or None."""
+    paths = [Path(folder) / name for folder in folders if folder]
+    return next(filter(Path.is_file, paths), None)

@@ -137,10 +137,14 @@ class MeanOfCopies(Member):
 
     def __init__(self, like, n_copies):
         super().__init__(name=like.name, rank=like.rank, setting=like.setting)
-        self.view = like.view
         self.slope = like.slope
         seeds = range(like.random_state, like.random_state + n_copies)
         self.copies_ = [replace(like, random_state=seed) for seed in seeds]
+
+    @property
+    def view(self):
+        """That of the copies; a class is nothing that a model file may hold."""
+        return self.copies_[0].view
 
     def fit(self, X, Y, weights):
         self.copies_ = [copy(member).fit(X, Y, weights) for member in self.copies_]
