@@ -18,9 +18,18 @@ data_sets = [
     for name in ("arff", "entries", "fetch", "parsers", "suites", "table")
 ]
 data_sets += ["tables/test_infer.py", "tables/test_one_reader.py"]
-tables = [f"tables/test_{name}.py" for name in ("around", "bombs", "read_table")]
-tables += [f"adaptive/test_{name}.py" for name in ("coverage", "explain", "shift")]
-tables += ["test_model_file.py", "test_predict_options.py"]
+tables = [
+    f"tables/test_{name}.py"
+    for name in ("around", "bombs", "forms", "means", "read_table")
+]
+tables += [
+    f"adaptive/test_{name}.py"
+    for name in ("coverage", "explain", "shift", "targets", "time")
+]
+tables += [
+    f"test_{name}.py"
+    for name in ("exports", "model_file", "predict_options", "several_targets")
+]
 collect_ignore_glob = (
     [] if find_spec("adakern_bench") else ["workflow/*", *helpers, *data_sets]
 )
