@@ -1,14 +1,10 @@
 """Tables read from files, with column types inferred."""
 
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
@@ -24,18 +20,16 @@ from adakern.tables.meaning import (
 )
 from adakern.tables.numbers import (
     MARKS,
-    find_mark,
-    find_unit,
     other_mark,
-    plain_numbers,
+)
+from adakern.tables.typed import (
+    LIMITS_OF,
+    cells_of,
+    columns_of,
+    find_column,
+    typed_columns,
 )
 from adakern.tables.unpack import TableError
-
-#: In place of names of columns to keep: all of them.
-ALL = "all"
-
-#: The form of a column that says which cells of another, named behind, are limits.
-LIMITS_OF = "limits of "
 
 
 @dataclass
@@ -233,7 +227,7 @@ def add_limits(given, forms):
     for name, form in forms.items():
         source = form.removeprefix(LIMITS_OF)
         if form.startswith(LIMITS_OF) and name not in given and source in given:
-            sides = columns.sides_of_limits(_cells(given[source], source))
+            sides = columns.sides_of_limits(cells_of(given[source], source))
             given[name] = pd.Series(sides, index=given[source].index)
 
 
@@ -241,7 +235,7 @@ def read_as(values, name, kind, form):
     """A column of new rows, read as that of the training rows was."""
     import pandas as pd
 
-    cells = _cells(values, name)
+    cells = cells_of(values, name)
     read, strays = columns.read(cells, kind, form)
     if strays and kind == "numeric" and (form or ".")[0] in MARKS:
         other = other_mark((form or ".")[0]) + form[1:]
@@ -296,7 +290,7 @@ class _Asked:
             [find_column(frame, key) for key in self.targets],
             self.task,
             [find_column(frame, key) for key in self.drop],
-            _columns_of(frame, self.keep),
+            columns_of(frame, self.keep),
             name_of(self.group),
             name_of(self.time),
         )
@@ -431,147 +425,3 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
         n_missing = int(frame[name].isna().sum())
         found.append(Account(name, kind, form, n_missing, n_levels, became, undo))
     return found
-
-
-def typed_columns(
-    data, name, target, layout=None, categorical=(), merge=(), texts=False
-):
-    """The frame, kinds and forms by column, the layout and sentences of a file; some
-    columns are categorical, whatever their cells look like, and some categories are
-    merged.
-    """
-    import pandas as pd
-
-    targets = target if isinstance(target, list | tuple) else [target]
-    raw, layout, notes = cells_of_file(data, name, targets[0], layout)
-    targets = [_found_target(raw, key, layout) for key in targets]
-    declared = {find_column(raw, key) for key in categorical}
-    merged = _columns_of(raw, merge)
-    cells = {key: _cells(raw[key], key) for key in raw.columns}
-    layout.decimal = _usual_mark(cells, layout)
-    notes += ["decimal comma"] * (layout.decimal == ",")
-    values = {}
-    kinds = {}
-    forms = {}
-    for key in raw.columns:
-        column = raw[key].astype("category") if key in declared else raw[key]
-        usual = layout.decimal
-        is_target = key in targets
-        alike = key in merged
-        found, values[key] = _typed(column, cells[key], usual, is_target, alike)
-        may_be_text = texts and not (is_target or alike or key in declared)
-        if may_be_text and found.kind == "categorical" and columns.is_text(cells[key]):
-            found.kind = "text"
-        kinds[key] = found.kind
-        forms[key] = found.form
-        notes += found.notes
-        sides = columns.sides_of_limits(cells[key])
-        if found.kind == "numeric" and not is_target and sides.any():
-            name = _unused_name(f"{key}: limit", raw)
-            values[name] = sides
-            kinds[name] = "numeric"
-            forms[name] = LIMITS_OF + key
-    return pd.DataFrame(values), kinds, forms, layout, notes
-
-
-def _unused_name(name, frame):
-    """The name, lengthened until no column of the frame has it."""
-    while name in frame:
-        name += "'"
-    return name
-
-
-def _columns_of(frame, keys):
-    """The columns of these names, or all of them."""
-    if ALL in keys and ALL not in frame:
-        return set(frame)
-    return {find_column(frame, key) for key in keys}
-
-
-def _typed(values, cells, usual, is_target, is_merged):
-    """What a column of a file holds, and its values."""
-    import pandas as pd
-
-    kind = values.dtype.kind
-    is_number = kind in "iuf" and (is_target or not columns.are_days(cells))
-    if is_number or (kind == "b" and not is_target):
-        has_no_gap = kind in "iu" and not values.isna().any()
-        return columns.Column("numeric"), values if has_no_gap else values.astype(float)
-    try:
-        found = columns.Column("categorical")
-        if kind == "b":
-            cells.distinct = [str(value) for value in cells.distinct]
-        elif not isinstance(values.dtype, pd.CategoricalDtype):
-            found = columns.describe(cells, usual=usual, is_target=is_target)
-        if found.kind == "categorical" and is_merged:
-            found.form = columns.ALIKE
-        read, _ = columns.read(cells, found.kind, found.form, is_target)
-    except ValueError as error:
-        raise TableError(f"the {error}.") from error
-    if found.kind == "numeric" and np.isinf(read).any():
-        raise TableError(
-            f"the {cells.name} holds infinity (row {np.isinf(read).argmax()} from 0); "
-            "replace it by a number, or leave the cell empty."
-        )
-    return found, read
-
-
-def _cells(values, name):
-    """The distinct cells of a column of a file."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "mM":
-        array = np.asarray(values, dtype=object)
-    try:
-        return columns.Cells.of(array, f"column {name!r}")
-    except (TypeError, ValueError) as error:
-        raise TableError(f"the {error}.") from error
-
-
-def _usual_mark(cells, layout):
-    """The decimal mark of columns that allow both: that of the others, else the one
-    that the layout names, or that goes with the separator.
-    """
-    votes = {".": 0, ",": 0}
-    is_open = False
-    for column in cells.values():
-        texts = column.counts(columns.NO_VALUE)
-        if plain_numbers([*texts]) is not None:
-            votes["."] += sum(n for text, n in texts.items() if "." in text)
-            continue
-        mark, sure, both = find_mark(texts, find_unit(texts))
-        is_open |= both
-        if mark is not None:
-            votes[mark] += sure
-    if votes["."] != votes[","]:
-        return max(votes, key=votes.__getitem__)
-    by_separator = "," if layout.separator == ";" and is_open else "."
-    return layout.decimal or by_separator
-
-
-def _found_target(raw, target, layout):
-    """The column of the target; where the encoding is a guess, the error says so."""
-    try:
-        return find_column(raw, target)
-    except TableError as error:
-        if layout.encoding in ("cp1252", "latin-1"):
-            raise TableError(
-                f"{error} The encoding {layout.encoding} is a guess; save the file as "
-                "UTF-8 if names of columns look wrong."
-            ) from None
-        raise
-
-
-def find_column(frame, key, by_place=True):
-    """The column of this name, or at this position."""
-    columns = list(frame.columns)
-    if isinstance(key, str) and key in columns:
-        return key
-    if (
-        by_place
-        and re.fullmatch(r"-?\d+", str(key))
-        and -len(columns) <= int(key) < len(columns)
-    ):
-        return columns[int(key)]
-    shown = ", ".join(map(str, columns[:20])) + ", ..." * (len(columns) > 20)
-    hint = did_you_mean(str(key), map(str, columns))
-    raise TableError(f"no column {key!r} among {len(columns)}.{hint} Columns: {shown}.")

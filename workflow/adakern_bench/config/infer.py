@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 from adakern.datasets import TableError
-from adakern.tables.read_table import ALL, find_column, read_columns
+from adakern.tables.read_table import read_columns
+from adakern.tables.typed import ALL, find_column
 from adakern_bench.base.plain_text import one_line
 
 

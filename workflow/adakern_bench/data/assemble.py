@@ -7,7 +7,7 @@ import numpy as np
 
 from adakern.tables import kinds
 from adakern.tables.dates import days_of
-from adakern.tables.read_table import LIMITS_OF, find_column
+from adakern.tables.typed import LIMITS_OF, find_column
 from adakern_bench.base.dotted import loader_function, outside_paths
 from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.parsers import format_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from adakern._utils.memory import require_memory
 from adakern.tables.files import Layout
-from adakern.tables.read_table import typed_columns
+from adakern.tables.typed import typed_columns
 from adakern.tables.unpack import TableError, unpack
 from adakern_bench.config.entry import FORMATS, DatasetError
 from adakern_bench.data.arff import arff_as_csv, is_arff

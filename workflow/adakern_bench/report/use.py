@@ -9,7 +9,7 @@ import pandas as pd
 
 from adakern.model_file import written
 from adakern.tables.encoding import takes_raw_columns
-from adakern.tables.read_table import ALL
+from adakern.tables.typed import ALL
 from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.records.read import read_records
