@@ -13,6 +13,8 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 EXPERIMENT ?= quickstart
 OVERRIDES ?=
+# Which tests `make test-all` runs, as an expression of pytest's marks.
+TESTS ?= not cluster
 BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
@@ -47,7 +49,7 @@ coverage: .venv/test.done  ## the quick tests, and which lines they run
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal --cov --cov-report=term
 
 test-all: .venv/test.done  ## every test but those of a cluster
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not cluster$(WITHOUT)"
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "$(TESTS)"
 
 test-long: .venv/test.done  ## what takes minutes each, which .ci/run has no time for
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "long"
