@@ -11,6 +11,7 @@ from pathlib import Path
 from adakern_bench.base.dotted import targets
 from adakern_bench.base.paths import AGAIN, PUBLISHED, SCRIPTS, repeats_of
 from adakern_bench.config.code_version import code_version
+from adakern_bench.config.schema import View
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report.to_come import ToCome
 
@@ -176,3 +177,20 @@ def limits(resources):
         "attempt": resources.attempt,
         "ends": inf if jobs.ends is None else jobs.ends,
     }
+
+
+def seen_in(name):
+    """What a figure or table shows: a special computation of its name, or the records."""
+    if name in PLAN.config.special:
+        return f"{RESULTS}/special/{name}.parquet"
+    return rules.compare.output.records
+
+
+def figure_of(name):
+    """The figure of a name, or that of a special computation."""
+    return PLAN.config.figures.get(name, View(f"{name}.plot"))
+
+
+def summary_of(name):
+    """The table of a name, likewise."""
+    return PLAN.config.tables.get(name, View(f"{name}.table"))
