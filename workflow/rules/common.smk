@@ -11,7 +11,6 @@ from pathlib import Path
 from adakern_bench.base.dotted import targets
 from adakern_bench.base.paths import AGAIN, PUBLISHED, SCRIPTS, repeats_of
 from adakern_bench.config.code_version import code_version
-from adakern_bench.config.schema import View
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report.to_come import ToCome
 
@@ -166,6 +165,13 @@ def to_come(jobs):
     return str(told)
 
 
+def say_what_is_to_come():
+    """Nothing where an error has kept Snakemake from a plan, or no job is left."""
+    dag = workflow.dag
+    if jobs := list(dag.needrun_jobs(exclude_finished=False)) if dag else []:
+        print(to_come(jobs))
+
+
 def limits(resources):
     """Of the fits of a job: no result depends on it.
 
@@ -177,20 +183,3 @@ def limits(resources):
         "attempt": resources.attempt,
         "ends": inf if jobs.ends is None else jobs.ends,
     }
-
-
-def seen_in(name):
-    """What a figure or table shows: a special computation of its name, or the records."""
-    if name in PLAN.config.special:
-        return f"{RESULTS}/special/{name}.parquet"
-    return rules.compare.output.records
-
-
-def figure_of(name):
-    """The figure of a name, or that of a special computation."""
-    return PLAN.config.figures.get(name, View(f"{name}.plot"))
-
-
-def summary_of(name):
-    """The table of a name, likewise."""
-    return PLAN.config.tables.get(name, View(f"{name}.table"))
