@@ -62,6 +62,10 @@ include: "workflow/rules/parameters.smk"
 include: "workflow/rules/steps.smk"
 
 
+# Where Snakemake is asked for containers (docs/cluster.md); elsewhere nothing looks for it.
+container: "adakern.sif"
+
+
 wildcard_constraints:
     dataset=r"[^/]+",
     method=r"[^/]+",
