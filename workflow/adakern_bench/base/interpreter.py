@@ -1,4 +1,4 @@
-"""The Python of a run: how it ends, and the path without blanks by which it has jobs."""
+"""The Python of a run: how it ends, and a path of one word by which jobs call it."""
 
 import signal
 import sys
