@@ -309,7 +309,7 @@ def test_a_repeated_identifier_is_taken_for_groups_and_a_date_is_proposed(tmp_pa
 @pytest.mark.parametrize("n_dates", [90, 300])
 @pytest.mark.parametrize("values", [range(150, 180), range(5, 60, 2)])
 def test_a_measurement_that_dates_keep_apart_is_no_panel(tmp_path, n_dates, values):
-    """Each value has another date by chance, as the heights of a hospital's patients."""
+    """Each value has another date by chance, as the heights of patients."""
     n = 90
     when = np.resize(pd.date_range("2025-01-01", periods=n_dates).astype(str), n)
     height = np.resize(values, n)  # whole, and never twice on a date
