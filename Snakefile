@@ -24,7 +24,7 @@ from adakern_bench.config.plan import plan_from_snakemake
 from adakern_bench.config.run import load_run, run_of, write_run
 from adakern_bench.data.sources import check_tables
 from adakern_bench.data import DatasetError
-from adakern_bench.base.interpreter import name_without_blanks
+from adakern_bench.base.interpreter import interrupt, name_without_blanks
 from adakern_bench.base.locks import RunningAlready, claim, not_ours, progress_file
 from adakern_bench.base.locks import release_when_made
 from adakern_bench.records.machine import log_run
@@ -32,13 +32,6 @@ from adakern_bench.records.machine import log_run
 STARTED = time.time()
 name_without_blanks()
 LOCKS = []  # held as long as they are somewhere
-
-
-def interrupt(*_):
-    """The first Ctrl-C has Snakemake end its jobs; others would cut that short."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
 
 if workflow.is_main_process:
     signal.signal(signal.SIGINT, interrupt)
@@ -65,6 +58,12 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/parameters.smk"
+include: "workflow/rules/steps.smk"
+
+
+# Where Snakemake is asked for containers (docs/cluster.md); elsewhere nothing looks for it.
+container: "adakern.sif"
 
 
 wildcard_constraints:
@@ -91,13 +90,6 @@ include: "workflow/rules/track.smk"
 
 
 if workflow.is_main_process and "--dry-run" in sys.argv:  # which has no onstart
-
-    def say_what_is_to_come():
-        """Nothing where an error has kept Snakemake from a plan, or no job is left."""
-        dag = workflow.dag
-        if jobs := list(dag.needrun_jobs(exclude_finished=False)) if dag else []:
-            print(to_come(jobs))
-
     atexit.register(say_what_is_to_come)
 
 

@@ -142,6 +142,7 @@ WAYS = {
     "utf-16": {"encoding": "utf-16"},
     "utf-32": {"encoding": "utf-32"},
     "windows": {"lineterminator": "\r\n"},
+    "macintosh": {"lineterminator": "\r"},
 }
 
 
@@ -458,6 +459,16 @@ def test_classes_are_merged_too_and_a_column_that_is_none_is_named(tmp_path):
     assert set(read(tmp_path, text, merge=["y"]).y) == {"yes", "no"}
     with pytest.raises(TableError, match="no column 'z'"):
         read(tmp_path, text, merge=["z"])
+
+
+def test_new_rows_of_repeated_names_are_those_of_training(tmp_path):
+    path = tmp_path / "my.csv"
+    rows = [f"{k * 0.5},{k * k},{k % 7}" for k in range(N)]
+    path.write_text("\n".join(["a,a,y", *rows]))
+    found = read_table(path, "y")
+    new = read_rows(path, found.kinds, found.forms)
+    pd.testing.assert_frame_equal(new, found.X)
+    assert new["a.1"][3] == 9
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])

@@ -63,6 +63,11 @@ def test_runs_in_groups_are_those_of_single_jobs_and_are_kept(project):
     after = project.records("s1", "tuned")
     assert len(after) == 2 + 4 and times(after[2:4]) == times(before)
 
+    # Snakemake reads the workflow without a complaint, and reports what was made.
+    project.run("--lint")
+    project.run(summary, "--report", "made.html", overrides=more)
+    assert "summary.csv" in (project.root / "made.html").read_text()
+
     # Job by job, which --until asks for, it comes to the same, in an experiment that
     # takes nothing over.
     project.name = "alone"

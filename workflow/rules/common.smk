@@ -165,6 +165,13 @@ def to_come(jobs):
     return str(told)
 
 
+def say_what_is_to_come():
+    """Nothing where an error has kept Snakemake from a plan, or no job is left."""
+    dag = workflow.dag
+    if jobs := list(dag.needrun_jobs(exclude_finished=False)) if dag else []:
+        print(to_come(jobs))
+
+
 def limits(resources):
     """Of the fits of a job: no result depends on it.
 

@@ -7,12 +7,6 @@ if workflow.is_main_process and "--dry-run" not in sys.argv:
     forget_failed()
 
 
-def environment_of(w):
-    """What says which Python a cell is fitted with, where it is another."""
-    name = PLAN.environment(w.dataset, w.method)
-    return [str(made_file(name))] if name else []
-
-
 rule environment:
     input:
         lock=lambda w: f"{ENVS}/{w.environment.rpartition('-')[0]}.txt",

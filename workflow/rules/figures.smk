@@ -1,24 +1,6 @@
 # The experiment's own figures and tables, and the report.
 
 from adakern_bench.base.paths import TEMPLATES
-from adakern_bench.config.schema import View
-
-
-def seen_in(name):
-    """What a figure or table shows: a special computation of its name, or the records."""
-    if name in PLAN.config.special:
-        return f"{RESULTS}/special/{name}.parquet"
-    return rules.compare.output.records
-
-
-def figure_of(name):
-    """The figure of a name, or that of a special computation."""
-    return PLAN.config.figures.get(name, View(f"{name}.plot"))
-
-
-def summary_of(name):
-    """The table of a name, likewise."""
-    return PLAN.config.tables.get(name, View(f"{name}.table"))
 
 
 rule figure:

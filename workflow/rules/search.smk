@@ -1,23 +1,6 @@
 # Hyper-parameters by cross-validation on the training part alone.
 
 
-def searching(dataset, method):
-    """What a search looks at, and how."""
-    search, recipe = PLAN.config.search, PLAN.recipe(dataset, method)
-    tuning = PLAN.dataset_variants[dataset].swept.get("tuning")
-    return {
-        "metric": PLAN.config.metric,
-        "grid": recipe["grid"],
-        "random": recipe["random"],
-        "tuning": tuning or PLAN.config.protocol.tuning,
-        "folds": recipe["folds"] or search.folds,
-        # Stated folds of a method hold for large data sets too.
-        "holdout_rows": None if recipe["folds"] else search.holdout_rows,
-        "step": search.step,
-        "max_rows": search.max_rows,
-    }
-
-
 rule search:
     input:
         table=lambda w: table_of(w.dataset),

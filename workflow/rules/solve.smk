@@ -9,26 +9,6 @@ MODELS = (
 )
 
 
-def identity(dataset, method):
-    """What a record is of."""
-    return {
-        "experiment": PLAN.config.name,
-        "dataset": dataset,
-        "method": method,
-        "task": PLAN.entry(dataset).task,
-        "base_dataset": base_name(dataset),
-        "base_method": base_name(method),
-        "sweep": PLAN.swept(dataset, method),
-    }
-
-
-def described(dataset, method):
-    """How the rows were split and the parameters found, for the record alone."""
-    source = PLAN.search_method(dataset, method)
-    search = {"method": source} | searching(dataset, source) if source else None
-    return {"protocol": splitting(dataset), "search": search}
-
-
 rule solve:
     input:
         table=lambda w: table_of(w.dataset),

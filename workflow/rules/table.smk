@@ -3,14 +3,6 @@
 from adakern_bench.data.sources import made_by, made_from, placed_by_hand
 
 
-def tables_made(job):
-    """The tables that a job makes; a group leaves those that are there as they are."""
-    if job.rule.name == "tables":
-        names = tables_in(job.wildcards.group)
-        return [table for table in map(table_of, names) if not os.path.exists(table)]
-    return [job.output.table] if job.rule.name == "table" else []
-
-
 rule table:
     input:
         # What was fetched is checked against its own record; what people put there, here.

@@ -282,6 +282,8 @@ class TableReader:
         read, strays = kinds.read(cells, column.kind, column.form)
         if strays:
             warn_user(kinds.about_strays(cells, column.kind, strays))
+        for sentence in kinds.about_new(cells, column.kind, column.form or "."):
+            warn_user(sentence)
         if column.kind == "date":
             return date_parts(read, column.with_hour)
         if column.with_limits:

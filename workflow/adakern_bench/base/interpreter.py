@@ -1,5 +1,6 @@
-"""The Python of jobs, which Snakemake calls by a path without quotation marks."""
+"""The Python of a run: how it ends, and a path of one word by which jobs call it."""
 
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -26,3 +27,9 @@ def path_without_blanks(executable, prefix):
 def name_without_blanks():
     """Have jobs called by such a path from now on."""
     sys.executable = path_without_blanks(sys.executable, sys.prefix)
+
+
+def interrupt(*_):
+    """The first Ctrl-C has Snakemake end its jobs; others would cut that short."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt

@@ -1,0 +1,89 @@
+# What the jobs of one rule are told, and what they make.
+
+from adakern_bench.config.schema import View
+
+
+def tables_made(job):
+    """The tables that a job makes; a group leaves those that are there as they are."""
+    if job.rule.name == "tables":
+        names = tables_in(job.wildcards.group)
+        return [table for table in map(table_of, names) if not os.path.exists(table)]
+    return [job.output.table] if job.rule.name == "table" else []
+
+
+def splitting(dataset):
+    """How the rows of a data set are divided."""
+    protocol = PLAN.config.protocol
+    return {
+        "kind": PLAN.split_kind(dataset),
+        "repeats": protocol.repeats,
+        "test_size": protocol.test_size,
+        "n_splits": protocol.n_splits,
+        "stratify": protocol.stratify,
+        "seed": protocol.seed,
+        "max_splits": protocol.max_splits,
+        "train_rows": PLAN.dataset_variants[dataset].swept.get("train_rows"),
+        "max_train_rows": protocol.max_train_rows,
+        "test_rows": protocol.test_rows,
+        "published": PLAN.uses_published_split(dataset),
+    }
+
+
+def environment_of(w):
+    """What says which Python a cell is fitted with, where it is another."""
+    name = PLAN.environment(w.dataset, w.method)
+    return [str(made_file(name))] if name else []
+
+
+def searching(dataset, method):
+    """What a search looks at, and how."""
+    search, recipe = PLAN.config.search, PLAN.recipe(dataset, method)
+    tuning = PLAN.dataset_variants[dataset].swept.get("tuning")
+    return {
+        "metric": PLAN.config.metric,
+        "grid": recipe["grid"],
+        "random": recipe["random"],
+        "tuning": tuning or PLAN.config.protocol.tuning,
+        "folds": recipe["folds"] or search.folds,
+        # Stated folds of a method hold for large data sets too.
+        "holdout_rows": None if recipe["folds"] else search.holdout_rows,
+        "step": search.step,
+        "max_rows": search.max_rows,
+    }
+
+
+def identity(dataset, method):
+    """What a record is of."""
+    return {
+        "experiment": PLAN.config.name,
+        "dataset": dataset,
+        "method": method,
+        "task": PLAN.entry(dataset).task,
+        "base_dataset": base_name(dataset),
+        "base_method": base_name(method),
+        "sweep": PLAN.swept(dataset, method),
+    }
+
+
+def described(dataset, method):
+    """How the rows were split and the parameters found, for the record alone."""
+    source = PLAN.search_method(dataset, method)
+    search = {"method": source} | searching(dataset, source) if source else None
+    return {"protocol": splitting(dataset), "search": search}
+
+
+def seen_in(name):
+    """What a figure or table shows: a special computation of its name, or the records."""
+    if name in PLAN.config.special:
+        return f"{RESULTS}/special/{name}.parquet"
+    return rules.compare.output.records
+
+
+def figure_of(name):
+    """The figure of a name, or that of a special computation."""
+    return PLAN.config.figures.get(name, View(f"{name}.plot"))
+
+
+def summary_of(name):
+    """The table of a name, likewise."""
+    return PLAN.config.tables.get(name, View(f"{name}.table"))
