@@ -308,6 +308,42 @@ def test_a_repeated_identifier_is_taken_for_groups_and_a_date_is_proposed(tmp_pa
     assert found.times.tolist() == table["hours"].tolist()
 
 
+@pytest.mark.parametrize("n_dates", [90, 300])
+@pytest.mark.parametrize("values", [range(150, 180), range(5, 60, 2)])
+def test_a_measurement_that_dates_keep_apart_is_no_panel(tmp_path, n_dates, values):
+    """Each value has another date by chance, as the heights of patients."""
+    n = 90
+    when = np.resize(pd.date_range("2025-01-01", periods=n_dates).astype(str), n)
+    height = np.resize(values, n)  # whole, and never twice on a date
+    when[1::9] = when[::9]  # some dates have two rows
+    table = pd.DataFrame({"height": height, "when": when, "y": RNG.normal(size=n)})
+    assert not table.duplicated(["height", "when"]).any()
+    said = "\n".join(read(tmp_path, table.to_csv(index=False)).notes)
+    assert "--time 'when'" in said and "panel" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "proposed"),
+    [
+        ("shop", "{}th street", True),
+        ("shop", "{}", True),
+        ("price", "{}.5", False),  # a measurement of few values
+        ("hour", "{}", False),  # the rows of a day
+        ("rank", "{}", False),
+    ],
+)
+@pytest.mark.parametrize("left_out", [0, 40])
+def test_a_panel_is_proposed_where_its_units_return(
+    tmp_path, name, unit, proposed, left_out
+):
+    table = panel(12, 15).rename(columns={"nr": name, "year": "month"})
+    table[name] = [unit.format(number - 700) for number in table[name]]
+    table = table.sample(len(table) - left_out, random_state=0)  # not all are balanced
+    said = "\n".join(read(tmp_path, table.to_csv(index=False)).notes)
+    assert "--time 'month'" in said
+    assert (f"--group '{name}'" in said) == proposed
+
+
 IDENTIFIERS = ["patient", "individual", "subject_id", "PatientID", "user id", "ID"]
 
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from adakern._utils.arrays import device_context, is_dask
+from adakern._utils.arrays import device_context
 from adakern._utils.threads import one_blas_thread, one_thread
 from adakern._utils.warn import warn_user
 from adakern.adaptive.blend import fit_blend, predict_left_out
@@ -168,7 +168,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
             fitted, dropped = fit_all(problem, members, limits, rng)
         blend = fit_blend(problem, fitted)
         model = make_model(problem, fitted, blend, rng)
-        model.rows = learned_rows(problem, labels_of_rows(X))
+        model.rows = learned_rows(problem, X)
         model.seen = seen_in(problem)
         predicted, of_folds = predict_left_out(problem, fitted, blend)
         found = blend.decode(predicted)
@@ -299,14 +299,6 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         return self.ensemble_.importances(self.reader_.source_)
-
-
-def labels_of_rows(X):
-    """What rows are called: labels of pandas' index, or numbers from 0."""
-    if not hasattr(X, "iloc") or is_dask(X):
-        return np.arange(_num_samples(X))
-    labels = np.asarray(X.index)
-    return labels if labels.dtype.kind in "iu" else labels.astype(str)
 
 
 def check_levels(name, value):

@@ -207,7 +207,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         (self.oof_score_,) = accuracies(proba[None], codes, table.weights)
         counts = np.bincount(codes, table.weights)
         self.constant_score_ = float(counts.max() / counts.sum())
-        self.threshold_ = self._best_threshold(proba, codes, table.weights)
+        self.threshold_ = None
+        if self.threshold is not None and len(self.classes_) == 2:
+            self.threshold_ = self._best_threshold(proba, codes, table.weights)
         # The most probable class is in every set.
         return covered(self._doubts, table.weights).astype(bool) | (
             of_folds.argmax(axis=1) == codes
@@ -215,8 +217,6 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     def _best_threshold(self, proba, codes, weights):
         """The threshold of the second class's probability that is best out of fold."""
-        if self.threshold is None or proba.shape[1] != 2:
-            return None
         name = "balanced_accuracy" if self.threshold == "balanced" else self.threshold
         metric = partial(get_scorer(name)._score_func, sample_weight=weights)
         candidates = np.unique(np.quantile(proba[:, 1], np.linspace(0, 1, 201)))

@@ -5,8 +5,9 @@ from math import factorial
 
 import numpy as np
 from scipy.sparse import coo_array
+from sklearn.utils.validation import _num_samples
 
-from adakern._utils.arrays import as_numpy
+from adakern._utils.arrays import as_numpy, is_dask
 from adakern._utils.blocks import row_blocks
 from adakern.adaptive.members.kernel_ridge import (
     KernelRidge,
@@ -122,12 +123,16 @@ class LearnedRows:
     weights: np.ndarray
 
 
-def learned_rows(problem, labels):
-    """The :class:`LearnedRows` of a fit, whose rows have these labels; None where
-    there are none.
+def learned_rows(problem, X):
+    """The :class:`LearnedRows` of a fit to rows X, called by pandas' index or numbers
+    from 0; None where there are none.
     """
     if problem.views is None:
         return None
+    labels = np.arange(_num_samples(X))
+    if hasattr(X, "iloc") and not is_dask(X):
+        labels = np.asarray(X.index)
+        labels = labels if labels.dtype.kind in "iu" else labels.astype(str)
     table = problem.table
     origin = problem.origin
     if not table.learns_all:

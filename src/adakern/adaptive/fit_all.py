@@ -327,7 +327,10 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     if before is not None:
         started = started - before.seconds
         whole = before.fits.whole
-    elif _is_refitted(member, table, whole_only):
+    elif table.in_time_order or (
+        # One whose folds' mean predicts only where folds know nothing of later rows.
+        member.refit and table.learns_all and (whole_only or not member.fit_folds)
+    ):
         learner = able(for_missing(of_all, table.Y), table.X, table.Y)
         whole = learner.fit(table.X, table.Y, table.weights)
     if whole_only and whole is not None and whole.predict_left_out:
@@ -335,8 +338,7 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
             values = whole.predict_left_out(table.X, table.Y, table.weights)
             fits = Fits([], values[table.fold >= 0], values[table.fold >= 0], whole)
     if fits is None:
-        seen = partial(seen_without, problem.table, table, view)
-        fits = fit_in_folds(member, table, run, whole, seen)
+        fits = fit_in_folds(member, problem.table, table, view, run, whole)
     if fits is None:
         return None
     fits.predicted = np.clip(fits.predicted, *bounds)
@@ -345,29 +347,11 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     return FittedMember(member.name, view, fits, bounds, member.slope, took)
 
 
-def seen_without(given, table, view, k):
-    """The table that a member sees for fold k, with means that do not know it."""
-    if given.means is None:
-        return table
-    return replace(table, X=view.transform(given.without(k)))
-
-
-def _is_refitted(member, table, whole_only):
-    """Whether a member is fitted to all rows apart from its folds.
-
-    One whose folds' mean predicts, too, where folds know nothing of later rows.
-    """
-    if table.in_time_order:
-        return True
-    alone = whole_only or not member.fit_folds
-    return member.refit and table.learns_all and alone
-
-
-def fit_in_folds(member, table, run, whole, seen):
+def fit_in_folds(member, given, table, view, run, whole):
     """Its :class:`Fits`, or None if ``run`` does not run all tasks.
 
-    ``whole`` is itself fitted to all rows, None if that does not predict; ``seen(k)``
-    is the table for fold k.
+    ``table`` is the ``given`` one as the member's view shows it. ``whole`` is itself
+    fitted to all rows, None if that does not predict.
     """
     if member.fit_folds and table.n_folds > 1 and not table.in_time_order:
         *models, whole = member.fit_folds(table)
@@ -378,7 +362,10 @@ def fit_in_folds(member, table, run, whole, seen):
     if member.in_fold and not table.in_time_order:  # what all rows taught is no news
         member = member.in_fold(whole)
     folds = range(table.n_folds)
-    tasks = [partial(fit_fold, member, seen(k), k, place) for k in folds]
+    seen = [table] * table.n_folds
+    if given.means is not None:  # those of a fold do not know it
+        seen = [replace(table, X=view.transform(given.without(k))) for k in folds]
+    tasks = [partial(fit_fold, member, seen[k], k, place) for k in folds]
     results = run(tasks)
     if results is None:
         return None

@@ -48,7 +48,7 @@ PAIRS_BYTES = 256 * 2**20
 
 
 class LeaveOneOutError:
-    """Mean squared leave-one-out error as a function of scales and ridge.
+    """Logarithm of the mean squared leave-one-out error, by scales and ridge.
 
     The kernel is ``exp(-sum_m s_m |t_m - x_m|)`` ("laplacian"),
     ``exp(-(sum_m s_m^2 (t_m - x_m)^2)^½)`` ("l2-laplacian") or
@@ -82,9 +82,10 @@ class LeaveOneOutError:
             self._parts = to_device(X - X.mean(axis=0))
 
     def __call__(self, scales, alpha):
-        """The error and its gradient in log scales and log alpha.
+        """The logarithm of the error and its gradient in log scales and log alpha.
 
-        With ``r`` the residuals left out, ``dE = sum_jk M_jk dK_jk`` for
+        The logarithm is -1e10 where the error is zero. With ``r`` the residuals left
+        out, ``dE = sum_jk M_jk dK_jk`` for
         ``M = 2/n (R diag(r²/R_ii) R - sym(R (r/R_ii) (R Y)'))``.
         """
         xp = array_namespace(self._target)
@@ -93,6 +94,8 @@ class LeaveOneOutError:
         diagonal = xp.linalg.diagonal(R)
         residuals = left_out_residuals(dual, diagonal)
         error = float(xp.sum(residuals**2)) / total
+        if not (np.isfinite(error) and error > 0):
+            return -1e10, np.zeros(len(scales)), 0.0
         half = R * xp.sqrt(2 / total * xp.sum(residuals**2, axis=1) / diagonal)
         outer = R @ (residuals / diagonal[:, None]) / total
         M = half @ half.T  # recognised as symmetric: half the work
@@ -100,20 +103,29 @@ class LeaveOneOutError:
         by_alpha = alpha * float(xp.linalg.trace(M))
         M *= K
         M = xp.astype(M, xp.float64, copy=False)
-        return error, -self._sum_of_slopes(M, scales, exact), by_alpha
-
-    def log(self, scales, alpha):
-        """The logarithm of the error and its gradient; -1e10 where it is zero."""
-        error, by_scale, by_alpha = self(scales, alpha)
-        if not (np.isfinite(error) and error > 0):
-            return -1e10, np.zeros_like(by_scale), 0.0
+        by_scale = -self._sum_of_slopes(M, scales, exact)
         return np.log(error), by_scale / error, by_alpha / error
 
     def _solved(self, scales, alpha):
-        """Exponents, weighted kernel, inverse of it with the ridge, coefficients."""
+        """Exponents (the kernel is exp(-...) of them), weighted kernel, inverse of it
+        with the ridge, coefficients.
+        """
         xp = array_namespace(self._target)
         numbers = xp.float32 if alpha >= self._single_from else xp.float64
-        exact = self._exponents(scales)
+        power = 2 if self._kernel == "rbf" else 1
+        if self._tied:
+            exact = float(scales[0]) ** power * self._parts
+        elif self._kernel == "laplacian":
+            pairs = to_device(scales) @ self._parts
+            n = self._root.shape[0]
+            device = getattr(pairs, "device", None)
+            flat = xp.zeros(n * n, dtype=pairs.dtype, device=device)
+            flat[self._above] = pairs
+            flat[self._below] = pairs
+            exact = xp.reshape(flat, (n, n))
+        else:
+            exact = squared_distances(self._parts * to_device(scales))
+            exact = exact if power == 2 else xp.sqrt(exact)
         exponents, root, target = (
             xp.astype(A, numbers, copy=False) for A in (exact, self._root, self._target)
         )
@@ -121,23 +133,6 @@ class LeaveOneOutError:
         ridge = alpha * xp.ones_like(root)
         R = invert_definite(add_to_diagonal(xp.asarray(K, copy=True), ridge))
         return exact, K, R, R @ target
-
-    def _exponents(self, scales):
-        """What the kernel is exp(-...) of."""
-        xp = array_namespace(self._target)
-        power = 2 if self._kernel == "rbf" else 1
-        if self._tied:
-            return float(scales[0]) ** power * self._parts
-        if self._kernel == "laplacian":
-            pairs = to_device(scales) @ self._parts
-            n = self._root.shape[0]
-            device = getattr(pairs, "device", None)
-            flat = xp.zeros(n * n, dtype=pairs.dtype, device=device)
-            flat[self._above] = pairs
-            flat[self._below] = pairs
-            return xp.reshape(flat, (n, n))
-        squared = squared_distances(self._parts * to_device(scales))
-        return squared if power == 2 else xp.sqrt(squared)
 
     def _sum_of_slopes(self, M, scales, exponents):
         """M times the derivatives of the exponents in the log scales, summed up."""
@@ -167,7 +162,7 @@ class Evidence(LeaveOneOutError):
     Rasmussen and Williams. Gaussian processes for machine learning (2006), section 5.4.
     """
 
-    def log(self, scales, alpha):
+    def __call__(self, scales, alpha):
         """With dE = sum_jk M_jk dK_jk for ``M = k/n (R - n/q R Y Y' R)`` and
         ``q = tr(Y' R Y)``.
         """
@@ -291,13 +286,13 @@ def _descend(
     """Quasi-Newton steps on the log error, with a penalty unless the scales
     are tied."""
     n = len(X)
-    error = criterion(
+    criterion = criterion(
         X * scales, Y, weights, kernel, tied=tied, single_from=SINGLE_RIDGE * n
     )
 
     def objective(p):
         try:
-            value, by_scale, by_alpha = error.log(np.exp(p[:-1]), np.exp(p[-1]))
+            value, by_scale, by_alpha = criterion(np.exp(p[:-1]), np.exp(p[-1]))
         except np.linalg.LinAlgError:
             return 1e10, np.zeros_like(p)
         gradient = np.append(by_scale, by_alpha)

@@ -148,7 +148,12 @@ def _encoded(estimator, X, y, sample_weight):
     rows, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
     weights = row_weights(estimator, rows, y, sample_weight)
-    reader = _fitted_reader(estimator, rows, categorical)
+    names = getattr(estimator, "feature_names_in_", None)
+    given = estimator.categorical_features
+    declared = declared_categorical(given, rows.shape[1], names)
+    if categorical is not None:  # of such a type
+        declared |= categorical
+    reader = TableReader(names, declared).fit(rows)
     return reader.transform(rows), blend.encode(y), weights, reader, blend
 
 
@@ -182,17 +187,6 @@ def _places(position, table, held_out, all_rows):
         origin = np.append(all_rows.sample, n_rows)[origin]
         position = position if n_held_out else all_rows.places(position)
     return position if held_out is None else position[held_out], origin
-
-
-def _fitted_reader(estimator, rows, categorical):
-    """What makes numbers of the columns; ``categorical`` are those of such a type."""
-    names = getattr(estimator, "feature_names_in_", None)
-    declared = declared_categorical(
-        estimator.categorical_features, rows.shape[1], names
-    )
-    if categorical is not None:
-        declared |= categorical
-    return TableReader(names, declared).fit(rows)
 
 
 def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):

@@ -43,7 +43,10 @@ class KernelView:
             np.sort(_by_frequency(column)[:MOST_INDICATORS]) for column in codes
         ]
         self.kept_ = slice(None)
-        self.kept_ = _distinct_columns(self.transform(X))
+        Z = self.transform(X)
+        varying = np.flatnonzero(np.ptp(Z, axis=0) > 0)
+        _, first = np.unique(Z[:, varying], axis=1, return_index=True)
+        self.kept_ = varying[np.sort(first)]  # no copy of one before
         return self
 
     def transform(self, X):
@@ -92,13 +95,6 @@ def _by_frequency(column):
     values aside."""
     codes, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     return codes[np.argsort(-counts, kind="stable")]
-
-
-def _distinct_columns(Z):
-    """Indices of the columns that vary and are no copy of one before."""
-    varying = np.flatnonzero(np.ptp(Z, axis=0) > 0)
-    _, first = np.unique(Z[:, varying], axis=1, return_index=True)
-    return varying[np.sort(first)]
 
 
 @dataclass
