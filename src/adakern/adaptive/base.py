@@ -155,7 +155,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         refuse_several_folds(groups=groups, time=time, X_val=X_val)
         rng = check_random_state(self.random_state)
         seconds = np.inf if self.time_limit is None else self.time_limit
-        tell = partial(print, f"[{type(self).__name__}]") if self.verbose else str
+        said = partial(print, f"[{type(self).__name__}]", flush=True)
+        tell = said if self.verbose else str
         given = sample_weight, groups, X_val, y_val, time
         problem = prepare(self, X, y, *given, rng=rng, deadline=started + seconds)
         if not is_classifier(self):

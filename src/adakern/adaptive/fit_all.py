@@ -41,6 +41,9 @@ SCREENING_SHARE = 0.2
 #: part.
 SHARE_AFTER = 0.1
 
+#: What takes longer is said before it begins, with what shortens it.
+LONG_SECONDS = 300
+
 
 class Limits(NamedTuple):
     """What all members together may take, and whether some may be dropped.
@@ -156,6 +159,7 @@ def fit_all(problem, members, limits, rng):
         left, found, on_trial, dropped = screened
         scheduler = Scheduler(problem, limits, run, n_jobs, found, on_trial, dropped)
         order, whole_only = in_order(problem, left, limits, on_trial)
+        tell_of_long_fit(problem, order, limits)
         for i, member in enumerate(order):
             scheduler.fit(member, order[i + 1 :], whole_only=whole_only)
         again = scheduler.drop() if whole_only else []
@@ -171,6 +175,24 @@ def fit_all(problem, members, limits, rng):
             f"{', '.join(skipped)}; used: {', '.join(done)}"
         )
     return [scheduler.fitted[name] for name in done], dropped
+
+
+def tell_of_long_fit(problem, members, limits):
+    """Say before a fit that takes long, and has no limit, what takes less time."""
+    shape = problem.seen
+    seconds = {member.name: member.seconds(shape) for member in members}
+    total = sum(seconds.values())
+    if total < LONG_SECONDS or limits.seconds < np.inf:
+        return
+    name = max(seconds, key=seconds.__getitem__)
+    classes = f" of {shape.k} classes" * problem.setting.classify
+    ways = "time_limit=SECONDS (--minutes) fits those members that there is time for"
+    if not problem.setting.fast:
+        ways = f'preset="fast" (--preset fast) leaves out members, {ways}'
+    limits.tell(
+        f"about {total / 60:.0f} min or more for {shape.n} rows{classes}; the longest, "
+        f"{name}, takes {seconds[name] / 60:.0f} min. To take less: {ways}"
+    )
 
 
 def screen_many_rows(problem, left, limits, run, rng):
