@@ -81,8 +81,8 @@ def run_compare(arguments, given):
     took = time.time() - started
     if arguments.minutes and took > 60 * arguments.minutes:
         print(
-            f"\nBy the clock it took {duration(took)}: --minutes ends the fits; what shows "
-            "them comes after, and takes longer where other programs use the processors."
+            f"\nBy the clock it took {duration(took)}: --minutes ends the fits; what "
+            "shows them comes after, and takes longer on busy processors."
         )
     most, said = out_of_time(plan.results)
     if said:
