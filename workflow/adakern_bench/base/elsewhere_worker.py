@@ -1,6 +1,6 @@
-"""Run by another Python: fits one estimator and predicts, as it is asked line by line.
+"""Script for another Python: fits one estimator and predicts, one request a line.
 
-It needs NumPy there, pandas where columns are categories, and nothing of this project.
+It needs NumPy, pandas if there are categorical columns, and nothing of this project.
 """
 
 import importlib
@@ -16,7 +16,7 @@ import numpy as np
 
 
 def build(node):
-    """What a mapping with ``_target_`` describes, those within it first."""
+    """Build what a mapping with ``_target_`` describes, nested mappings first."""
     if isinstance(node, list):
         return [build(item) for item in node]
     if not isinstance(node, dict):
@@ -29,7 +29,7 @@ def build(node):
 
 
 def fit(asked, given):
-    """(fitted estimator, answer, its classes)."""
+    """Return (fitted estimator, answer, its classes)."""
     recipe = asked["recipe"]
     module, _, name = recipe["_target_"].rpartition(".")
     known = inspect.signature(getattr(importlib.import_module(module), name)).parameters
@@ -44,7 +44,7 @@ def fit(asked, given):
 
 
 def rows(given):
-    """The rows that were sent: an array, or columns with their categories."""
+    """Return the rows that were sent: an array, or columns with their categories."""
     if "categories" not in given:
         return given["X"]
     import pandas as pd
@@ -58,7 +58,7 @@ def rows(given):
 
 
 def versions(target):
-    """Of Python, of what computes, and of the package of the class."""
+    """Versions of Python, of the numeric packages, and of the package of the class."""
     found = {"python": platform.python_version()}
     top = target.partition(".")[0]
     for name in ("numpy", "scipy", "scikit-learn", "pandas", "torch", top):
@@ -70,10 +70,10 @@ def versions(target):
 
 
 def main(folder, root):
-    """Answer one request after the other until the other end is closed."""
+    """Answer one request after another until the other end is closed."""
     sys.path.append(root)  # for classes of methods/
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what packages print is no answer
+    os.dup2(2, 1)  # output of packages must not mix with answers
     estimator = None
     for line in sys.stdin:
         asked = json.loads(line)
