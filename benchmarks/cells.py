@@ -1,15 +1,15 @@
-"""What planning and running costs beside the fits, by the number of cells.
+"""Overhead of planning and running beside the fits, by the number of cells.
 
     python benchmarks/cells.py                          # 100 and 1,000 cells
     python benchmarks/cells.py --cells 10000 --run 0    # the plan alone
     python benchmarks/cells.py --quick                  # does it run?
 
 A cell is a generated data set of 100 rows and the method "dummy". A plan is a dry run
-of Snakemake in a process of its own: the processor's seconds and the memory at its
-peak. A run makes the tables, splits and records of the groups with the first `--run`
-cells; the processor's seconds that it takes beside the plan are its overhead, a cell
-(a dummy's fit takes nothing), and as a ratio to the time in the children that fit. With
-``--save FILE`` (CSV) what was measured replaces what the file has for as many cells.
+of Snakemake in a process of its own, measured in processor seconds and peak memory. A
+run makes the tables, splits and records of the groups with the first `--run` cells. Its
+overhead is the processor seconds beyond those of the plan, per cell (a dummy's fit
+takes no time) and as a ratio to the time in the children that fit. ``--save FILE``
+(CSV) replaces the lines of the file for the same numbers of cells.
 """
 
 import json
@@ -54,7 +54,7 @@ def main():
 
 
 def measure(project, n, n_run, cores):
-    """The plan of n cells, and the run of the first of them."""
+    """Measure the plan of n cells, and the run of the first of them."""
     sets = "\n".join(f"  s{k}: {ENTRY % k}" for k in range(n))
     project.write(
         "conf/experiment/small.yaml",
@@ -101,13 +101,13 @@ def measure(project, n, n_run, cores):
 
 
 def processor_seconds():
-    """Of all processes that have ended so far."""
+    """Processor seconds of all processes that have ended so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def keep(rows, path):
-    """Put what was measured into the file, in place of what it had of these sizes."""
+    """Write measurements into the file, replacing those of the same sizes."""
     if path.exists():
         known = pd.read_csv(path)
         rows = pd.concat([known[~known["cells"].isin(rows["cells"])], rows])

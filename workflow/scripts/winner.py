@@ -1,4 +1,4 @@
-"""The best method of one table, fitted again on its first split and looked into."""
+"""Fit the best method of a single table again, and explain its predictions."""
 
 from functools import partial
 from pathlib import Path
@@ -18,10 +18,10 @@ params = snakemake.params
 
 
 def fitted_again(method, runs):
-    """Why the method was not, "" where it was."""
+    """Fit the method again; return why that was impossible, "" if it was not."""
     if not runs:
         return f"no run of {method} was finished, and none is looked into"
-    record = max(runs, key=lambda run: run["n_train"])  # in time, the latest rows
+    record = max(runs, key=lambda run: run["n_train"])  # with time splits, the latest
     repeat = record["repeat"]
     cell = params.fits[method]
     found = record["best_params"] or {}
@@ -38,7 +38,7 @@ with job(snakemake):
     method = read_csv(files.ranks)["method"][0]
     paths = [path for path in map(Path, files.records) if path.parent.name == method]
     finished = [r for r in read_records(paths, params.metric) if r["status"] == "ok"]
-    if reason := fitted_again(method, finished):  # the comparison stands without it
+    if reason := fitted_again(method, finished):  # the comparison is valid without it
         Path(output.figures).mkdir(parents=True, exist_ok=True)
         write_json(Path(output.figures, "captions.json"), {"": reason})
         with atomic_path(output.table) as path:
