@@ -1,4 +1,4 @@
-"""Write conf/suite/development.csv: digests of every set that was used in development.
+"""Write conf/suite/development.csv: digests of every set developed on or evaluated.
 
     python tools/development_digests.py --mirror FOLDER
 

@@ -16,9 +16,9 @@ import numpy as np
 
 
 def build(node, usual):
-    """Build what a mapping with ``_target_`` describes, nested ones first.
+    """Build what a mapping with ``_target_`` describes, nested mappings first.
 
-    Each gets those of the `usual` parameters that it has and that the mapping omits.
+    Each gets the `usual` parameters that it accepts and that the mapping omits.
     """
     if isinstance(node, list):
         return [build(item, usual) for item in node]
@@ -44,7 +44,7 @@ def targets(node):
 
 
 def fit(asked, given):
-    """(fitted estimator, answer, its classes)."""
+    """Return (fitted estimator, answer, its classes)."""
     usual = {"random_state": asked["seed"], "n_jobs": asked["threads"]}
     estimator = build(asked["recipe"], usual)
     estimator.fit(rows(given), given["y"])
