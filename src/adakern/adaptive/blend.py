@@ -496,8 +496,9 @@ class Mixture:
 
 def _log_proba(calibrations, values):
     """Logarithms of probabilities, members first, from the scores of each."""
-    pairs = zip(calibrations, values, strict=True)
-    return np.array([c.log_probabilities(scores) for c, scores in pairs])
+    slopes = np.array([c.slope_ for c in calibrations])[:, None, None]
+    shifts = np.array([c.shift_ for c in calibrations])[:, None]
+    return log_softmax(slopes * values + shifts, axis=2)
 
 
 def accuracies(log_proba, codes, row_weights):
