@@ -1,7 +1,7 @@
-"""Trees of scikit-learn asked about a few rows, all of a model at once.
+"""Fast predictions of scikit-learn's trees for a few rows.
 
-Each call of a compiled tree takes about ten microseconds whatever it is asked, and a
-model has hundreds. Here all trees take a step at a time.
+Each call of a compiled tree takes about ten microseconds, and a model has hundreds of
+trees. Here, all trees of a model are descended simultaneously.
 """
 
 from itertools import chain
@@ -10,19 +10,18 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-#: Rows up to which one walk through all trees is faster than a call for each of them.
+#: Maximum number of rows for which this is faster than calling each tree.
 FEW_ROWS_ASKED = 10
 
-#: The trees of fitted models. No part of them, so that files hold what is checked.
+#: Cached arrays of fitted models. They are not attributes, which would be written to
+#: model files without being checked.
 _KNOWN = WeakKeyDictionary()
 
 _NO_BITS = np.empty(0, dtype=np.uint32)
 
 
 class Trees(NamedTuple):
-    """Trees, an array of each part; ``child`` has two of each node, a leaf leads to
-    itself.
-    """
+    """Trees as arrays; ``child`` has two entries per node, for leaves themselves."""
 
     feature: np.ndarray
     threshold: np.ndarray
@@ -39,9 +38,9 @@ class Trees(NamedTuple):
     depth: int
 
     def leaves(self, *rows):
-        """Values (n_trees, n, k) of the leaves, in a list by model, that rows end in.
+        """Values of the leaves that rows reach, an array (n_trees, n, k) per model.
 
-        Each model has rows of its own, in which categories are numbers from 0.
+        Each model has its own copy of the rows, with categories encoded from 0.
         """
         (n, d) = rows[0].shape
         numbers = np.concatenate(rows, axis=None)
@@ -70,7 +69,7 @@ class Trees(NamedTuple):
 
 
 def trees_of(*models):
-    """The trees of forests, or of boosting, in their order."""
+    """Trees of forests, or of boosting, in their order."""
     known = _KNOWN.setdefault(models[0], {})
     key = tuple(map(id, models))
     if key not in known:
@@ -81,7 +80,7 @@ def trees_of(*models):
 
 
 def _joined(trees, counts, depth):
-    """Trees, each a tuple of its parts, as one."""
+    """Concatenate trees, which are tuples of all arrays but the roots."""
     sizes = [len(tree[0]) for tree in trees]
     words = np.cumsum([0, *(len(tree[-1]) for tree in trees)])[:-1]
     roots = np.cumsum([0, *sizes[:-1]])

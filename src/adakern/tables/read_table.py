@@ -77,11 +77,6 @@ class TableFile:
     layout: Layout = field(default_factory=Layout)
     account: AccountTable = field(default_factory=AccountTable)
 
-    @property
-    def date_formats(self):
-        """The forms of the dates among the features."""
-        return {k: form for k, form in self.forms.items() if self.kinds[k] == "date"}
-
 
 def read_table(
     path,
