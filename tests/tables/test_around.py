@@ -38,6 +38,10 @@ AROUND = {
     "a source": (text(below="Source: the office\n"), "remarks such as 'Source"),
     "remarks": (text(below="\nn.b. preliminary,,,\n1) see page 3,,,\n"), "last 2 rows"),
     "total": (text(below="Total,,99,999\n"), "the last row, 'Total'"),
+    "mean and total": (
+        text(below="Mittelwert,,5,7\nGesamtsumme,,99,999\n"),
+        "the last 2 rows, 'Mittelwert', 'Gesamtsumme'",
+    ),
     "total and source": (text(below="Total,,9,99\nSource: us\n"), "'Total'"),
     "headers again": (text(rows=[*ROWS[:20], HEADER, *ROWS[20:]]), "repeated in 1"),
 }

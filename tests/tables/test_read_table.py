@@ -217,6 +217,7 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (b"", {}, "0 lines"),
         (b"a,y\n", {}, "1 lines"),
         (b"y,b\n1,2\n1,3\n", {}, "same in every row"),
+        (b"y,b\n" + b"1,2\n" * 30 + b"3,4,5\n", {}, "line 32, saw 3, .* quotation"),
         (b"b,y\n1,p\n2,q\n3,r\n4,s\n", {}, "4 different categories in 4 rows"),
         (b"y,y,a\n1,2,3\n4,5,6\n", {}, "two columns are called 'y'"),
         (column(["1", "2"]).replace("y", "when").encode(), {}, "no column 'y'"),

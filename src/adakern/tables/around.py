@@ -16,7 +16,11 @@ PREDICTED = "predicted like any other"
 #: In the second row below the header of what Qualtrics exports.
 _QUALTRICS = '{"ImportId"'
 _EMPTY = ("", "nan", "None", "NaT")
-_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
+_TOTAL = re.compile(
+    r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt|averages?|mean"
+    r"|gesamtsumme|gesamtergebnis|zwischensumme|endsumme|mittelwert|durchschnitt"
+    r"|total g[eé]n[eé]ral|moyenne|somme|totale|totaal|suma|media) ?:?"
+)
 _NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
 
@@ -130,8 +134,13 @@ def _remarks(frame, target):
 
 
 def _totals(frame, target):
-    total = total_of(frame)
-    return frame.index[-1:] if total else [], f"the last row, {total!r}"
+    totals = []
+    while total := total_of(frame[: len(frame) - len(totals)]):
+        totals.append(total)
+    n = len(totals)
+    rows = "the last row" if n == 1 else f"the last {n} rows"
+    shown = ", ".join(map(repr, reversed(totals)))
+    return frame.index[len(frame) - n :], f"{rows}, {shown}"
 
 
 def _shown(rows):

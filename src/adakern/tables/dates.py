@@ -19,6 +19,8 @@ _MONTHS = (
     "jän feb mär apr mai jun jul aug sep okt nov dez",
     "janv févr mars avr mai juin juil août sept oct nov déc",
     "ene feb mar abr may jun jul ago sep oct nov dic",
+    "gen feb mrz apr mag giu lug ago set ott nov dic",
+    "jan fev mrt abr mei jun jul ago set out nov dez",
     "january february march april may june july august september october november "
     "december",
     "januar februar märz april mai juni juli august september oktober november "
@@ -27,6 +29,12 @@ _MONTHS = (
     "décembre",
     "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
     "diciembre",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre "
+    "novembre dicembre",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro "
+    "dezembro",
+    "januari februari maart april mei juni juli augustus september oktober november "
+    "december",
 )
 MONTHS = {name: i for row in _MONTHS for i, name in enumerate(row.split(), start=1)}
 _WEEKDAYS = (
@@ -42,11 +50,11 @@ _DAYS = [
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d"),
     *("%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%Y-%b-%d", "%d%b%Y", "%d%b%y"),
     *("%d %b %Y", "%d. %b %Y", "%b %d, %Y", "%b %d %Y", "%d %b %y"),
-    "%d de %b de %Y",
+    *("%d de %b de %Y", "%Y年%m月%d日", "%Y. %m. %d."),
 ]
 _CLOCKS = ["", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"]
 _OTHERS = [
-    *("%b-%y", "%b-%Y", "%m/%Y", "%Y-%m", "%Y/%m", "%m.%Y", "%b %Y", "%b %y"),
+    *("%b-%y", "%b-%Y", "%m/%Y", "%Y-%m", "%Y/%m", "%m.%Y", "%b %Y", "%b %y", "%b%Y"),
     *("%YQ%q", "%Y Q%q", "%Y-Q%q", "Q%q %Y", "%YM%m"),
     *("%H:%M", "%H:%M:%S", "%I:%M %p", "%d/%b/%Y:%H:%M:%S", "%Y%m%dT%H%M%S"),
     *("%d%b%Y:%H:%M:%S", "%d%b%y:%H:%M:%S"),

@@ -118,7 +118,13 @@ def _by_pandas(reader, data, name, **settings):
     except ImportError as error:
         raise TableError(f"{name}: {error} Or save it as CSV.") from None
     except Exception as error:
-        raise TableError(f"{name} cannot be read: {str(error).strip()}.") from error
+        said = str(error).strip()
+        if "Expected" in said and "fields in line" in said:
+            said += (
+                ", lines counted from the header: a field that holds the separator "
+                "needs quotation marks"
+            )
+        raise TableError(f"{name} cannot be read: {said}.") from error
 
 
 def _cells_of_parquet(file):

@@ -157,7 +157,7 @@ def find_unit(counts):
     for text, count in counts.items():
         found = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
         n += count * bool(re.search(r"\d", text))
-        if found:
+        if found and not found[1][0].isnumeric():  # which "½" is
             units[found[1].strip()] += count
         elif text.endswith("%"):
             units["%"] += count
