@@ -1,1 +1,1 @@
-"""Estimators of one's own for the workflow: ``_target_: methods.mine.Mine``."""
+"""Custom estimators for the workflow: ``_target_: methods.mine.Mine``."""

@@ -1,5 +1,6 @@
-"""Rivals of today that do not speak scikit-learn's language, and one that lives
-elsewhere.
+"""Wrappers of recent methods without scikit-learn's interface, and of AutoGluon.
+
+AutoGluon is installed in an environment of its own.
 """
 
 from tempfile import TemporaryDirectory
@@ -9,10 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regr
 
 
 class _Boosting(BaseEstimator):
-    """Of another package, with its defaults and scikit-learn's parameters.
+    """Gradient boosting of another package, with its defaults.
 
-    Columns of pandas' dtype category become text and are named to it, unless it knows
-    that dtype.
+    Columns of pandas' dtype category are converted to text and declared as categorical,
+    unless the package supports that dtype.
     """
 
     names_categories = True
@@ -53,7 +54,7 @@ class _Classifies(ClassifierMixin):
 
 
 class _CatBoost(_Boosting):
-    """CatBoost, quiet."""
+    """CatBoost, without output."""
 
     def _model(self):
         import catboost
@@ -90,7 +91,7 @@ class ChimeraBoostClassifier(_Classifies, _ChimeraBoost):
 
 
 class _Perpetual(_Boosting):
-    """PerpetualBooster, with the most categories of a column that it splits by."""
+    """PerpetualBooster, with its limit on the categories of a column."""
 
     names_categories = False
     most_categories = 1_000
@@ -111,9 +112,9 @@ class PerpetualClassifier(_Classifies, _Perpetual):
 
 
 class _AutoGluon(BaseEstimator):
-    """AutoGluon, in the environment that its method's file names.
+    """AutoGluon, in the environment given in the method's file.
 
-    Columns of pandas' dtype category stay what they are.
+    Columns of pandas' dtype category are passed unchanged.
     """
 
     def __init__(self, time_limit=300, presets="best_quality"):

@@ -73,8 +73,8 @@ def _contents(title, names):
 
 
 def _link_to_pages(app, docname, source):
-    """Links of the overview lead to pages of folders; claims get their figures."""
-    if docname in ("claims", "noniid"):
+    """Links of the overview lead to pages of folders; prose gets its figures."""
+    if docname in ("claims", "guide", "noniid", "results/README"):
         source[0] = filled_in(source[0])
     if docname == "results/README":
         source[0] = re.sub(r"\]\((\w+)\)", r"](../published/\1.md)", source[0])

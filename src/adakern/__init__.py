@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from adakern._version import __version__ as __version__
 
-# A family is imported when one of its names is first used: what plans a thousand jobs,
-# or solves with one family, does without the others.
+# A family of estimators is imported when one of its names is first used. Planning a
+# thousand jobs, or using one family, does not import the others.
 if TYPE_CHECKING:
     from adakern.adaptive import AdaptiveKernelClassifier as AdaptiveKernelClassifier
     from adakern.adaptive import AdaptiveKernelRegressor as AdaptiveKernelRegressor
@@ -39,10 +39,10 @@ __all__ = list(_FAMILIES)
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, or a room."""
+    """Import a public name or a subpackage on first use."""
     if name in _FAMILIES:
         value = getattr(import_module(f"adakern.{_FAMILIES[name]}"), name)
-        globals()[name] = value  # asked for once
+        globals()[name] = value  # later uses do not call this function
         return value
     if find_spec(f"adakern.{name}"):
         return import_module(f"adakern.{name}")

@@ -1,4 +1,4 @@
-"""The console command ``adakern``: fit, predict, and what the workflow adds to them."""
+"""The console command ``adakern``: fit, predict, and the commands of the workflow."""
 
 import argparse
 import os
@@ -23,18 +23,18 @@ from adakern.left_out import (
     score_found,
 )
 
-#: Options that name columns, separated by commas.
+#: Options whose values are comma-separated column names.
 NAMED = ("drop", "keep", "categorical", "merge")
 
-#: Seconds that a fit is given at least.
+#: Minimum time limit of a fit, in seconds.
 LEAST_SECONDS = 1.0
 
 
 def main(argv=None):
-    """Run a command of the library, or hand over to the workflow where it is there."""
+    """Run a command of the library, or of the workflow if it is installed."""
     argv = list(sys.argv[1:] if argv is None else argv)
     if argv[:1] != ["predict"] and hasattr(sys.stdout, "reconfigure"):
-        # A terminal without the sign in "R²" shows another; labels stay as they are.
+        # A terminal that cannot show the "²" in "R²" shows a replacement character.
         sys.stdout.reconfigure(errors="replace")
     parser = argparse.ArgumentParser(
         prog="adakern", description="Learn from a table, and predict new rows."
@@ -53,7 +53,7 @@ def main(argv=None):
     arguments = parsed(parser, own, argv or ["--help"])
     try:
         with warnings.catch_warnings():
-            told = cache(note)  # once, however many answers are asked for
+            told = cache(note)  # print each note once, whatever the number of outputs
             warnings.showwarning = lambda message, *_, **__: told(str(message))
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
@@ -69,8 +69,7 @@ def main(argv=None):
 
 
 def parsed(parser, commands, argv):
-    """The arguments; of an option that no command knows, the error says
-    what was meant."""
+    """Parse the arguments; errors about unknown options suggest the closest option."""
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         command = commands.get(argv[0], parser)
@@ -80,7 +79,7 @@ def parsed(parser, commands, argv):
 
 
 def add_commands(commands):
-    """Add ``fit`` and ``predict`` to argparse's subparsers; returns all commands."""
+    """Add ``fit`` and ``predict`` to argparse's subparsers, and return all commands."""
     fit = commands.add_parser("fit", help="fit a model to a table")
     add_table_arguments(fit)
     option = fit.add_argument
@@ -120,7 +119,7 @@ def add_commands(commands):
 
 
 def add_table_arguments(command, needs_target=True):
-    """The table, its target and how to read both, for ``fit`` and ``compare``."""
+    """Add the options about the table and its target, for ``fit`` and ``compare``."""
     option = command.add_argument
     option(
         "file",
@@ -156,7 +155,7 @@ def add_table_arguments(command, needs_target=True):
 
 
 def named_columns(arguments):
-    """The columns that options name, separated by commas."""
+    """Return the columns named by options, separated by commas."""
     return {
         option: [name for name in getattr(arguments, option).split(",") if name]
         for option in NAMED
@@ -164,7 +163,7 @@ def named_columns(arguments):
 
 
 def below(high, allowed):
-    """A type for argparse: numbers above 0 and below `high`; `allowed` says so."""
+    """Return an argparse type: numbers in (0, `high`), described by `allowed`."""
 
     def number(text):
         if not 0 < float(text) < high:
@@ -220,9 +219,9 @@ def _fit(arguments):
 
 
 def of_targets(read, target):
-    """What ``read`` makes of the target that is named, or several between commas.
+    """Call ``read`` with one target name, or with a list of comma-separated names.
 
-    A name with a comma in it is one where no columns have the names on both sides.
+    A name that contains a comma is taken as one name unless all its parts are columns.
     """
     names = target.split(",")
     if len(names) == 1:
@@ -236,7 +235,7 @@ def of_targets(read, target):
 
 
 def _for_each_target(estimator, y):
-    """The estimator, in as many copies as targets if it takes one at a time."""
+    """Wrap the estimator to fit one copy per target if it supports only one target."""
     from sklearn.multioutput import MultiOutputRegressor
     from sklearn.utils import get_tags
 
@@ -252,7 +251,7 @@ def _for_each_target(estimator, y):
 
 
 def _output(arguments):
-    """The file of the model, named after the table's where none is asked for."""
+    """Path of the model file, named after the table by default."""
     name = f"{arguments.file.name.partition('.')[0][:100]}.skops"
     output = arguments.output or Path(name)
     if output.is_dir():
@@ -261,7 +260,7 @@ def _output(arguments):
 
 
 def _seconds_left(minutes, started):
-    """What is left of the minutes since a start, some seconds in any case."""
+    """Remaining seconds of the time limit, but at least ``LEAST_SECONDS``."""
     left = 60 * minutes - (time.perf_counter() - started)
     if left < LEAST_SECONDS:
         note(
@@ -272,12 +271,12 @@ def _seconds_left(minutes, started):
 
 
 def _check_written(output, row, is_flagship):
-    """That the file can be loaded, and predicts, before it is said to be written."""
+    """Check that the written file can be loaded and predicts, before reporting it."""
     import skops.io
 
     from adakern.model_file import load_model
 
-    # Who names a method trusts its types, which `adakern predict` asks about.
+    # Naming a method implies trust in its types; `adakern predict` asks about them.
     trust = () if is_flagship else skops.io.get_untrusted_types(file=output)
     try:
         load_model(output, trust=trust)[0].predict(row)
@@ -288,7 +287,7 @@ def _check_written(output, row, is_flagship):
 
 
 def _estimator(arguments, task):
-    """An unfitted estimator: the flagship, or the one that is named."""
+    """Return an unfitted estimator: the flagship, or the one named by --method."""
     from sklearn.base import is_classifier
 
     from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
@@ -320,9 +319,7 @@ def _estimator(arguments, task):
 
 
 def _method_named(name, task):
-    """The estimator of a method that the workflow, where it is installed, has a name
-    for.
-    """
+    """Return the estimator of a method of the workflow, if that is installed."""
     for named in entry_points(group="adakern.methods"):
         return named.load()(name, task)
     raise ValueError(
@@ -375,15 +372,16 @@ def _predict(arguments):
         safe.to_csv(sys.stdout, index=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # `| head` has seen enough; nothing may be flushed to it at the end.
+        # The reader, such as `| head`, has closed the pipe: do not flush to it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
 
 
 def _explained(model, rows, predicted):
-    """What columns add to the predictions of each target, as columns beside them, and
-    the rows leaned on: their numbers among those with a target, from 0, with weights.
+    """Yield contributions of columns and influential rows for each target, as columns.
+
+    Rows are given by their numbers, from 0, among those with a target, with weights.
     """
     import pandas as pd
 

@@ -1,5 +1,4 @@
-"""Gram matrices of the kernels that adakern adapts, for any library of the
-array API."""
+"""Gram matrices of the kernels that adakern adapts, for any array API library."""
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
@@ -231,8 +230,7 @@ def resolve_gamma(gamma, X, weights=None):
 
 
 class TrainingRows:
-    """What new rows are compared with: training rows X, or columns of a
-    given kernel."""
+    """Training rows X, or columns of a precomputed kernel, to compare new rows with."""
 
     def __init__(self, X, K, params):
         precomputed = params["kernel"] == "precomputed"
@@ -253,10 +251,10 @@ class TrainingRows:
         return nearest_rows(X, self._X)
 
     def distances(self, X, columns=slice(None)):
-        """Squared distances; for a precomputed kernel in feature space, up to k(x, x).
+        """Squared distances; for a precomputed kernel, those in its feature space.
 
-        This value is unknown for new rows. It is assumed constant, as for kernels that
-        depend on a distance.
+        The latter omit k(x, x), which is unknown for new rows. It is assumed to be
+        constant, as for kernels that depend on a distance.
         """
         if self._X is None:
             return self._diagonal[columns] - 2 * X[:, columns]

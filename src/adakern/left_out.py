@@ -1,24 +1,24 @@
-"""How good a model of `adakern fit` is on rows that were left out, and its words."""
+"""Score of a model of `adakern fit` on left-out rows, and its report."""
 
 import sys
 
 from adakern._utils.printable import as_written, printable
 
-#: Part of the rows, the latest ones, that a method which has no such rows of its own
-#: is judged by where rows have a time.
+#: Fraction of the rows, the latest ones, on which a method without out-of-fold
+#: predictions is scored if rows have a time.
 LATEST = 0.2
-#: Categories of a column, or groups of rows, by each of which the model's card tells
-#: the error; of more groups those of the greatest errors.
+#: Maximum number of categories of a column, or of groups, for which the model card
+#: lists the error. Of more groups, those with the greatest errors are listed.
 FEW_CATEGORIES = 20
 
 
 def note(message):
-    """Say something on standard error, beside the results."""
+    """Print a message to standard error, separate from the results."""
     print(printable(f"note: {message}"), file=sys.stderr)
 
 
 def fit_table(pipeline, table):
-    """Fit; the flagship weighs its members on later rows, or on new groups."""
+    """Fit the pipeline, passing times or groups of the rows to the flagship."""
     given = {}
     if hasattr(pipeline[-1], "members") and table.times is not None:
         given = {"model__time": table.times}
@@ -28,7 +28,7 @@ def fit_table(pipeline, table):
 
 
 def score_found(pipeline, table):
-    """The score of rows left out, or None, said, where it cannot be computed."""
+    """Score on left-out rows, or None, with a note, if it cannot be computed."""
     try:
         return _score(table, *_held_out(pipeline, table))
     except ValueError as error:
@@ -37,8 +37,9 @@ def score_found(pipeline, table):
 
 
 def _held_out(pipeline, table):
-    """Positions of rows, what models that did not learn from them predict, and their
-    probabilities of classes, or None.
+    """Return positions, predictions and class probabilities (or None) of left-out rows.
+
+    The predictions are those of models that were not fitted to these rows.
     """
     import numpy as np
     from sklearn.base import clone
@@ -95,10 +96,10 @@ def _score(table, rows, predicted, proba):
 
 
 def errors_by_category(table, rows, predicted):
-    """Column -> category or group -> rows left out and their error, greatest first.
+    """Map columns and their categories or groups to numbers of rows and errors.
 
-    The error is the share that is wrong, or the root of the mean squared error, of
-    several targets that of errors in units of their spread.
+    The greatest errors come first. The error is the error rate or the root mean squared
+    error. For several targets, errors are in units of each target's standard deviation.
     """
     y = table.y.iloc[rows]
     is_share = table.task == "classification"
@@ -123,20 +124,23 @@ def errors_by_category(table, rows, predicted):
 
 
 def kinds_of_rows(table):
-    """What rows are told apart by: columns of categories, and their groups."""
+    """Columns by which errors are listed: the categorical columns and the groups."""
     kinds = {
         name: table.X[name]
         for name, kind in table.kinds.items()
         if kind == "categorical"
     }
     if table.groups is not None:
-        # Numbers of patients are whole, although a file's numbers are not.
+        # Group labels such as patient numbers are integers, but are read as floats.
         kinds[str(table.groups.name)] = table.groups.convert_dtypes().astype(str)
     return kinds
 
 
 def of_rare_class(y, proba, shares):
-    """Average precision of the rarer class, and where precision and recall balance."""
+    """Average precision of the rarer class, and precision and recall at a threshold.
+
+    The threshold balances precision and recall.
+    """
     import numpy as np
     from sklearn.metrics import average_precision_score, precision_recall_curve
 
@@ -156,9 +160,7 @@ def of_rare_class(y, proba, shares):
 
 
 def coverage_found(model, table):
-    """Coverage of intervals or sets by category and group, where rows are left out of
-    folds.
-    """
+    """Out-of-fold coverage of intervals or sets by category and group, if known."""
     found = getattr(model, "oof_covered_", [])
     if len(found) != len(table.y):
         return {}
@@ -175,7 +177,7 @@ def coverage_found(model, table):
 
 
 def print_coverage(coverage):
-    """Print the coverage of intervals or sets, where it is known."""
+    """Print the coverage of intervals or sets, if it is known."""
     if coverage:
         from adakern.adaptive.coverage import coverage_lines
 
@@ -184,11 +186,11 @@ def print_coverage(coverage):
 
 
 def print_result(model, kinds, score):
-    """Print the score, the members and how much each column counts."""
+    """Print the score, the members and the importances of the columns."""
     if score is not None:
         print_score(score)
     if hasattr(model, "members_"):
-        if not model.verbose:  # else it has printed them itself
+        if not model.verbose:  # otherwise, the model has printed them itself
             print(f"\n{model.members_}")
         print("\nPermutation importances:")
         shares = zip(model.feature_importances_, kinds, strict=True)
@@ -197,7 +199,7 @@ def print_result(model, kinds, score):
 
 
 def print_score(score):
-    """Print the score of rows left out."""
+    """Print the score on left-out rows."""
     if "accuracy" in score:
         found = (
             "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"

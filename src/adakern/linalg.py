@@ -10,8 +10,9 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotri, 
 
 from adakern._utils.blocks import CACHE_BYTES
 
-#: Maximum number of columns and minimum number of rows for which a symmetric matrix is
-#: multiplied with single vectors: that reads only half of a matrix beyond the cache.
+#: Maximum number of columns, and minimum number of rows, for which a symmetric matrix
+#: is multiplied with one vector at a time. This reads only half of the matrix, which
+#: pays if it does not fit into the cache.
 FEW_COLUMNS, MANY_ROWS = 5, 2000
 
 #: LAPACK's factorisation, solution and inverse for a dtype.
@@ -72,8 +73,10 @@ def project_onto_simplex(v):
 
 
 def is_positive_semidefinite(K, tol=1e-10):
-    """Whether no eigenvalue of the symmetric K is below ``-tol`` times
-    their mean size."""
+    """Whether the symmetric K is positive semidefinite, up to rounding errors.
+
+    No eigenvalue may be below ``-tol`` times their mean size.
+    """
     size = max(np.abs(np.diag(K)).mean(), np.abs(K).mean())
     shifted = K + (tol * size + np.finfo(K.dtype).tiny) * np.eye(len(K))
     try:
@@ -367,5 +370,5 @@ def ridge_solution(K, Y, ridge=0.0):
     except ValueError:
         K = add_to_diagonal(K, definite_shift(K) * ones)
         solve = factorised(K)
-        ridge = float(K[0, 0]) - before  # with what was tried before
+        ridge = float(K[0, 0]) - before  # including the shifts tried before
     return xp.stack([solve(column) for column in Y.T], axis=1), ridge

@@ -1,9 +1,10 @@
-"""What a model file may hold, and whether what it holds is whole.
+"""Check of what a model file contains, for safety and completeness.
 
-skops builds whatever classes a file names, and compiled code follows the indices of
-trees, neighbours and support vectors unchecked. So every object of a file is looked up
-in a list before any is made, by the loader that makes it, and the sizes of arrays are
-compared with their bytes; what is compiled is checked after it was made.
+skops constructs any class that a file names, and compiled code follows the indices of
+trees, neighbours and support vectors unchecked. Therefore, every object of a file is
+looked up in a list, together with its loader, before any object is constructed. The
+sizes of arrays are compared with their bytes. Compiled objects are checked after they
+have been constructed.
 """
 
 import json
@@ -27,13 +28,13 @@ from sklearn.tree import BaseDecisionTree
 
 from adakern._utils.dotted import resolve
 
-#: Bytes of a whole file, unpacked, for each byte in it; deflating reaches a thousand.
+#: Maximum ratio of unpacked to packed bytes of a file; deflate can reach a thousand.
 MOST_UNPACKED = 200
 
-#: Bytes, unpacked, that any file may have.
+#: Number of unpacked bytes that is always allowed.
 ALWAYS_UNPACKED = 2**28
 
-#: Rooms whose classes touch neither files nor processes nor a network.
+#: Modules whose classes do not access files, processes or a network.
 ROOMS = re.compile(
     r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
     r"|adakern\.tables\.(columns|encoding|texts)\.\S+"
@@ -47,13 +48,13 @@ ROOMS = re.compile(
     r"|utils\._metadata_requests)\.\S+"
 )
 
-#: Compiled classes of these rooms, whose objects are checked or hold no indices.
+#: Compiled classes of these modules, whose objects are checked or contain no indices.
 COMPILED = re.compile(
     r"sklearn\.(neighbors\._(kd|ball)_tree\.(KD|Ball)Tree"
     r"|metrics\._dist_metrics\.(Euclidean|Manhattan|Chebyshev)Distance(64)?)"
 )
 
-#: Functions and methods that models hold; none of them reads what a string names.
+#: Functions and methods that models contain; none of them opens what a string names.
 FUNCTIONS = {
     "adakern.baselines.deep_mkl.deep_gram_matrix",
     "adakern.baselines.kernel_bank.KernelBank.combine",
@@ -63,13 +64,13 @@ FUNCTIONS = {
     "sklearn.feature_selection._univariate_selection.f_classif",
     "sklearn.feature_selection._univariate_selection.f_regression",
     "sklearn.metrics._classification.balanced_accuracy_score",
-    # Boosting with categories keeps it; it checks and converts an array.
+    # Stored by boosting with categories; it checks and converts an array.
     "sklearn.utils.validation.check_array",
 }
 
 SCALARS = r"(float|u?int)(16|32|64)|u?int8|bool_?|str_|datetime64|timedelta64"
 
-#: Of what a loader of skops makes that calls nothing which the file names.
+#: Loaders of skops that call nothing named by the file, and the names they may have.
 PLAIN = {
     "JsonNode": r"builtins\.str",
     "DefaultDictNode": r"collections\.defaultdict",
@@ -88,20 +89,20 @@ PLAIN = {
     "CachedNode": r".*",
 }
 
-#: Loaders of containers, with what they fill.
+#: Loaders of containers, with the containers that they fill.
 CONTAINERS = {"DictNode": dict, "ListNode": list, "TupleNode": tuple}
 
-#: Packages of which --trust names nothing: what they offer is listed here, or unsafe.
+#: Packages to which --trust does not apply: their types are listed above, or unsafe.
 OWN = {"adakern", "sklearn", "numpy", "scipy", "pandas", "joblib", "skops"}
 OWN |= sys.stdlib_module_names
 
 
 class DamagedModel(ValueError):
-    """A file whose objects cannot be made, or not be used without harm."""
+    """A file whose objects cannot be constructed, or cannot be used safely."""
 
 
 def names_refused(archive, trust):
-    """Names in a model's archive that are refused: for good, and unless trusted."""
+    """Names in an archive that are refused always, and those refused unless trusted."""
     unknown = set()
     for node in _nodes(json.loads(archive.read("schema.json"))):
         name = f"{node['__module__']}.{node['__class__']}"
@@ -113,7 +114,7 @@ def names_refused(archive, trust):
 
 
 def check_sizes(archive):
-    """Refuse arrays that are not as large as they say, before any memory is taken."""
+    """Refuse arrays whose stated sizes are wrong, before memory is allocated."""
     members = archive.infolist()
     if len({member.filename for member in members}) < len(members):
         raise DamagedModel("two of its parts have one name")
@@ -132,12 +133,12 @@ def check_sizes(archive):
 
 
 def is_sound(model):
-    """Whether no index of the model's compiled parts leads out of their arrays."""
+    """Whether all indices in the compiled parts of a model are within their arrays."""
     return all(map(_is_sound, parts_of(model)))
 
 
 def parts_of(root):
-    """All objects that a loaded model is made of."""
+    """All objects that a loaded model consists of."""
     seen = {}
     left = [root]
     while left:
@@ -158,7 +159,7 @@ def parts_of(root):
 
 
 def _nodes(schema):
-    """Every object that the schema tells how to make."""
+    """Yield every object described by the schema."""
     left = [schema]
     while left:
         node = left.pop()
@@ -175,7 +176,7 @@ def _loader(node):
 
 
 def _is_known(node, name):
-    """Whether an object is of the list, made by a loader that goes with its name."""
+    """Whether an object is listed, with a loader that fits its name."""
     loader = _loader(node)
     if loader in PLAIN:
         return bool(re.fullmatch(PLAIN[loader], name))
@@ -191,7 +192,7 @@ def _is_known(node, name):
 
 
 def _is_class(name, kind=object):
-    """Whether it is a class that one of the rooms defines, in Python or as listed."""
+    """Whether it is a class defined in ``ROOMS``, in Python or listed if compiled."""
     if not ROOMS.fullmatch(name):
         return False
     try:
@@ -202,12 +203,12 @@ def _is_class(name, kind=object):
     if not (isinstance(found, type) and issubclass(found, kind)):
         return False
     if not ROOMS.fullmatch(f"{found.__module__}.{found.__name__}"):
-        return False  # defined elsewhere: a module of a room imports it
+        return False  # only imported by the module, and defined elsewhere
     return file.endswith(".py") or bool(COMPILED.fullmatch(name))
 
 
 def _has_memory(node):
-    """Whether an estimator caches in a folder, whose files joblib would unpickle."""
+    """Whether an estimator has a cache folder, whose files joblib would unpickle."""
     attributes = (node.get("content") or {}).get("content")
     if not isinstance(attributes, dict) or "memory" not in attributes:
         return False
@@ -215,7 +216,7 @@ def _has_memory(node):
 
 
 def _shape(archive, member):
-    """The shape of an array in the archive, whose bytes are as many as it says."""
+    """Shape of an array in the archive, after checking its number of bytes."""
     form = np.lib.format
     with archive.open(member) as file:
         read = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
@@ -227,7 +228,7 @@ def _shape(archive, member):
 
 
 def _has_sizes(node, shapes):
-    """Whether the arrays of a scikit-learn tree are as large as their numbers say."""
+    """Whether the arrays of a scikit-learn tree have the stated sizes."""
     _, n_classes, n_outputs = node["__reduce__"]["args"]["content"]
     state = node["content"]["content"]
     n_outputs = json.loads(n_outputs["content"])
@@ -242,7 +243,7 @@ def _has_sizes(node, shapes):
 
 
 def _is_sound(part):
-    """Whether compiled code can follow the indices of one object."""
+    """Whether compiled code can safely follow the indices of an object."""
     width = getattr(part, "n_features_in_", None)
     for name in ("cluster_centers_", "_fit_X"):
         if hasattr(part, name) and np.shape(getattr(part, name))[1:] != (width,):
@@ -254,7 +255,7 @@ def _is_sound(part):
 
 
 def _is_sound_ensemble(forest):
-    """A forest hands its rows to its trees, and what they add up, unchecked."""
+    """Check that the trees match: a forest passes rows and outputs on unchecked."""
     grown = np.asarray(getattr(forest, "estimators_", []), dtype=object)
     width = getattr(forest, "_max_features", getattr(forest, "n_features_in_", None))
     columns = getattr(forest, "n_trees_per_iteration_", None)
@@ -281,7 +282,7 @@ def _is_sound_tree(estimator):
 
 
 def _is_sound_boosting(model):
-    """Of scikit-learn's histogram gradient boosting: nodes, and maps of categories."""
+    """Check nodes and category maps of scikit-learn's histogram gradient boosting."""
     if not hasattr(model, "_predictors"):
         return True
     width = model.n_features_in_
@@ -352,7 +353,7 @@ def _is_sound_svm(model):
 
 
 def _is_sound_neighbours(tree):
-    """Whether the nodes of a KDTree or BallTree hold rows of its data."""
+    """Whether the nodes of a KDTree or BallTree refer to rows of its data."""
     data, index, nodes, bounds, _, n_levels, n_nodes = tree.__getstate__()[:7]
     n, width = np.shape(data)
     nodes, bounds = np.asarray(nodes), np.asarray(bounds)
@@ -369,7 +370,7 @@ def _is_sound_neighbours(tree):
     )
 
 
-#: By the class of an object; of several, all that it is of.
+#: Checks by class; all checks of the classes that an object is an instance of apply.
 CHECKS = {
     BaseDecisionTree: _is_sound_tree,
     BaseForest | BaseGradientBoosting | IsolationForest: _is_sound_ensemble,

@@ -1,7 +1,7 @@
-"""A fitted pipeline in one file, and the pipeline from a table with named columns.
+"""Model files, and the pipeline from a table with named columns to an estimator.
 
-The file is skops', since unpickling runs whatever a file says; ``card.json`` describes
-the model.
+Pipelines are stored by skops, since unpickling can execute any code; ``card.json`` in
+the file describes the model.
 """
 
 import ast
@@ -42,13 +42,13 @@ from adakern.tables.read_table import add_limits, read_as
 
 CARD = "card.json"
 
-#: Of the form of a file; a change that older versions cannot read raises it.
+#: Version of the file format, raised by changes that older versions cannot read.
 FORMAT = 1
 
-#: Categories of a column that the card lists at most, to find new ones.
+#: Maximum number of categories of a column that the card lists, to find new ones.
 MOST_CATEGORIES = 1000
 
-#: Bytes of a card at most, unpacked: a small file can hold one of gigabytes.
+#: Maximum number of unpacked bytes of a card, as a small file can unpack to gigabytes.
 MOST_OF_CARD = 2**26
 
 
@@ -57,8 +57,7 @@ class ModelFileError(ValueError):
 
 
 def as_columns(frame, kinds, forms):
-    """The columns that a model learned from, by name, as numbers, times or
-    categories."""
+    """Select the training columns by name, as numbers, dates or categories."""
     import pandas as pd
 
     given = {str(name): column for name, column in getattr(frame, "items", tuple)()}
@@ -79,29 +78,26 @@ def as_columns(frame, kinds, forms):
 
 
 class TableModel(Pipeline):
-    """scikit-learn's pipeline, with intervals, explanations and checks where its last
-    step has them.
-    """
+    """Pipeline with the intervals, explanations and checks of its last step, if any."""
 
     @available_if(lambda self: hasattr(self[-1], "predict_interval"))
     def predict_interval(self, X, coverage=0.9):
-        """Lower and upper bounds (n, 2) of new targets."""
+        """Predict lower and upper bounds of the targets, shape (n, 2)."""
         return self[-1].predict_interval(self[:-1].transform(X), coverage)
 
     @available_if(lambda self: hasattr(self[-1], "check"))
     def check(self, X):
-        """Whether rows are like those that were learned from, column by column."""
+        """Check each column of new rows for a shift from the training rows."""
         return self[-1].check(self[:-1].transform(X))
 
     @available_if(lambda self: hasattr(self[-1], "explain"))
     def explain(self, X, **options):
-        """What each column adds to each prediction, and which training rows count."""
+        """Explain predictions by columns and by influential training rows."""
         return self[-1].explain(self[:-1].transform(X), **options)
 
 
 def estimator_of(text):
-    """The unfitted estimator that is written as in Python, with dotted names of
-    classes.
+    """Construct an unfitted estimator from Python text with dotted class names.
 
     >>> from adakern.model_file import estimator_of
     >>> estimator_of("sklearn.svm.SVC(C=10)")
@@ -134,8 +130,7 @@ def _built(node):
 
 
 def written(value):
-    """What :func:`estimator_of` reads: a class and its parameters that are
-    no defaults."""
+    """Write an estimator for :func:`estimator_of`, with its non-default parameters."""
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, list | tuple):
@@ -153,20 +148,20 @@ def written(value):
         for name, param in value.get_params(deep=False).items()
         if name not in ("n_jobs", "random_state")
     }
-    # LightGBM's constructor takes more parameters than it names.
+    # LightGBM's constructor accepts more parameters than it names.
     usual = {k: written(param.default) for k, param in defaults.items()}
     params = [f"{k}={v}" for k, v in given.items() if v != usual.get(k)]
-    # scikit-learn shows the classes of its private modules in the packages above.
+    # scikit-learn exports the classes of private modules from the packages above.
     public = re.sub(r"\._.*", "", kind.__module__)
     return f"{public}.{kind.__name__}({', '.join(params)})"
 
 
 def table_pipeline(estimator, table):
-    """A pipeline from a table to the estimator, its step "model".
+    """Return a pipeline from a table to the estimator, which is the step "model".
 
-    Unless the estimator takes categories and missing values itself, as they are or as
-    pandas' dtype category, they are encoded, and all columns and the target of a
-    regression are standardised.
+    Unless the estimator supports categories and missing values, unchanged or as pandas'
+    dtype category, they are encoded, and all columns and the target of a regression are
+    standardised.
     """
     known = {"kinds": table.kinds, "forms": table.forms}
     steps = [("columns", FunctionTransformer(as_columns, kw_args=known))]
@@ -182,7 +177,7 @@ def table_pipeline(estimator, table):
 
 
 def make_card(table, **facts):
-    """What there is to know of a model of a :class:`adakern.datasets.TableFile`."""
+    """Return the model card of a model of a :class:`adakern.datasets.TableFile`."""
     import pandas as pd
 
     names = [name for name, kind in table.kinds.items() if kind == "categorical"]
@@ -208,7 +203,7 @@ def make_card(table, **facts):
 
 
 def _origin(table):
-    """Groups and times of the rows, and what a model of them is not for."""
+    """Groups and times of the rows, and what the model must not be used for."""
     origin = {}
     not_for = ["categories that are not among those listed here"]
     if table.groups is not None:
@@ -234,9 +229,9 @@ def _origin(table):
 
 
 def new_categories(rows, card):
-    """A sentence for each column with categories that the model has not seen."""
+    """Yield a sentence for each column with categories that the model has not seen."""
     if str(card.get("estimator", "")).startswith("AdaptiveKernel"):
-        return  # which warns of them itself
+        return  # the estimator itself warns of new categories
     for name, known in card["categories"].items():
         new = rows[name].dropna()[lambda values, known=known: ~values.isin(known)]
         if len(new):
@@ -247,7 +242,7 @@ def new_categories(rows, card):
 
 
 def _is_card(card):
-    """Whether it has what predictions need, each of its kind."""
+    """Whether a card has the entries that predictions need, with valid types."""
     if not isinstance(card, dict) or not isinstance(card.get("target"), str):
         return False
     text = {"versions": str, "kinds": str, "forms": str, "categories": list}
@@ -259,22 +254,22 @@ def _is_card(card):
 
 
 def versions():
-    """Of the packages that a model's file depends on."""
+    """Versions of the packages that a model file depends on."""
     return {name: version(name) for name in ("adakern", "scikit-learn", "numpy")}
 
 
 class _ArraysForTensors(pickle.Pickler):
-    """Copies a model with NumPy arrays in place of PyTorch's tensors."""
+    """Pickler that replaces PyTorch tensors by NumPy arrays, to copy a model."""
 
     def reducer_override(self, part):
-        """How a tensor is made again: as an array."""
+        """Reduce a tensor to an array."""
         return (
             (np.asarray, (as_numpy(part),)) if is_torch_array(part) else NotImplemented
         )
 
 
 def without_tensors(model):
-    """The model, or where it holds tensors a copy of it that needs no PyTorch."""
+    """Return the model, or a copy that needs no PyTorch if it contains tensors."""
     if not any(map(is_torch_array, parts_of(model))):
         return model
     buffer = BytesIO()
@@ -283,14 +278,14 @@ def without_tensors(model):
 
 
 def save_model(pipeline, path, card):
-    """Write a fitted pipeline and its card, whole or not at all."""
+    """Write a fitted pipeline and its card, atomically."""
     import skops.io
 
     with atomic_path(path) as temporary:
         try:
             pipeline = without_tensors(pipeline)
             skops.io.dump(pipeline, temporary, compression=zipfile.ZIP_DEFLATED)
-        except Exception as error:  # such as of a generator
+        except Exception as error:  # for example, if it contains a generator
             model = type(pipeline[-1]).__name__
             raise ModelFileError(
                 f"{model} cannot be kept in a file: {error}"
@@ -352,9 +347,9 @@ def load_model(path, trust=()):
             f"wrote it: --trust {','.join(unasked)}"
         )
     with _whole(path), warnings.catch_warnings():
-        # Said above, in one sentence.
+        # Reported above, in one sentence.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
-        # Of the rows that try what boosting does with categories.
+        # Caused by the rows on which boosting's handling of categories is tried.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         pipeline = skops.io.load(path, trusted=types)
         if not is_sound(pipeline):
@@ -364,12 +359,12 @@ def load_model(path, trust=()):
 
 @contextmanager
 def _whole(path):
-    """A context in which what a damaged file raises becomes one sentence."""
+    """Context that converts any error from a damaged file to one sentence."""
     try:
         yield
     except ModelFileError:
         raise
-    except Exception as error:  # skops, zipfile and NumPy raise any
+    except Exception as error:  # skops, zipfile and NumPy can raise any type
         raise ModelFileError(
             f"{path} is not a complete model written by `adakern fit`: {error}"
         ) from error
@@ -382,7 +377,7 @@ def _read_card(archive):
 
 
 def _check_version(path, card):
-    """Refuse what a later version wrote; say what an earlier one did."""
+    """Refuse a file of a later version; warn about a file of an earlier one."""
     here = versions()
     there = card["versions"]
     wrote = there.get("adakern", "")
@@ -397,5 +392,5 @@ def _check_version(path, card):
 
 
 def _order(version):
-    """What versions are compared by."""
+    """Sort key of a version."""
     return [int(number) for number in re.findall(r"\d+", version)[:3]]

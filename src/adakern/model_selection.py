@@ -34,9 +34,9 @@ from adakern.linalg import principal_submatrix
 from adakern.svm.libsvm import predict_from_gram
 
 #: scikit-learn's estimators that are fitted on shared Gram matrices, with the kernels
-#: they support. Estimators of this library, which support all kernels that decay, set
-#: the class attribute ``_takes_shared_gram_matrix``: so the search does not depend on
-#: their code, and a change of one does not repeat the searches of others.
+#: they support. Estimators of this library, which support all decaying kernels, set the
+#: class attribute ``_takes_shared_gram_matrix``. The search then does not depend on
+#: their code, and changing one does not cause the searches of others to be rerun.
 SHARING = {SVC: ("rbf",), SVR: ("rbf",), KernelRidge: ("rbf", "laplacian")}
 
 

@@ -114,9 +114,9 @@ def test_single_precision_finds_the_log_error_to_the_rounding_of_its_system(
     exact, *slopes = LeaveOneOutError(*problem)(scales, alpha)
     single, *found = LeaveOneOutError(*problem, single_from=alpha)(scales, alpha)
     of_residuals = np.finfo(np.float32).eps * np.sqrt(len(X)) / alpha
-    assert 0 < abs(np.log(single / exact)) < 2 * of_residuals
+    assert 0 < abs(single - exact) < 2 * of_residuals
     for slope, expected in zip(found, slopes, strict=True):
-        np.testing.assert_allclose(slope, expected, atol=2 * of_residuals * exact)
+        np.testing.assert_allclose(slope, expected, atol=2 * of_residuals)
 
 
 @settings(max_examples=20)
@@ -130,7 +130,7 @@ def test_the_error_is_the_closed_form_and_its_gradient_that_of_differences(
     value, by_scale, by_alpha = error(np.exp(at[:-1]), np.exp(at[-1]))
     K = gram_matrix(X * np.exp(at[:-1]), kernel=kernel, gamma=1.0)
     residuals = Y - leave_one_out(K, Y, np.exp(at[-1]), weights)
-    assert value == pytest.approx(
+    assert np.exp(value) == pytest.approx(
         np.sum(weights[:, None] * residuals**2) / weights.sum()
     )
     numeric = approx_derivative(lambda p: error(np.exp(p[:-1]), np.exp(p[-1]))[0], at)
@@ -163,7 +163,7 @@ def test_the_evidence_is_that_of_a_gaussian_process(kernel, seed, log_alpha):
     evidence = Evidence(X, Y, weights, kernel)
 
     def value(at, of=evidence):
-        return of.log(np.exp(at[:-1]), np.exp(at[-1]))[0]
+        return of(np.exp(at[:-1]), np.exp(at[-1]))[0]
 
     expected = [log_likelihood(kernel, at, X, Y[:, 0], weights) for at in points]
     assert n / 2 * (value(points[1]) - value(points[0])) == pytest.approx(
@@ -173,7 +173,7 @@ def test_the_evidence_is_that_of_a_gaussian_process(kernel, seed, log_alpha):
     indicators -= indicators.mean(axis=0)
     for of in (evidence, Evidence(X, indicators, weights, kernel)):
         at = points[0]
-        _, by_scale, by_alpha = of.log(np.exp(at[:-1]), np.exp(at[-1]))
+        _, by_scale, by_alpha = of(np.exp(at[:-1]), np.exp(at[-1]))
         numeric = approx_derivative(lambda at, of=of: value(at, of), at)
         found = np.append(by_scale, by_alpha)
         assert found == pytest.approx(numeric, rel=1e-4, abs=1e-6)

@@ -1,5 +1,7 @@
 """Rows with a time: later ones are predicted from earlier ones, then all learned."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,10 +12,11 @@ from adakern.adaptive import (
     AdaptiveKernelRegressor,
 )
 from adakern.adaptive.choose import choose
-from adakern.adaptive.fit_all import Limits, fit_all
+from adakern.adaptive.fit_all import Limits, fit_all, tell_of_long_fit
 from adakern.adaptive.given import time_blocks
 from adakern.adaptive.intervals import ErrorModel, common_share
 from adakern.adaptive.members import REGISTRY
+from adakern.adaptive.members.base import Setting, Shape
 from adakern.adaptive.prepare import prepare
 
 
@@ -60,6 +63,36 @@ def test_times_that_have_no_order_are_refused(time, words):
     X = np.arange(20.0)[:, None]
     with pytest.raises(ValueError, match=words):
         AdaptiveKernelRegressor(members=["linear"]).fit(X, X[:, 0], time=time)
+
+
+@pytest.mark.parametrize(
+    ("shape", "fast", "limit", "said"),
+    [
+        (
+            (2500, 10, 400),
+            False,
+            np.inf,
+            "400 classes; the longest, svm, takes",
+        ),
+        ((2500, 10, 400), True, np.inf, None),  # no machines of pairs of classes
+        ((2500, 10, 400), False, 60.0, None),
+        ((2500, 10, 2), False, np.inf, None),
+    ],
+)
+def test_a_long_fit_says_before_it_begins_what_shortens_it(shape, fast, limit, said):
+    setting = Setting(classify=True, fast=fast)
+    shape = Shape(*shape)
+    members = choose("auto", shape, setting, np.random.RandomState(0))
+    told = []
+    limits = Limits(seconds=limit, tell=told.append)
+    problem = SimpleNamespace(seen=shape, setting=setting)
+    tell_of_long_fit(problem, members, limits)
+    text = "".join(told)
+    assert bool(said) == bool(told) and (said or "") in text
+    if said:
+        total = sum(member.seconds(shape) for member in members)
+        assert f"about {total / 60:.0f} min" in text
+        assert "--preset fast" in text and "--minutes" in text
 
 
 def test_one_thing_says_which_rows_are_left_out():

@@ -26,10 +26,22 @@ AROUND = {
     "a quoted title": (text('"Sales, of\nthe North"\nby region\n'), "2 lines above"),
     "many lines": (text("".join(f"# line {k}\n" for k in range(9))), "9 lines above"),
     "units": (text(header=f"{HEADER}\n[m],,[pieces],[EUR]"), "below the header, '[m]'"),
-    "units of all": (text(header=f"{HEADER}\nm,text,n,EUR"), "words above numbers"),
+    "units of all": (text(header=f"{HEADER}\nm,text,n,EUR"), "the header, 'm'"),
+    "units and kinds": (
+        text(header=f"{HEADER}\nlength,,number,price\n[m],,[pieces],[EUR]"),
+        "the 2 rows below the header, 'length'",
+    ),
+    "Qualtrics": (
+        text(header=HEADER + "\nHow long?,Where?,,\n" + '\'{"ImportId":"Q"}\',' * 3),
+        "the 2 rows below the header, 'How long?'",
+    ),
     "a source": (text(below="Source: the office\n"), "remarks such as 'Source"),
     "remarks": (text(below="\nn.b. preliminary,,,\n1) see page 3,,,\n"), "last 2 rows"),
     "total": (text(below="Total,,99,999\n"), "the last row, 'Total'"),
+    "mean and total": (
+        text(below="Mittelwert,,5,7\nGesamtsumme,,99,999\n"),
+        "the last 2 rows, 'Mittelwert', 'Gesamtsumme'",
+    ),
     "total and source": (text(below="Total,,9,99\nSource: us\n"), "'Total'"),
     "headers again": (text(rows=[*ROWS[:20], HEADER, *ROWS[20:]]), "repeated in 1"),
 }
@@ -78,6 +90,39 @@ def test_a_table_without_a_header_keeps_its_first_row(tmp_path):
     named = read_table(by_csv("\n".join(["a,b,c", *rows]), tmp_path), "-1")
     assert len(named.y) == N and list(named.X) == ["a", "b"]
     assert "names of the columns: a, b, c" in "\n".join(named.notes)
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        " size | region | count | y \n------+---+---+---\n{}(40 rows)\n",  # PostgreSQL
+        "| size | region | count | y |\n|:--|---|---:|---|\n{}",  # Markdown
+        "Report\n=====\n\n|size|region|count|y|\n-----\n{}-----\n",  # SAP
+    ],
+)
+def test_lines_that_draw_a_table_are_no_rows(tmp_path, drawn):
+    bars = "".join(f"|{row.replace(',', ' | ')}|\n" for row in ROWS)
+    if drawn.startswith(" size"):
+        bars = bars.replace("|\n", "\n").replace("\n|", "\n")[1:]
+    path = by_csv(drawn.format(bars), tmp_path)
+    found = read_table(path, "y", keep=list(KINDS))
+    plain = read_table(by_csv(text(), tmp_path), "y", keep=["all"])
+    assert found.kinds == KINDS
+    pd.testing.assert_frame_equal(found.X, plain.X)
+    assert "lines of dashes" in "\n".join(found.notes)
+
+
+def test_dashes_within_quotation_marks_stay(tmp_path):
+    rows = [f'"{"no" if k % 3 else "-----"}\n-----",{k},{k * 1.5}' for k in range(N)]
+    found = read_table(by_csv("\n".join(["a,b,y", *rows]), tmp_path), "y")
+    assert set(found.X["a"]) == {"no\n-----", "-----\n-----"}
+
+
+def test_a_remark_below_few_new_rows_is_predicted_and_said(tmp_path):
+    path = by_csv("size,region,count\n1,N,3\n2,S,4\nSource: the office\n", tmp_path)
+    with pytest.warns(UserWarning, match="such as 'Source: the office', is predicted"):
+        rows = read_rows(path, KINDS, {})
+    assert rows["count"].tolist()[:2] == [3, 4] and len(rows) == 3
 
 
 def test_a_header_with_hardly_a_name_is_found_by_the_target(tmp_path):

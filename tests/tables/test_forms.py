@@ -1,6 +1,7 @@
 """Numbers and dates of any usual writing are read back as what was written, or said."""
 
 import datetime
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from adakern.tables import dates, kinds, numbers, read_rows, read_table
 from adakern.tables.columns import TableReader
+from adakern.tables.read_table import read_as
 
 MARKS = st.sampled_from([".", ","])
 #: How a program of each language parts thousands, none in most files.
@@ -103,7 +105,10 @@ def test_every_form_of_dates_reads_what_strptime_reads(form):
         expected = datetime.datetime.strptime(text, form)
         if not {"%Y", "%y"} & {form[i : i + 2] for i in range(len(form))}:
             expected = expected.replace(year=1970)
-        assert dates.parse_date(text, form) == expected, text
+        assert dates.parse_date(text, form) == expected.replace(tzinfo=None), text
+
+
+_CREATED = "%b %d %H:%M:%S %z %Y"
 
 
 @pytest.mark.parametrize(
@@ -116,6 +121,21 @@ def test_every_form_of_dates_reads_what_strptime_reads(form):
         ("Montag, 12.10.2020", "%d.%m.%Y", (2020, 10, 12)),
         ("2 de enero de 2020", "%d de %b de %Y", (2020, 1, 2)),
         ("2020-03-01 12:00:00 UTC", dates.ISO, (2020, 3, 1, 12)),
+        (
+            "2020/03/01 9:05:00 PM GMT+5:30",
+            "%Y/%m/%d %I:%M:%S %p",
+            (2020, 3, 1, 15, 35),
+        ),
+        ("2020-03-01 12:00:00 MEZ", "%Y-%m-%d %H:%M:%S", (2020, 3, 1, 11)),
+        ("Sun Mar  1 12:00:00 2020", "%b %d %H:%M:%S %Y", (2020, 3, 1, 12)),
+        ("Wed Oct 10 20:19:24 -0700 2018", _CREATED, (2018, 10, 11, 3, 19, 24)),
+        ("Sun Mar 01 12:00:00 PDT 2020", _CREATED, (2020, 3, 1, 19)),
+        ("01MAR2020:12:30:00", "%d%b%Y:%H:%M:%S", (2020, 3, 1, 12, 30)),
+        ("2020m11", "%YM%m", (2020, 11, 1)),
+        ("3 mrt 2020", "%d %b %Y", (2020, 3, 3)),
+        ("Mrz 20", "%b %y", (2020, 3, 1)),
+        ("5 dicembre 2020", "%d %b %Y", (2020, 12, 5)),
+        ("2020年3月1日", "%Y年%m月%d日", (2020, 3, 1)),
         ("Montreal 12.10.2020", "%d.%m.%Y", None),
         ("31.02.2020", "%d.%m.%Y", None),
         ("13:30 PM", "%I:%M %p", None),
@@ -136,6 +156,10 @@ def test_dates_of_letters_mails_and_logs(text, form, expected):
         (["<0.5", "0.7", ">200", "1.25"], 0.5),
         ([f"{i} km/h" for i in (285, 90, 31, 18, 7)], 285),
         (["1.5E-3", "2e4"], 1.5e-3),
+        (["12.-", "9.–", "7.--"], 12),
+        (["-12.- CHF", "9.50 CHF"], -12),
+        (["$ -", "-  $", "$4,500"], 0),
+        (["2.5", "#NULL!", ".b", "######", "#NV", "k.A.", "–"], 2.5),
     ],
 )
 def test_amounts_units_and_limits(texts, first):
@@ -155,6 +179,7 @@ def test_amounts_units_and_limits(texts, first):
         ["3/4", "1/2", "5/6"],
         ["12 kg", "13 g", "14 lb"],
         ["12345678901234567", "12345678901234568"],
+        ["1½", "2½", "7½"],
     ],
 )
 def test_identifiers_and_mixtures_are_no_numbers(texts):
@@ -168,6 +193,55 @@ def test_points_of_thousands_follow_the_file():
         column, values, _ = read(texts, usual)
         assert values[0] == first
         assert "it would be" in column.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("learned", "new", "said"),
+    [
+        (["12.5%", "3%", "7.25%"], ["0.125", "0.03"], "'0.125' is read as 0.125; it h"),
+        (["12.5 %", "3 %", "7.25 %"], [0.125, 0.03], "it has no percent sign"),
+        (["0.125", "0.03", "0.5"], ["12.5%"], "'12.5%' is read as 12.5; it has a perc"),
+        (["0,5", "12,25", "7,125"], ["1.234"], "with a decimal point it would be 1.2"),
+        (
+            ["0.5", "12.25", "7.5"],
+            ["2,500", "1,000"],
+            "a decimal comma it would be 2.5",
+        ),
+        (["0,5", "12,25", "7,125"], ["1,234", "5"], None),
+        (["12.5%", "3%", "7.25%"], ["1%", "-"], None),
+        (["0.5", "12.25", "7.5"], [0.25, "1"], None),
+    ],
+)
+@pytest.mark.parametrize("way", ["file", "frame"])
+def test_new_cells_that_may_be_meant_otherwise_are_said(
+    tmp_path, learned, new, said, way
+):
+    column, *_ = read(learned * 5)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if way == "file":
+            read_as(pd.Series(new, dtype=object), "x", "numeric", column.form)
+        else:
+            table = np.array(learned * 5, dtype=object)[:, None]
+            reader = TableReader(["x"], np.zeros(1, bool)).fit(table)
+            reader.transform(np.array(new, dtype=object)[:, None])
+    told = "\n".join(str(warning.message) for warning in caught)
+    assert (said in told) if said else not told
+
+
+def test_true_and_false_are_the_same_from_every_program(tmp_path):
+    truths = np.arange(30) % 3 == 0
+    typed = pd.DataFrame({"b": truths, "y": np.arange(30.0)})
+    typed.to_parquet(tmp_path / "t.parquet")
+    of_typed = read_table(tmp_path / "t.parquet", "y")
+    for yes, no in (("TRUE", "FALSE"), ("WAHR", "FALSCH"), ("Vrai", "Faux")):
+        path = tmp_path / "t.csv"
+        typed.assign(b=np.where(truths, yes, no)).to_csv(path, index=False)
+        found = read_table(path, "y")
+        assert found.kinds == of_typed.kinds and found.forms["b"] == of_typed.forms["b"]
+        np.testing.assert_array_equal(found.X["b"], truths)
+        new = read_rows(path, of_typed.kinds, of_typed.forms)
+        np.testing.assert_array_equal(new["b"], truths)
 
 
 def test_long_cells_are_refused_in_time_that_grows_with_their_length():

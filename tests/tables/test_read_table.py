@@ -142,6 +142,7 @@ WAYS = {
     "utf-16": {"encoding": "utf-16"},
     "utf-32": {"encoding": "utf-32"},
     "windows": {"lineterminator": "\r\n"},
+    "macintosh": {"lineterminator": "\r"},
 }
 
 
@@ -216,6 +217,7 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (b"", {}, "0 lines"),
         (b"a,y\n", {}, "1 lines"),
         (b"y,b\n1,2\n1,3\n", {}, "same in every row"),
+        (b"y,b\n" + b"1,2\n" * 30 + b"3,4,5\n", {}, "line 32, saw 3, .* quotation"),
         (b"b,y\n1,p\n2,q\n3,r\n4,s\n", {}, "4 different categories in 4 rows"),
         (b"y,y,a\n1,2,3\n4,5,6\n", {}, "two columns are called 'y'"),
         (column(["1", "2"]).replace("y", "when").encode(), {}, "no column 'y'"),
@@ -304,6 +306,42 @@ def test_a_repeated_identifier_is_taken_for_groups_and_a_date_is_proposed(tmp_pa
     found = read(tmp_path, text, group="year", time="hours")
     assert found.groups.nunique() == 4 and "year" not in found.kinds
     assert found.times.tolist() == table["hours"].tolist()
+
+
+@pytest.mark.parametrize("n_dates", [90, 300])
+@pytest.mark.parametrize("values", [range(150, 180), range(5, 60, 2)])
+def test_a_measurement_that_dates_keep_apart_is_no_panel(tmp_path, n_dates, values):
+    """Each value has another date by chance, as the heights of patients."""
+    n = 90
+    when = np.resize(pd.date_range("2025-01-01", periods=n_dates).astype(str), n)
+    height = np.resize(values, n)  # whole, and never twice on a date
+    when[1::9] = when[::9]  # some dates have two rows
+    table = pd.DataFrame({"height": height, "when": when, "y": RNG.normal(size=n)})
+    assert not table.duplicated(["height", "when"]).any()
+    said = "\n".join(read(tmp_path, table.to_csv(index=False)).notes)
+    assert "--time 'when'" in said and "panel" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "proposed"),
+    [
+        ("shop", "{}th street", True),
+        ("shop", "{}", True),
+        ("price", "{}.5", False),  # a measurement of few values
+        ("hour", "{}", False),  # the rows of a day
+        ("rank", "{}", False),
+    ],
+)
+@pytest.mark.parametrize("left_out", [0, 40])
+def test_a_panel_is_proposed_where_its_units_return(
+    tmp_path, name, unit, proposed, left_out
+):
+    table = panel(12, 15).rename(columns={"nr": name, "year": "month"})
+    table[name] = [unit.format(number - 700) for number in table[name]]
+    table = table.sample(len(table) - left_out, random_state=0)  # not all are balanced
+    said = "\n".join(read(tmp_path, table.to_csv(index=False)).notes)
+    assert "--time 'month'" in said
+    assert (f"--group '{name}'" in said) == proposed
 
 
 IDENTIFIERS = ["patient", "individual", "subject_id", "PatientID", "user id", "ID"]
@@ -458,6 +496,16 @@ def test_classes_are_merged_too_and_a_column_that_is_none_is_named(tmp_path):
     assert set(read(tmp_path, text, merge=["y"]).y) == {"yes", "no"}
     with pytest.raises(TableError, match="no column 'z'"):
         read(tmp_path, text, merge=["z"])
+
+
+def test_new_rows_of_repeated_names_are_those_of_training(tmp_path):
+    path = tmp_path / "my.csv"
+    rows = [f"{k * 0.5},{k * k},{k % 7}" for k in range(N)]
+    path.write_text("\n".join(["a,a,y", *rows]))
+    found = read_table(path, "y")
+    new = read_rows(path, found.kinds, found.forms)
+    pd.testing.assert_frame_equal(new, found.X)
+    assert new["a.1"][3] == 9
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])

@@ -138,7 +138,7 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
     assert champion.version == version.version
 
     # As `mlflow ui` would serve them, here without the server.
-    models = sorted(project.root.glob("mlartifacts/my-my-study/*/artifacts/model"))
+    models = sorted(project.root.glob("mlartifacts/my-my-study/models/*/artifacts"))
     assert len(models) == 4  # two repeats of two methods
     for folder in models:
         served = mlflow.pyfunc.load_model(str(folder))
@@ -148,7 +148,7 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
         found = served.predict(new)
         assert np.abs(found - predicted).max() < 1.0
         kept = mlflow.sklearn.load_model(
-            shutil.copytree(folder, tmp_path / "a" / folder.parts[-3])
+            shutil.copytree(folder, tmp_path / "a" / folder.parts[-2])
         )
         np.testing.assert_array_equal(kept.predict(new), found)
 

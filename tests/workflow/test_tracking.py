@@ -10,6 +10,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -181,6 +182,61 @@ def test_only_what_is_new_or_changed_is_written(uri, log):
     # The new repeat and its method; the other one where its rank moved.
     assert log([*RECORDS, make_record(repeat=2)])[:2] in ((2, 5), (3, 4))
     assert log(RECORDS[:3], prune=True).removed >= 5 and len(runs_of(uri)) == 3
+
+
+def test_fitted_models_are_reached_from_the_experiment_and_registered(uri, tmp_path):
+    """Each with its scores and its method's run; what a new fit replaces goes."""
+    parts = {}
+    for record in RECORDS:
+        folder = tmp_path / f"{record['method']}{record['repeat']}"
+        (folder / "code").mkdir(parents=True)
+        for name in ("MLmodel", "code/a.py"):
+            (folder / name).write_text(f"# {folder.name}\n")
+        parts[folder.name] = {n: folder / n for n in ("MLmodel", "code/a.py")}
+
+    def log(records):
+        models = lambda record: parts[f"{record['method']}{record['repeat']}"]  # noqa: E731
+        return log_records(
+            records, experiment="demo", tracking_uri=uri, models=models, prune=True
+        )
+
+    log(RECORDS)
+    client = MlflowClient(uri)
+    number = client.get_experiment_by_name("demo").experiment_id
+    cells, below = cells_of(uri)
+    models = {m.source_run_id: m for m in client.search_logged_models([number])}
+    assert len(models) == 4
+    for method, runs in below.items():
+        made = [models[run.info.run_id] for run in runs]
+        assert {m.model_id for m in made} == {
+            output.model_id for output in cells[method].outputs.model_outputs
+        }
+        for model, run in zip(made, runs, strict=True):
+            repeat = run.data.tags["repeat"]
+            dataset = run.data.tags["dataset"]
+            assert model.name == f"{dataset} {method} repeat {repeat}"
+            scores = {m.key: m.value for m in model.metrics}
+            assert scores == run.data.metrics
+            folder = Path(urlsplit(model.artifact_location).path)
+            assert (folder / "code" / "a.py").read_text() == f"# {method}{repeat}\n"
+
+    results = tmp_path / "results" / "demo"
+    results.mkdir(parents=True)
+    (results / "ranks.csv").write_text("method,rank\ndank,1\nsvm-cv,2\n")
+    for _ in range(2):  # once
+        store.register(results, "good", uri)
+    (version,) = client.search_model_versions("name = 'good'")
+    best = next(run for run in below["dank"] if run.data.tags["repeat"] == "0")
+    assert version.run_id == best.info.run_id
+    assert (
+        client.get_model_version_by_alias("good", "champion").version == version.version
+    )
+    assert "dank" in client.get_registered_model("good").description
+    assert float(version.tags["test/accuracy"]) == best.data.metrics["test/accuracy"]
+
+    log(RECORDS[:3])
+    left = {m.source_run_id for m in client.search_logged_models([number])}
+    assert left == {run.info.run_id for run in runs_of(uri)} and len(left) == 3
 
 
 def test_a_failed_fit_is_a_failed_run_with_its_reason(uri, log):

@@ -178,6 +178,23 @@ def test_of_many_classes_the_rarest_is_looked_for():
     assert "2_thresholds" not in drawn  # which is of two classes
 
 
+def test_of_a_table_sorted_by_class_every_class_is_looked_at():
+    sizes = [1200, 500, 40]
+    y, X = np.repeat(list("abc"), sizes), np.arange(1740.0)[:, None]
+    table = Table(X, y, "my-t", "classification", ["x"], kinds={"x": "numeric"})
+    settings = SETTINGS | {"estimator": LOGISTIC, "preparation": {"scale": "standard"}}
+    rows = np.arange(1740)
+    drawn, _ = explain("logistic", table, rows[::20], rows, settings, {}, 0)
+    # The shares of 1,000 rows without replacement, within five standard errors.
+    confusion = next(figure for name, (figure, _) in drawn.items() if "errors" in name)
+    shown = [text.get_text() for text in confusion.axes[0].texts]
+    counts = np.array([int(re.sub(r"\D", "", text)) for text in shown]).reshape(3, 3)
+    share = np.array(sizes) / 1740
+    error = np.sqrt(1000 * share * (1 - share))
+    assert (np.abs(counts.sum(axis=1) - 1000 * share) < 5 * error).all()
+    assert counts.sum() == 1000
+
+
 def test_a_table_of_many_columns_is_bounded(tmp_path, rng):
     X = rng.normal(size=(150, 300))
     names, y = [f"x{i}" for i in range(300)], X[:, 7] + 0.1 * rng.normal(size=150)

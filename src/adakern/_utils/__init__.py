@@ -1,1 +1,1 @@
-"""Arrays, memory, threads and files: nothing of a method."""
+"""Utilities for arrays, memory, threads and files that no method is specific to."""

@@ -1,9 +1,9 @@
-"""One policy for the arrays that users pass.
+"""Validation and conversion of the arrays that users pass.
 
-NumPy arrays, and what becomes one (lists, tables), go through scikit-learn's checks.
-PyTorch tensors and other arrays of the Python array API stay in their library and on
-their device, whether or not scikit-learn's ``array_api_dispatch`` is on; what an
-estimator predicts is of the kind of the rows. Targets and labels become NumPy arrays.
+NumPy arrays, and objects that convert to them (lists, tables), go through
+scikit-learn's checks. PyTorch tensors and other arrays of the Python array API stay in
+their library and on their device, even if scikit-learn's ``array_api_dispatch`` is off.
+Predictions are of the same library as X. Targets and labels become NumPy arrays.
 """
 
 from contextlib import contextmanager, suppress
@@ -22,14 +22,15 @@ from sklearn.utils.validation import _check_n_features, assert_all_finite
 
 from adakern._utils import validation
 
-#: An empty array where the work is done; None for NumPy.
+#: Empty array with the library and device of the computation; None for NumPy.
 _DEVICE: ContextVar = ContextVar("device", default=None)
 
 
 @contextmanager
 def device_context(X):
-    """A context in which :func:`to_device` puts arrays beside PyTorch's X, in double
-    precision.
+    """Context in which :func:`to_device` moves arrays to the device of a tensor X.
+
+    The moved arrays are in double precision.
     """
     like = None
     if is_torch_array(X):
@@ -44,31 +45,31 @@ def device_context(X):
 
 
 def to_device(array):
-    """The array where the context computes; as it is outside of any."""
+    """Move an array to the device of the context, if there is one."""
     like = _DEVICE.get()
     return array if like is None else asarray_like(array, like)
 
 
 def as_numpy(array):
-    """A NumPy copy or view of an array of any library, from any device."""
+    """Convert an array of any library and device to a NumPy copy or view."""
     if hasattr(array, "detach"):  # PyTorch, possibly on a GPU.
         array = array.detach().cpu()
     return np.asarray(array)
 
 
 def from_foreign(array):
-    """A tensor as a NumPy array; lists, tables and NumPy arrays as they are."""
+    """Convert tensors to NumPy arrays; return lists, tables and NumPy arrays as is."""
     return as_numpy(array) if _is_foreign(array) else array
 
 
 def as_index(index, like):
-    """The NumPy index array in the library and on the device of ``like``."""
+    """Convert a NumPy index array to the library and device of ``like``."""
     xp = array_namespace(like)
     return xp.asarray(index, dtype=xp.int64, device=device_of(like))
 
 
 def asarray_like(array, like):
-    """The array in the library, of the type and on the device of ``like``."""
+    """Convert an array to the library, dtype and device of ``like``."""
     xp = array_namespace(like)
     if is_array_api_obj(array) and array_namespace(array) is not xp:
         array = as_numpy(array)
@@ -76,9 +77,7 @@ def asarray_like(array, like):
 
 
 def output_like(output, X):
-    """The output of an estimator, in X's library and on its device; text stays in
-    NumPy.
-    """
+    """Convert the output of an estimator, unless text, to X's library and device."""
     if not _is_foreign(X) or output.dtype.kind in "OSU":
         return output
     return array_namespace(X).asarray(output, device=device_of(X))
@@ -93,7 +92,7 @@ def validate_arrays(estimator, X, y="no_validation", *, y_numeric=False):
     floating = [np.float64, np.float32]
     if predicting:
         return validation.validate_data(estimator, X, reset=False, dtype=floating)
-    # A tensor of labels beside a NumPy array of rows is one more thing to take.
+    # Labels may be a tensor even if X is a NumPy array.
     y = from_foreign(y)
     X, y = validation.validate_data(
         estimator, X, y, dtype=floating, y_numeric=y_numeric

@@ -1,4 +1,4 @@
-"""What classifiers share beside scikit-learn's base classes."""
+"""Base classes of classifiers, in addition to scikit-learn's."""
 
 from typing import Any
 
@@ -9,16 +9,14 @@ from adakern._utils.arrays import as_numpy, output_like
 
 
 class ScoreClassifierMixin(ClassifierMixin):
-    """A classifier whose ``decision_function`` decides: its sign, or the greatest
-    score.
-    """
+    """Mixin for classifiers that predict by the sign or maximum of decision values."""
 
     def predict(self, X: ArrayLike) -> Any:
-        """The class of each row of X, shape (n,).
+        """Predict the class of each row of X, shape (n,).
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or (n, m) where the kernel is precomputed
+        X : array-like of shape (n, d), or (n, m) if the kernel is precomputed
         """
         scores = as_numpy(self.decision_function(X))
         codes = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)

@@ -1,14 +1,14 @@
-"""Computations block by block, within a given memory."""
+"""Computations by blocks of rows, within a memory budget."""
 
 from array_api_compat import array_namespace
 
-#: Working memory of one block where a computation goes block by block, in bytes.
+#: Default working memory of a block, in bytes.
 BLOCK_BYTES = 64 * 2**20
 
-#: Memory of a tile that stays in the cache of one core.
+#: Size in bytes of a tile that fits into the cache of one core.
 CACHE_BYTES = 2**18
 
-#: Memory of one tile that is made, used and forgotten; larger ones leave the cache.
+#: Size in bytes of a temporary tile; larger ones do not stay in the cache.
 TILE_BYTES = 8 * 2**20
 
 
@@ -20,7 +20,7 @@ def row_blocks(n_rows, bytes_per_row, budget=BLOCK_BYTES):
 
 
 def by_row_blocks(function, X, bytes_per_row, budget=BLOCK_BYTES):
-    """``function`` of all rows of X, computed block by block."""
+    """Apply ``function`` to the rows of X by blocks, and concatenate the results."""
     blocks = [
         function(X[rows, :]) for rows in row_blocks(X.shape[0], bytes_per_row, budget)
     ]

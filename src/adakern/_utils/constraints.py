@@ -1,4 +1,4 @@
-"""Constraints of parameters that many estimators have."""
+"""Constraints of parameters that many estimators share."""
 
 from numbers import Integral, Real
 
@@ -8,10 +8,10 @@ POSITIVE = [Interval(Real, 0, None, closed="neither")]
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 FINITE = [Interval(Real, None, None, closed="neither")]
 AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
-#: Of a kernel: a number, or one of scikit-learn's two rules.
+#: Constraint of ``gamma``: a positive number, or one of scikit-learn's two rules.
 GAMMA = [StrOptions({"scale", "auto"}), *POSITIVE]
 
-#: What means the same wherever it is a parameter.
+#: Constraints of parameters that have the same meaning in all estimators.
 SHARED = {
     "C": POSITIVE,
     "coef0": FINITE,
@@ -25,6 +25,5 @@ SHARED = {
 
 
 def constraints(*shared, **own):
-    """Constraints of an estimator's parameters: shared ones by name, its
-    own in full."""
+    """Return parameter constraints: shared ones by name, others in full."""
     return {name: SHARED[name] for name in shared} | own

@@ -4,6 +4,6 @@ from importlib import import_module
 
 
 def resolve(dotted):
-    """The function or class of a dotted name such as ``package.module.name``."""
+    """Import the function or class of a dotted name such as ``package.module.name``."""
     module, _, name = dotted.rpartition(".")
     return getattr(import_module(module), name)

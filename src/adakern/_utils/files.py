@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Files that are written atomically."""
 
 import json
 import os
@@ -10,11 +10,10 @@ from pathlib import Path
 
 @contextmanager
 def atomic_path(path):
-    """A temporary path that takes the place of ``path``, whole, when the block
-    succeeds.
+    """Context with a temporary path that replaces ``path`` if the block succeeds.
 
-    It lies in the same folder, since a rename is atomic only there, and keeps the
-    suffix, since writers look at it.
+    It is in the same folder, since renaming is atomic only there. It has the same
+    suffix, from which some writers infer the format.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,13 +37,13 @@ def _umask():
 
 
 def write_json(path, value):
-    """Write ``value`` as JSON, whole or not at all."""
+    """Write ``value`` as JSON, atomically."""
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
 
 
 def plain(value):
-    """A value as JSON and YAML can hold it; what they cannot becomes its text."""
+    """Convert a value to types of JSON and YAML; anything else is converted to text."""
     if hasattr(value, "tolist"):  # of NumPy, without importing it
         value = value.tolist()
     if isinstance(value, dict):
@@ -69,13 +68,13 @@ def read_json(path):
 
 
 def _number(text):
-    """A whole number, as a float from 2^63 on, which no column of a table takes."""
+    """Parse an integer; from 2^63 on as a float, since table columns hold 64 bits."""
     number = float(text)
     return int(text) if abs(number) < 2**63 else number
 
 
 def check_whole(*paths):
-    """ValueError where a file of arrays (``.npz``) is cut off or damaged."""
+    """Raise ValueError if a file of arrays (``.npz``) is truncated or damaged."""
     for path in paths:
         try:
             with zipfile.ZipFile(path) as file:

@@ -1,4 +1,4 @@
-"""Memory asked for before work is done that would be wasted without it."""
+"""Check of the available memory, before time is spent on a computation."""
 
 import os
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def require_memory(n_bytes, purpose, way_out):
-    """Raise MemoryError, with the way out, where the machine lacks the memory."""
+    """Raise MemoryError, with the way out, if the machine lacks the memory."""
     try:
         np.empty(n_bytes, dtype=np.uint8)
         enough = n_bytes <= _physical_memory()

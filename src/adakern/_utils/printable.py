@@ -1,19 +1,19 @@
-"""Numbers as people write them, and other people's text before it is shown."""
+"""Formatting of numbers, and sanitising of text from outside."""
 
 import re
 
-#: Characters that command a terminal or turn the direction of writing.
+#: Characters that control a terminal or change the direction of text.
 COMMANDS = {*range(9), *range(11, 32), *range(0x7F, 0xA0)}
 COMMANDS |= {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 
 
-#: What a spreadsheet takes for a formula; "+" and "-" alone, or before a number, are
-#: classes and numbers.
+#: Beginnings of cells that a spreadsheet interprets as formulas. "+" and "-" alone are
+#: class labels, and before a number they are signs.
 FORMULA = re.compile(r"[=@\t\r]|[+-]\s*[^\d\s.,+-]")
 
 
 def without_formula(text):
-    """A cell for a CSV file that no spreadsheet computes: an apostrophe goes before it.
+    """Prefix a CSV cell with an apostrophe if a spreadsheet would compute it.
 
     >>> from adakern._utils.printable import without_formula
     >>> without_formula("=cmd|' /C calc'!A0"), without_formula("+"), without_formula(1)
@@ -24,7 +24,7 @@ def without_formula(text):
 
 
 def printable(text):
-    r"""Text from outside (an error's message) without what a terminal would obey.
+    r"""Replace control characters in text from outside, such as an error message.
 
     >>> from adakern._utils.printable import printable
     >>> printable("red: \x1b[31m") == "red: \N{REPLACEMENT CHARACTER}[31m"
@@ -36,7 +36,7 @@ def printable(text):
 
 
 def as_written(value, digits):
-    """A number with so many significant digits, without an exponent up to 10^12.
+    """Format a number with ``digits`` significant digits, without exponent up to 10^12.
 
     >>> from adakern._utils.printable import as_written
     >>> as_written(48_012.3, 3), as_written(0.012345, 3), as_written(2e-6, 3)

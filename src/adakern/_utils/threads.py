@@ -9,43 +9,44 @@ from threading import Lock
 
 from threadpoolctl import ThreadpoolController
 
-#: Rows up to which more threads slow SciPy's factorisations down, or hardly help.
+#: Number of rows up to which more threads slow down SciPy's factorisations, or hardly
+#: help.
 SMALL_SYSTEM = 2000
 
-#: Held while items are shared out among threads.
+#: Held while items are distributed to threads.
 _MAPPING = Lock()
 
 
 def one_thread(kind=None):
-    """A context in which ``kind`` has one thread: "blas", "openmp", or both if None."""
+    """Context with one thread for ``kind``: "blas", "openmp", or both if None."""
     return _libraries(os.getpid()).limit(limits=1, user_api=kind)
 
 
 def one_blas_thread(size, largest=SMALL_SYSTEM):
-    """A context in which all linear algebra runs on one thread where steps are small
-    and many.
+    """Context with one thread for linear algebra if ``size`` is at most ``largest``.
 
-    NumPy's wheel and SciPy's bring a BLAS each, whose waiting threads take the
-    processor from the other: on two cores fits that go back and forth took 2 to 7 times
+    The wheels of NumPy and SciPy each contain a BLAS, whose waiting threads compete for
+    the processor. On two cores, fits that alternate between the two took 2 to 7 times
     as long.
     """
     return nullcontext() if size > largest else one_thread("blas")
 
 
 def blas_threads():
-    """How many threads linear algebra has, and what else can use several."""
+    """Number of threads of linear algebra, which other code can use as well."""
     blas = _libraries(os.getpid()).select(user_api="blas").lib_controllers
     return max((library.num_threads for library in blas), default=1)
 
 
 def map_in_threads(function, items):
-    """``function`` of every item, in as many threads as linear algebra has, which then
-    has one.
+    """Apply ``function`` to every item in as many threads as linear algebra has.
+
+    Meanwhile, linear algebra has one thread.
     """
     # Counting the threads of all libraries takes a tenth of a millisecond.
     n_threads = blas_threads() if len(items) > 1 else 1
-    # The limit is the whole process's. Of two that overlap, the second would find one
-    # thread when it begins, and restore that when it ends.
+    # The limit applies to the whole process. If two calls overlapped, the second would
+    # find a limit of one thread, and restore that when it ends.
     if n_threads < 2 or not _MAPPING.acquire(blocking=False):
         return [function(item) for item in items]
     try:
@@ -60,5 +61,5 @@ def map_in_threads(function, items):
 
 @lru_cache(maxsize=1)
 def _libraries(process):
-    """The numerical libraries of this process; finding them takes milliseconds."""
+    """Numerical libraries of this process, cached since finding them is slow."""
     return ThreadpoolController()

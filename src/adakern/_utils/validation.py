@@ -1,8 +1,8 @@
-"""What every estimator asks of its input and promises of its output.
+"""Checks of the input and output of all estimators.
 
-scikit-learn's own checks, and a scale that floating-point numbers can compute with:
-beyond it squares overflow or vanish, and what comes out is NaN, a bare internal error
-or a loop without end.
+In addition to scikit-learn's checks, the scale of numbers is validated. Beyond it,
+squares overflow or vanish, which would result in NaN, obscure internal errors or
+infinite loops.
 """
 
 import numpy as np
@@ -13,16 +13,17 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
-#: Sizes whose fourth power is a float64: the papers' objectives have fourth powers.
+#: Range of absolute values whose fourth powers, as in the papers' objectives, fit into
+#: float64.
 SMALLEST, LARGEST = 1e-75, 1e75
-#: Of float32 input, whose squares are summed.
+#: Largest absolute value of float32 input, of which sums of squares are computed.
 LARGEST_SINGLE = 1e15
 
 
 def validate_data(estimator, /, X="no_validation", y="no_validation", **options):
-    """scikit-learn's function of this name, then scale, symmetry and parameters.
+    """Call scikit-learn's ``validate_data``; check scale, symmetry and parameters.
 
-    A NumPy array comes back in row order, since the last digits of sums depend on it.
+    NumPy arrays are returned in C order, since the rounding of sums depends on it.
     """
     checked = sklearn.utils.validation.validate_data(
         estimator, X, y, **{"order": "C"} | options
@@ -39,9 +40,9 @@ def validate_data(estimator, /, X="no_validation", y="no_validation", **options)
 
 
 def check_scale(name, values, fitting):
-    """Refuse numbers too large, or in training differences too small, to compute with.
+    """Raise ValueError for values too large, or training values too close together.
 
-    A new row may lie on top of another, the training rows may not all.
+    New rows may all be equal; training rows may not.
     """
     if issparse(values):
         values = values.data[:, None]
@@ -71,7 +72,7 @@ def check_scale(name, values, fitting):
 
 
 def check_parameters(estimator):
-    """Refuse a parameter that is a number too large or too small to compute with."""
+    """Raise ValueError for parameters too large or too small to compute with."""
     for name, value in estimator.get_params(deep=False).items():
         number = isinstance(value, int | float | np.number)
         if number and value and not SMALLEST <= abs(value) <= LARGEST:
@@ -83,7 +84,7 @@ def check_parameters(estimator):
 
 
 def check_square(K):
-    """Refuse a Gram matrix of training rows that is not square."""
+    """Raise ValueError if a Gram matrix of training rows is not square."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             "a kernel of training rows must be a square matrix, got shape "
@@ -92,9 +93,7 @@ def check_square(K):
 
 
 def check_gram_matrix(estimator, X):
-    """Refuse training rows that should be a Gram matrix, square and symmetric, and are
-    not.
-    """
+    """Raise ValueError if a precomputed Gram matrix is not square and symmetric."""
     if not get_tags(estimator).input_tags.pairwise:
         return
     check_square(X)
@@ -111,7 +110,7 @@ def check_gram_matrix(estimator, X):
 
 
 def encode_classes(estimator, y):
-    """The classes in their order, and the number of every row's class among them."""
+    """Return the sorted classes, and the index of each row's class."""
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
@@ -123,7 +122,7 @@ def encode_classes(estimator, y):
 
 
 def require_finite(estimator, predicted):
-    """The prediction of a fitted estimator, unless it holds NaN or infinity."""
+    """Return a prediction, or raise ValueError if it contains NaN or infinity."""
     xp = array_namespace(predicted)
     if not bool(xp.all(xp.isfinite(predicted))):
         raise ValueError(

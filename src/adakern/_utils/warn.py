@@ -1,14 +1,14 @@
-"""Warnings that point at the line of the user's own code."""
+"""Warnings that point to the calling line of the user's code."""
 
 import sys
 import warnings
 
-#: Packages that a call may go through on its way from the user's code.
+#: Packages whose frames are skipped to find the user's code.
 INNER = {"adakern", "sklearn", "joblib"}
 
 
 def warn_user(message, category=UserWarning):
-    """Warn at the nearest caller outside adakern, however deep the call is."""
+    """Warn at the nearest caller outside :data:`INNER`, however deep the call is."""
     frame = sys._getframe(1)
     level = 2
     while frame and frame.f_globals.get("__name__", "").partition(".")[0] in INNER:
@@ -17,12 +17,10 @@ def warn_user(message, category=UserWarning):
 
 
 def warn_unconverged(estimator, left, limit="max_iter", value=None):
-    """Warn that an iteration was cut off by this parameter or its default, with what is
-    left.
-    """
+    """Warn that an iteration reached its limit; ``left`` describes what is left."""
     from sklearn.exceptions import (
         ConvergenceWarning,
-    )  # what only plans does without scikit-learn
+    )  # imported here since planning does not need scikit-learn
 
     name, value = type(estimator).__name__, value or getattr(estimator, limit)
     way_out = f"raise {limit}" + " or tol" * hasattr(estimator, "tol")

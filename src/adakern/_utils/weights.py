@@ -1,16 +1,16 @@
-"""Rows that count several times."""
+"""Sample weights as numbers of repetitions."""
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
 
 def distinct_rows(X, y, sample_weight=None):
-    """Indices of the rows to learn from, and the weight of each, None for all ones.
+    """Return the indices of the rows to fit, and their weights (None if all are 1).
 
-    A weight is a repeated row: equal rows with equal targets are one, with the sum of
-    their weights, and rows of weight zero are left out. Where rows are joined or
-    weighted their order follows from their values, so that weights and repeats give the
-    same numbers to the last digit.
+    A weight is equivalent to repeating a row. Equal rows with equal targets are merged
+    and their weights added; rows of weight zero are left out. If rows are merged or
+    weighted, they are sorted by their values, so that weighted and repeated rows give
+    the same result to the last digit.
     """
     n = len(X)
     weights = np.ones(n)
@@ -37,7 +37,7 @@ def distinct_rows(X, y, sample_weight=None):
 
 
 def _hashes(X, targets):
-    """A number for each row, the same for equal rows: one column after another."""
+    """Hash of each row, computed column by column."""
     numbers = targets.astype(np.uint64)
     for column in X.T:
         exact = np.ascontiguousarray(column, dtype=np.float64) + 0.0

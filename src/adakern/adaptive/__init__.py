@@ -1,4 +1,4 @@
-"""The flagship: for people who bring a table and do not want to choose."""
+"""The flagship: estimators for tabular data that require no choices."""
 
 from adakern.adaptive.base import DEFAULTS_VERSION as DEFAULTS_VERSION
 from adakern.adaptive.classifier import (
@@ -12,5 +12,5 @@ from adakern.adaptive.regressor import (
 )
 from adakern.adaptive.shift import ShiftReport as ShiftReport
 
-#: Names of the members, the most useful for their time first.
+#: Names of the members, in decreasing order of usefulness for their time.
 MEMBERS = tuple(REGISTRY)

@@ -1,4 +1,4 @@
-"""What the adaptive regressor and classifier share: parameters and the way of a fit."""
+"""Base class of the adaptive estimators: parameters, and the steps of a fit."""
 
 from abc import ABC, abstractmethod
 from functools import partial
@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from adakern._utils.arrays import device_context, is_dask
+from adakern._utils.arrays import device_context
 from adakern._utils.threads import one_blas_thread, one_thread
 from adakern._utils.warn import warn_user
 from adakern.adaptive.blend import fit_blend, predict_left_out
@@ -36,12 +36,12 @@ from adakern.adaptive.shift import check_rows, seen_in, sentence
 from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
 
-#: Rises whenever the defaults lead to other models.
+#: Increased whenever a change of the defaults changes the fitted models.
 DEFAULTS_VERSION = {"regressor": "9", "classifier": "9"}
 
 
 class AdaptiveKernel(Summarised, BaseEstimator, ABC):
-    """Parameters, fitting and prediction that both estimators share."""
+    """Parameters, fitting and prediction shared by both estimators."""
 
     _parameter_constraints = {
         "n_folds": [Interval(Integral, 2, None, closed="left")],
@@ -82,17 +82,17 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
 
     @abstractmethod
     def _unfitted_blend(self, y):
-        """The blend for these targets; it encodes them, and knows their loss."""
+        """Return an unfitted blend for the targets, with their encoding and loss."""
 
     @abstractmethod
     def _set_out_of_fold(self, problem, blend, predicted, of_folds):
-        """Set the score of predictions out of fold, and what intervals or sets need.
+        """Set the out-of-fold score, and the attributes for intervals or sets.
 
-        Returns whether those of coverage 0.9 contain each target.
+        Return whether the intervals or sets of coverage 0.9 contain each target.
         """
 
     def _row_weights(self, y, counts):
-        """Weights of the rows as they are learned from."""
+        """Weights with which the rows are fitted."""
         return counts
 
     def __sklearn_tags__(self):
@@ -150,12 +150,13 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         """
         started = perf_counter()
         for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # a fit that is interrupted leaves no other's half
+            delattr(self, name)  # do not mix attributes of two fits if interrupted
         self._validate_params()
         refuse_several_folds(groups=groups, time=time, X_val=X_val)
         rng = check_random_state(self.random_state)
         seconds = np.inf if self.time_limit is None else self.time_limit
-        tell = partial(print, f"[{type(self).__name__}]") if self.verbose else str
+        said = partial(print, f"[{type(self).__name__}]", flush=True)
+        tell = said if self.verbose else str
         given = sample_weight, groups, X_val, y_val, time
         problem = prepare(self, X, y, *given, rng=rng, deadline=started + seconds)
         if not is_classifier(self):
@@ -167,7 +168,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
             fitted, dropped = fit_all(problem, members, limits, rng)
         blend = fit_blend(problem, fitted)
         model = make_model(problem, fitted, blend, rng)
-        model.rows = learned_rows(problem, labels_of_rows(X))
+        model.rows = learned_rows(problem, X)
         model.seen = seen_in(problem)
         predicted, of_folds = predict_left_out(problem, fitted, blend)
         found = blend.decode(predicted)
@@ -189,8 +190,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         return self
 
     def _predicted(self, X):
-        """New rows X as numbers and codes of categories, and what the blend
-        predicts."""
+        """Return rows X as numbers and category codes, and the blend's predictions."""
         check_is_fitted(self)
         read = read_rows(self, self.reader_, X)
         if said := sentence(self.ensemble_.seen, self.reader_, read):
@@ -290,7 +290,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
 
     @property
     def feature_importances_(self):
-        """Permutation importances on rows left out, normalised to sum to one.
+        """Permutation importances on left-out rows, normalised to sum to one.
 
         Each feature is permuted among up to 500 rows, which are predicted by models not
         fitted to them. The importance is the increase in loss (squared error or log
@@ -300,16 +300,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         return self.ensemble_.importances(self.reader_.source_)
 
 
-def labels_of_rows(X):
-    """What rows are called: labels of pandas' index, or numbers from 0."""
-    if not hasattr(X, "iloc") or is_dask(X):
-        return np.arange(_num_samples(X))
-    labels = np.asarray(X.index)
-    return labels if labels.dtype.kind in "iu" else labels.astype(str)
-
-
 def check_levels(name, value):
-    """Refuse a level, or one of several quantiles, that is not between 0 and 1."""
+    """Raise ValueError if a level, or one of several, is not between 0 and 1."""
     levels = np.asarray(value, dtype=object)
     between = all(isinstance(level, Real) and 0 < level < 1 for level in levels.flat)
     if levels.ndim > (name == "quantiles") or not between:

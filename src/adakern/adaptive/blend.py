@@ -1,15 +1,16 @@
-"""Weights of members from what they predicted out of fold.
+"""Weights of the members from their out-of-fold predictions.
 
 The objective is the out-of-fold loss of a convex combination: over b on the simplex,
 
     min_b  sum_i w_i loss(y_i, sum_j b_j f_ij) + penalty(b),
 
-where f_ij is what member j predicts for row i, which it did not learn from, and w_i is
-the weight of the row. For squared error the f_ij are predictions and the penalty draws
-b to weights by the members' own errors (:func:`squared_error_weights`); for log loss
-they are probabilities, and the penalty is a Dirichlet prior (:func:`mixture_weights`).
-Without the penalty the loss of the combination is never greater than that of its best
-member (:func:`no_worse_than_best`); so it is held there, but for classes of few rows.
+where f_ij is the prediction of member j for row i, to which it was not fitted, and w_i
+is the weight of the row. For squared error, f_ij are predicted values, and the penalty
+shrinks b towards weights based on the members' own errors
+(:func:`squared_error_weights`). For log loss, they are probabilities, and the penalty
+is a Dirichlet prior (:func:`mixture_weights`). Without the penalty, the loss of the
+combination could not exceed that of its best member; :func:`no_worse_than_best`
+enforces this with the penalty as well, except for classification of few rows.
 """
 
 from dataclasses import dataclass, field, replace
@@ -19,56 +20,59 @@ import numpy as np
 from scipy.optimize import lsq_linear, minimize
 from scipy.special import log_softmax, logsumexp
 
-#: Members of less weight than this are dropped.
+#: Members with smaller weights are dropped.
 SMALLEST_WEIGHT = 0.01
 
-#: No row that every member misses has more than this share of the loss: one row
-#: decides nothing alone.
+#: Maximum share of the loss of a row that all members predict badly, so that no single
+#: row determines the weights.
 LARGEST_SHARE = 0.05
 
-#: Bounds of the temperature's logarithm: scores of one class apart from the others
-#: would otherwise be trusted without end.
+#: Bounds of the log slope of a calibration, which would be unbounded for perfectly
+#: separated classes.
 SLOPES = (np.log(0.05), np.log(50.0))
 
-#: Ridges of a calibration's slope and shifts; and of few rows, for the mixture, whose
-#: members have slopes alone then.
+#: Ridges of a calibration's slope and shifts. The second pair is for the mixture on few
+#: rows, whose members are calibrated by slopes only.
 RIDGES = (0.5, 1.0)
 RIDGES_OF_FEW = (3.0, 3.0)
 
-#: Evidence, in rows, that the members are as good as they seem one by one.
+#: Prior evidence, in rows, for weights according to the members' own errors.
 PRIOR_ROWS_OF_MEAN = 30.0
 
-#: How far predictions go beyond the range of the training targets, as a part of it:
-#: away from the rows a kernel of small ridge, or a line, would go anywhere.
+#: Maximum distance of predictions beyond the range of the training targets, as a
+#: fraction of it. Far from the rows, a linear model or a kernel with a small ridge
+#: could predict any value.
 MARGIN = 0.5
 
-#: Targets of less spread than this part of their size are constant but for rounding.
+#: Targets whose spread is a smaller fraction of their size are constant up to rounding.
 SMALLEST_SPREAD = 1e-12
 
-#: Evidence, in rows, that the members are equally good.
+#: Prior evidence, in rows, that the members are equally good.
 PRIOR_ROWS = 10.0
 
-#: Evidence, in rows, that a row is of any class, as frequent as that is: of a hundred
-#: rows without an error the next may still be one.
+#: Prior evidence, in rows, for the class frequencies as probabilities: after a hundred
+#: rows without an error, the next may still be one.
 PRIOR_ROWS_OF_CLASSES = 0.2
 
-#: Between so many rows weights are fitted again without each fold, to be judged.
+#: Range of the number of rows for which the weights are nested, that is, fitted without
+#: each fold to predict it.
 FEWEST_NESTED, MOST_NESTED = 10, 5000
 
 
 def drop_smallest(weights):
-    """The weights, those near zero set to zero."""
+    """Set small weights to zero, and rescale the others."""
     weights = np.where(weights < SMALLEST_WEIGHT, 0.0, weights)
     return weights / weights.sum()
 
 
 def squared_error_weights(predictions, y, weights, *, prior=1.0):
-    """Weights on the simplex of least squared error of the weighted mean.
+    """Weights on the simplex that minimise the squared error of the weighted mean.
 
     They minimise ``sum_i w_i (y_i - sum_j b_j f_ij)^2 + ridge |b - b0|^2``, where b0 is
-    proportional to the inverse square of the members' mean squared errors: among good
-    members nearly equal, but not for one that is worse than the mean. The ridge is the
-    best member's mean squared error times ``prior``: so many rows' evidence for b0.
+    proportional to the inverse square of the members' mean squared errors. It is nearly
+    equal for good members, but small for a member that is worse than the mean. The
+    ridge is the best member's mean squared error times ``prior``, the evidence for b0
+    in rows.
 
     Breiman. Stacked regressions. Machine Learning 24 (1996).
     """
@@ -76,18 +80,18 @@ def squared_error_weights(predictions, y, weights, *, prior=1.0):
     losses = np.sum(errors**2, axis=1)
     least = losses.min()
     m = len(losses)
-    if not least > 0:  # some members are perfect
+    if not least > 0:  # at least one member is perfect
         return (losses <= 0) / np.sum(losses <= 0)
     b0 = (least / losses) ** 2
     b0 /= b0.sum()
-    # On the simplex b - b0 = sum_j b_j (e_j - b0): all is the norm of one combination.
+    # On the simplex, b - b0 = sum_j b_j (e_j - b0), so the objective is a squared norm.
     deviations = np.sqrt(prior * least / weights.sum()) * (np.eye(m) - b0)
     R = np.linalg.qr(np.hstack([errors, deviations]).T, mode="r") / np.sqrt(least)
-    # Where sum(c) is drawn to 1 instead of held there, c is the solution up to a
-    # factor.
+    # If sum(c) is penalised for differing from 1 instead of fixed, c is the solution up
+    # to a factor.
     A = np.vstack([R, np.ones(m)])
     one = np.append(np.zeros(len(R)), 1.0)
-    # Not `nnls`, which fails on some of these in SciPy before 1.15.
+    # `nnls` fails on some of these problems in SciPy before 1.15.
     c = np.maximum(
         lsq_linear(A, one, bounds=(0, np.inf), method="bvls", tol=1e-14).x, 0
     )
@@ -95,11 +99,11 @@ def squared_error_weights(predictions, y, weights, *, prior=1.0):
 
 
 def capped_rows(errors, weights):
-    """Weights of rows with which no row that all members miss decides alone.
+    """Reduce the weights of rows on which all members have large errors.
 
-    Those of whose squared error even the nearest member has more than a twentieth of
-    the best member's loss weigh less; others are not touched. ``errors`` (m, n) has one
-    member a row.
+    A row's weight is reduced if the smallest squared error of any member on it exceeds
+    a twentieth of the best member's loss. ``errors`` has the shape (m, n), with one row
+    per member.
     """
     losses = weights * errors**2
     best = losses[losses.sum(axis=1).argmin()]
@@ -112,10 +116,10 @@ def capped_rows(errors, weights):
 
 
 def no_worse_than_best(weights, optimum, loss_of):
-    """Weights whose loss is not greater than the best member's, as near as possible.
+    """Change the weights as little as needed for a loss not above the best member's.
 
-    On the way to ``optimum``, the weights without a penalty, small ones dropped; the
-    best member alone where that does not help.
+    They are moved towards ``optimum``, the weights without a penalty, and small ones
+    are dropped. If that does not help, the best member alone is used.
     """
     alone = np.eye(len(weights))
     losses = [loss_of(b) for b in alone]
@@ -137,12 +141,12 @@ def no_worse_than_best(weights, optimum, loss_of):
 
 
 def mixture_weights(likelihoods, weights, *, prior=1.0, max_iter=1000):
-    """Weights on the simplex of greatest likelihood of the mixture.
+    """Weights on the simplex that maximise the likelihood of the mixture.
 
-    Expectation-maximisation: each row shares itself out among the members in
-    proportion to what they contribute to its probability; ``prior`` rows are shared out
-    evenly beforehand. ``likelihoods`` (m, n) is what each member gave to the class that
-    came true, positive.
+    In expectation-maximisation, each row is distributed over the members in proportion
+    to their contributions to its probability; ``prior`` rows are distributed evenly in
+    advance. ``likelihoods`` (m, n) are the positive probabilities that each member
+    assigns to the true classes.
 
     Dempster, Laird, Rubin. Maximum likelihood from incomplete data via the EM
     algorithm. JRSS B 39 (1977).
@@ -161,10 +165,11 @@ def mixture_weights(likelihoods, weights, *, prior=1.0, max_iter=1000):
 
 @dataclass
 class Calibration:
-    """``softmax(slope * scores + shift)``, of least log loss on rows left out.
+    """``softmax(slope * scores + shift)``, fitted by log loss on left-out rows.
 
-    One slope for all classes, drawn to ``start`` by a ridge, and with ``shifts`` one
-    shift a class, drawn to zero; ``ridges`` are theirs.
+    There is one slope for all classes, shrunk towards ``start`` by a ridge. With
+    ``shifts``, there is also one shift per class, shrunk towards zero. ``ridges`` are
+    those of the slope and the shifts.
 
     Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017.
     """
@@ -174,7 +179,7 @@ class Calibration:
     ridges: tuple = RIDGES
 
     def fit(self, scores, codes, weights):
-        """Learn from scores (n, k), codes of classes (n,) and weights (n,)."""
+        """Fit to scores (n, k), class codes (n,) and weights (n,)."""
         k = scores.shape[1]
         hit = np.arange(k) == codes[:, None]
 
@@ -197,28 +202,28 @@ class Calibration:
         return self
 
     def log_probabilities(self, scores):
-        """Logarithms of probabilities, shape (n, k)."""
+        """Log probabilities, shape (n, k)."""
         return log_softmax(self.slope_ * scores + self.shift_, axis=1)
 
 
 def mix(log_proba, weights):
-    """Logarithm of the weighted mean of probabilities; members come first."""
+    """Logarithm of the weighted mean of probabilities over members, the first axis."""
     with np.errstate(divide="ignore"):
         return logsumexp(log_proba + np.log(weights)[:, None, None], axis=0)
 
 
 def log_loss(log_proba, codes, weights):
-    """Weighted mean of minus the log probability of the class that came true."""
+    """Weighted mean of the negative log probability of the true class."""
     picked = log_proba[np.arange(len(codes)), codes]
     return float(-np.average(picked, weights=weights))
 
 
 @dataclass
 class WeightedMean:
-    """The weighted mean of members; the mean target where there are none.
+    """Weighted mean of the members, or the mean target if there are none.
 
-    ``weights`` (m, t) and ``mean`` (t,) are those of each target, ``unit`` (t,) what
-    it is measured in.
+    ``weights`` (m, t) and ``mean`` (t,) have one column or entry per target; ``unit``
+    (t,) is the unit of each target.
     """
 
     classify = False
@@ -229,18 +234,16 @@ class WeightedMean:
     unit: Any = 1.0
 
     def encode(self, y):
-        """Targets (n, t) in units of the fit."""
+        """Convert targets to the units of the fit, shape (n, t)."""
         return y.reshape(len(y), -1) / self.unit
 
     def decode(self, predicted):
-        """Predictions (n, t) in units of the targets, (n,) of one."""
+        """Convert predictions to the units of the targets; (n,) for a single target."""
         found = predicted * self.unit
         return found[:, 0] if found.shape[1] == 1 else found
 
     def standardised(self, table):
-        """Itself and targets in units of their spread, where one is compared with
-        another.
-        """
+        """Return blend and targets; several targets in units of their spread."""
         known = ~np.isnan(table.Y)
         if table.Y.shape[1] == 1:
             return self, table.Y
@@ -252,9 +255,9 @@ class WeightedMean:
         return replace(self, unit=self.unit * spread), table.Y / spread
 
     def bounds(self, Y):
-        """Least and greatest values (t,) that members predict.
+        """Lower and upper bounds (t,) of the members' predictions.
 
-        Where targets have one sign no member predicts the other, and so no blend does.
+        If all targets have the same sign, so have the bounds, and thereby the blend.
         """
         low = np.nanmin(Y, axis=0)
         high = np.nanmax(Y, axis=0)
@@ -265,7 +268,7 @@ class WeightedMean:
         )
 
     def fit(self, values, slopes, table):
-        """The blend of least squared error of members that predict these values."""
+        """Return the blend fitted by squared error to the members' predictions."""
         targets = list(_by_target(values, table))
         mean = np.array([np.average(y, weights=w) for _, y, w in targets])
         if not values:
@@ -279,18 +282,18 @@ class WeightedMean:
         return replace(self, weights=self.weights[used])
 
     def combine(self, values, X):
-        """Predictions (n, t) for the rows X from those of each member."""
+        """Combine the members' predictions for the rows X, shape (n, t)."""
         total = np.zeros((len(X), np.size(self.mean)))
         for weight, value in zip(self.weights, values, strict=True):
             total += weight * value
         return total if len(values) else total + self.mean
 
     def losses(self, predicted, Y):
-        """Squared error of each row, of several targets the sum."""
+        """Squared error of each row, summed over the targets."""
         return np.nansum((predicted - Y) ** 2, axis=1)
 
     def judge(self, values, slopes, table):
-        """The loss of a blend of some members, and the R² of each."""
+        """Return a function for the loss of a subset of members, and each one's R²."""
         targets = list(_by_target(values, table))
         capped = [capped_rows(f - y, weights) for f, y, weights in targets]
 
@@ -305,9 +308,9 @@ class WeightedMean:
 
 
 def _by_target(values, table):
-    """Predictions (m, n), targets (n,) and weights of the rows that have each target.
+    """Yield predictions (m, n), targets (n,) and weights of known cells by target.
 
-    A target that none of them has is 0, of two.
+    A target without any known cell is replaced by two rows of zeros.
     """
     for j, y in enumerate(table.Y.T):
         known = ~np.isnan(y)
@@ -319,7 +322,7 @@ def _by_target(values, table):
 
 
 def _best_weights(predictions, y, weights):
-    """Weights of members for one target."""
+    """Weights of the members for one target."""
     errors = predictions - y
     capped = capped_rows(errors, weights)
     return no_worse_than_best(
@@ -330,21 +333,21 @@ def _best_weights(predictions, y, weights):
 
 
 def scores_by_target(predicted, table):
-    """The R² (t,) of predictions (n, t)."""
+    """R² of each target, shape (t,), for predictions (n, t)."""
     found = [r_squared(*target)[0] for target in _by_target([predicted], table)]
     return np.array(found)
 
 
 def _mean_scores(targets):
-    """The R² of each member, the mean over the targets."""
+    """R² of each member, averaged over the targets."""
     found = [r_squared(*target) for target in targets]
     return [mean_of_known(scores) for scores in zip(*found, strict=True)]
 
 
 def r_squared(predictions, y, weights):
-    """R² (m,) of predictions (m, n) as scikit-learn has it, NaN of less than two rows.
+    """R² (m,) of predictions (m, n), as in scikit-learn; NaN for fewer than two rows.
 
-    Its own checks of what is given take longer than a nested blend.
+    Computed here since scikit-learn's input checks take longer than a nested blend.
     """
     if len(y) < 2:
         return np.full(len(predictions), np.nan)
@@ -356,16 +359,16 @@ def r_squared(predictions, y, weights):
 
 
 def mean_of_known(scores):
-    """The mean of those that are not NaN, if any is."""
+    """Mean of the scores that are not NaN, or NaN if there are none."""
     known = [score for score in scores if score == score]
     return float(np.mean(known)) if known else np.nan
 
 
 @dataclass
 class Mixture:
-    """The mixture of members' calibrated probabilities, calibrated once more.
+    """Calibrated mixture of the calibrated probabilities of the members.
 
-    The class frequencies where there are no members.
+    Without members, it is given by the class frequencies.
     """
 
     classify = True
@@ -381,7 +384,7 @@ class Mixture:
     few_rows: bool = False
 
     def encode(self, y):
-        """Indicators (n, k) of the classes."""
+        """Class indicators, shape (n, k)."""
         if unknown := sorted({str(label) for label in y[~np.isin(y, self.classes)]}):
             raise ValueError(
                 f"y_val holds labels that y does not: {', '.join(unknown)}"
@@ -389,23 +392,23 @@ class Mixture:
         return (y[:, None] == self.classes).astype(float)
 
     def decode(self, predicted):
-        """Probabilities as they are."""
+        """Return probabilities unchanged."""
         return predicted
 
     def standardised(self, table):
-        """Itself and indicators as they are."""
+        """Return the blend and the indicators unchanged."""
         return self, table.Y
 
     def bounds(self, Y):
-        """Least and greatest value that members predict."""
+        """Lower and upper bounds of the members' predictions."""
         return -np.inf, np.inf
 
     def fit(self, values, slopes, table):
-        """The blend of least log loss of members that give these scores."""
+        """Return the blend fitted by log loss to the members' scores."""
         codes = table.Y.argmax(axis=1)
         row_weights = table.weights
         k = table.Y.shape[1]
-        # Laplace's rule: no class is impossible, the prior also where nothing is known.
+        # By Laplace's rule, no class is impossible, even without any rows.
         counts = np.bincount(codes, row_weights, minlength=k)
         log_prior = np.log((counts + 1 / k) / (counts.sum() + 1))
         nearer = PRIOR_ROWS_OF_CLASSES / (PRIOR_ROWS_OF_CLASSES + counts.sum())
@@ -416,7 +419,7 @@ class Mixture:
             log_proba = _log_proba(calibrations, values)
             likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
             weights = mixture_weights(likelihoods, row_weights, prior=PRIOR_ROWS)
-            if self.few_rows:  # which member is best is noise
+            if self.few_rows:  # the best member cannot be identified reliably
                 weights = drop_smallest(weights)
             else:
                 weights = no_worse_than_best(
@@ -432,16 +435,17 @@ class Mixture:
         return blend._finished(mixed, blend.weights, table)[0]
 
     def _calibrated(self, values, slopes, codes, row_weights):
-        """A calibration for each member that gives these scores."""
+        """Fit a calibration to the scores of each member."""
         return [
             Calibration(slope, shifts=not self.few_rows).fit(scores, codes, row_weights)
             for slope, scores in zip(slopes, values, strict=True)
         ]
 
     def _finished(self, mixed, weights, table):
-        """Itself, calibrating what is mixed, and its loss.
+        """Return the blend with a calibration of the mixture, and its loss.
 
-        A mixture is less sure than its members until calibrated; one member is already.
+        A mixture is underconfident unless calibrated; a single member is calibrated
+        already.
         """
         codes = table.Y.argmax(axis=1)
         blend = self
@@ -452,9 +456,7 @@ class Mixture:
         return blend, log_loss(blend._log_proba(mixed), codes, table.weights)
 
     def _log_proba(self, mixed):
-        """What is predicted from a mixture: a little nearer to the frequencies of the
-        classes.
-        """
+        """Log probabilities of a mixture, shrunk a little towards class frequencies."""
         found = mixed if self.final is None else self.final.log_probabilities(mixed)
         nearer = np.log(self.nearer) + self.log_prior
         return np.logaddexp(np.log1p(-self.nearer) + found, nearer)
@@ -467,7 +469,7 @@ class Mixture:
         return replace(self, weights=self.weights[used], calibrations=calibrations)
 
     def combine(self, values, X):
-        """Probabilities (n, k) for the rows X from the scores of each member."""
+        """Combine the members' scores for the rows X to probabilities (n, k)."""
         if len(values):
             mixed = mix(_log_proba(self.calibrations, values), self.weights)
         else:
@@ -480,7 +482,7 @@ class Mixture:
         return -np.log(predicted[np.arange(len(Y)), Y.argmax(axis=1)])
 
     def judge(self, values, slopes, table):
-        """The loss of a mixture of some members, and the accuracy of each."""
+        """Return a function for the loss of a subset, and each member's accuracy."""
         codes = table.Y.argmax(axis=1)
         row_weights = table.weights
         calibrations = self._calibrated(values, slopes, codes, row_weights)
@@ -495,7 +497,7 @@ class Mixture:
 
 
 def _log_proba(calibrations, values):
-    """Logarithms of probabilities, members first, from the scores of each."""
+    """Log probabilities from the scores of the members, which are the first axis."""
     pairs = zip(calibrations, values, strict=True)
     return np.array([c.log_probabilities(scores) for c, scores in pairs])
 
@@ -506,18 +508,19 @@ def accuracies(log_proba, codes, row_weights):
 
 
 def fit_blend(problem, members, by="left_out"):
-    """The blend of some members, by what they predict for rows left out."""
+    """Fit the blend to the members' predictions for left-out rows."""
     values = [getattr(member.fits, by) for member in members]
     slopes = [member.slope for member in members]
     return problem.blend.fit(values, slopes, problem.table.left_out)
 
 
 def predict_left_out(problem, members, blend):
-    """What is predicted for the rows left out by blends that never saw their fold.
+    """Predict left-out rows by blends whose weights were found without their fold.
 
-    From both kinds of values that :class:`adakern.adaptive.model.Fits` holds, left out
-    and by the folds. As many rows as decide the weights well, and too few to be split,
-    are predicted by ``blend``, that of all.
+    Return predictions from both kinds of values in
+    :class:`adakern.adaptive.model.Fits`, ``left_out`` and ``predicted``. If there are
+    too few rows to split, or enough to determine the weights well, ``blend``, which is
+    fitted to all rows, predicts them.
     """
     table = problem.table.left_out
     slopes = [m.slope for m in members]

@@ -1,8 +1,8 @@
-"""Which members are fitted, and which of them are worth fitting in every fold.
+"""Selection of the members to fit, and of those worth fitting in every fold.
 
-To fit all of them takes most of the time and is of no use for those that the blend then
-leaves out. A part of the rows tells which these are, or of few rows the closed form of
-what is predicted for each without it.
+Fitting members takes most of the time, and is useless for those that the blend leaves
+out. These are identified on a subsample of the rows or, on small tables, by closed-form
+leave-one-out predictions.
 """
 
 from dataclasses import replace
@@ -11,28 +11,28 @@ import numpy as np
 
 from adakern.adaptive.members import REGISTRY
 
-#: From so many to so many rows the closed form judges: on fewer it is misled, and all
-#: members take a second. The end is a hundred rows a column, below which folds search
-#: for scales of their own, if that lies between the second and the third.
+#: Range of the number of rows for which members are selected in closed form. With fewer
+#: rows this is unreliable, and fitting all members takes a second. The upper end is a
+#: hundred rows per column, clipped to the second and third value: below it, folds
+#: search for scales of their own.
 JUDGED_IN_CLOSED_FORM = 300, 2000, 5000
 
-#: Rows that members learn from in a screening, and rows that they are judged on.
+#: Numbers of rows to which members are fitted in a screening, and that evaluate them.
 LEARNERS, JUDGES = 8000, 4000
 
-#: Centres of kernel members in a screening.
+#: Number of centres of kernel members in a screening.
 MAX_SUPPORT = 2000
 
-#: The blend of the candidates kept may have a loss this much above that of all, as a
-#: part of it.
+#: Maximum relative increase of the loss of the blend by dropping candidates.
 RISE = 0.002
 
-#: A tree's loss falls at most with this power of the number of rows. (Friedman's first
-#: function, 8,000 to 80,000 rows: the 0.18th, extra trees.)
+#: Assumed maximum exponent of the decrease of the loss of trees with the number of
+#: rows. (Extra trees on Friedman's first function, 8,000 to 80,000 rows: 0.18.)
 TREES_GAIN = 0.25
 
 
 def choose(wanted, shape, setting, rng):
-    """Unfitted members for a table: those of these names, or all that suit it."""
+    """Return unfitted members for a table: the named ones, or all that suit it."""
     members = [
         replace(member, setting=setting, random_state=rng.randint(2**31 - 1))
         for member in REGISTRY.values()
@@ -49,11 +49,12 @@ def choose(wanted, shape, setting, rng):
 
 
 def candidates_kept(loss_of, may_go):
-    """Which members are kept, boolean: as few as do nearly as well as all.
+    """Mask of the members to keep: as few as perform nearly as well as all.
 
-    Those that ``may_go`` are dropped one after another, always the one that is missed
-    least, while the loss is at most 0.2 % above that of all. ``loss_of`` a list of
-    members' numbers is the loss of their blend on the rows that judge.
+    Those in ``may_go`` are dropped one after another, each time the one with the
+    smallest effect, while the loss is at most 0.2 % above that of all members.
+    ``loss_of`` maps a list of member indices to the loss of their blend on the
+    evaluation rows.
     """
     everyone, may_go = range(len(may_go)), set(np.flatnonzero(may_go))
     kept = list(everyone)
@@ -69,9 +70,9 @@ def candidates_kept(loss_of, may_go):
 
 
 def trees_on_trial(loss_of, trees, n_rows):
-    """Which of the ``trees`` may reach alone, with ``n_rows``, where the blend is now.
+    """Mask of the ``trees`` that, with ``n_rows``, may alone match the present blend.
 
-    Trees gain more from rows than kernels that stand on a few thousand centres.
+    Trees gain more from additional rows than kernels with a few thousand centres.
     """
     reach = loss_of(range(len(trees))) * (n_rows / LEARNERS) ** TREES_GAIN
     return trees & np.array([loss_of([i]) <= reach for i in range(len(trees))])

@@ -17,7 +17,7 @@ from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.members.base import FEW_ROWS
 
-#: What a threshold can be chosen by.
+#: Metrics by which a threshold can be chosen.
 THRESHOLD_METRICS = {"accuracy", "balanced_accuracy", "f1", "jaccard"}
 THRESHOLD_METRICS |= {"matthews_corrcoef"}
 
@@ -183,7 +183,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         return Mixture(classes=classes, few_rows=len(y) < FEW_ROWS)
 
     def _row_weights(self, y, counts):
-        """Times those of classes; "balanced" counts a row as often as it weighs."""
+        """Multiply by class weights; "balanced" counts rows by their sample weights."""
         if self.class_weight != "balanced":
             return counts * compute_sample_weight(self.class_weight, y)
         codes, counts = (
@@ -201,22 +201,22 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         codes = table.Y.argmax(axis=1)
         self.classes_ = blend.classes
         self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)
-        # How little was given to the class that came true, for prediction sets.
+        # One minus the probability of the true class, for prediction sets.
         self._doubts = 1 - of_folds[table.Y > 0]
         self._doubt_weights = table.weights
         (self.oof_score_,) = accuracies(proba[None], codes, table.weights)
         counts = np.bincount(codes, table.weights)
         self.constant_score_ = float(counts.max() / counts.sum())
-        self.threshold_ = self._best_threshold(proba, codes, table.weights)
-        # The most probable class is in every set.
+        self.threshold_ = None
+        if self.threshold is not None and len(self.classes_) == 2:
+            self.threshold_ = self._best_threshold(proba, codes, table.weights)
+        # Every set contains the most probable class.
         return covered(self._doubts, table.weights).astype(bool) | (
             of_folds.argmax(axis=1) == codes
         )
 
     def _best_threshold(self, proba, codes, weights):
-        """The threshold of the second class's probability that is best out of fold."""
-        if self.threshold is None or proba.shape[1] != 2:
-            return None
+        """Threshold on the second class's probability, best out of fold."""
         name = "balanced_accuracy" if self.threshold == "balanced" else self.threshold
         metric = partial(get_scorer(name)._score_func, sample_weight=weights)
         candidates = np.unique(np.quantile(proba[:, 1], np.linspace(0, 1, 201)))

@@ -1,22 +1,24 @@
-"""How often intervals and sets contain the targets of some kinds of rows."""
+"""Coverage of prediction intervals and sets by category or group of rows."""
 
 import numpy as np
 
 from adakern.adaptive.intervals import conformal_quantile
 
-#: Of which intervals and sets.
+#: Nominal coverage of the intervals and sets.
 COVERAGE = 0.9
 
-#: Fewer rows of a kind tell little: of fifty the standard error is 4 %.
+#: Minimum number of rows of a category: the standard error for fifty rows is 4 %.
 FEWEST_ROWS = 50
 
-#: Less than this is said.
+#: Coverage below this value is reported.
 LOW = 0.85
 
 
 def covered(surprise, weights):
-    """Whether intervals or sets of coverage 0.9 contain the targets of the rows left
-    out; ``surprise`` (n,), or (n, t), is what they bound. NaN for missing targets.
+    """Whether intervals or sets of coverage 0.9 contain the targets of left-out rows.
+
+    ``surprise`` (n,) or (n, t) is the quantity that they bound. The result is NaN for
+    missing targets.
     """
     if surprise.ndim > 1:
         return np.column_stack([covered(column, weights) for column in surprise.T])

@@ -5,8 +5,9 @@ from math import factorial
 
 import numpy as np
 from scipy.sparse import coo_array
+from sklearn.utils.validation import _num_samples
 
-from adakern._utils.arrays import as_numpy
+from adakern._utils.arrays import as_numpy, is_dask
 from adakern._utils.blocks import row_blocks
 from adakern.adaptive.members.kernel_ridge import (
     KernelRidge,
@@ -17,11 +18,11 @@ from adakern.adaptive.members.kernel_ridge import (
 from adakern.adaptive.views import KernelView
 from adakern.linalg import ridge_solution
 
-#: Up to so many columns all coalitions are enumerated.
+#: Maximum number of columns for which all coalitions are enumerated.
 MOST_ENUMERATED = 6
 
-#: Rows that are predicted together, fewer than those from which on boosting has threads
-#: that wait for each other; and memory that their columns may take.
+#: Maximum number of rows that are predicted together, below the number for which
+#: boosting uses threads that wait for each other; and memory for their columns.
 ROWS_AT_ONCE = 1900
 BYTES_AT_ONCE = 16 * 2**20
 
@@ -67,13 +68,13 @@ class Explanation:
     targets: np.ndarray | None = None
 
     def of_class(self, label=None):
-        """Values (n, d), base (n,) and predictions (n,), of one class or target.
+        """Return values (n, d), base (n,) and predictions (n,) of one class or target.
 
         Parameters
         ----------
         label : object or array-like of shape (n,), default=None
-            A class, or one for each row; the most probable ones when None. Of several
-            targets, one of them.
+            A class, or one class per row; if None, the most probable class of each row.
+            With several targets, one of them.
         """
         n = np.arange(len(self.values))
         outputs = self.targets if self.classes is None else self.classes
@@ -116,18 +117,23 @@ class Explanation:
 
 @dataclass
 class LearnedRows:
-    """What tells the rows that exact kernel members stand on: labels and weights."""
+    """Labels and weights of the centres of exact kernel members."""
 
     labels: np.ndarray
     weights: np.ndarray
 
 
-def learned_rows(problem, labels):
-    """The :class:`LearnedRows` of a fit, whose rows have these labels; None where
-    there are none.
+def learned_rows(problem, X):
+    """Return the :class:`LearnedRows` of a fit to rows X, or None if there are none.
+
+    Labels are those of pandas' index, or numbers from 0.
     """
     if problem.views is None:
         return None
+    labels = np.arange(_num_samples(X))
+    if hasattr(X, "iloc") and not is_dask(X):
+        labels = np.asarray(X.index)
+        labels = labels if labels.dtype.kind in "iu" else labels.astype(str)
     table = problem.table
     origin = problem.origin
     if not table.learns_all:
@@ -141,7 +147,7 @@ def learned_rows(problem, labels):
 
 
 def leans_on(ensemble, X, n_rows):
-    """Labels and weights (n, n_rows) of the training rows that count most for X."""
+    """Labels and weights (n, n_rows) of the most influential training rows for X."""
     known = ensemble.rows
     members = [m for m in ensemble.members if _stands_on(m.model, known)]
     if not members:
@@ -158,7 +164,7 @@ def leans_on(ensemble, X, n_rows):
 
 
 def _stands_on(model, known):
-    """Whether it is a kernel ridge regression on the known rows."""
+    """Whether a model is a kernel ridge regression with the known rows as centres."""
     is_exact = isinstance(model, KernelRidge) and not isinstance(
         model, NystromKernelRidge
     )
@@ -166,13 +172,14 @@ def _stands_on(model, known):
 
 
 def _row_weights(model, Z, weights, shares):
-    """How far predictions for Z move with each row's target, shape (n, m), times the
-    member's share of it, summed up over targets.
+    """Derivatives of predictions for Z with respect to the targets, shape (n, m).
+
+    They are multiplied by the member's weights and summed over the targets.
     """
     root = np.sqrt(weights)[:, None]
     K = root * as_numpy(model._gram(model.support_)) * root[:, 0]
     right = root * as_numpy(model._gram(model.support_, Z * model.scales_))
-    # Those of classes share one, and so does a file of before there were several.
+    # Classes share one ridge; model files of early versions have one ridge, too.
     ridges = getattr(model, "ridges_", np.array([model.alpha_]))[: len(shares)]
     total = sum(
         shares[columns].sum() * ridge_solution(A, right, ridge)[0]
@@ -182,13 +189,14 @@ def _row_weights(model, Z, weights, shares):
 
 
 def contributions(ensemble, X, source, n_background):
-    """What each column adds for the rows X (n, d, k), and the mean prediction (k,).
+    """Return Shapley values of the columns (n, d, k), and the mean prediction (k,).
 
-    Shapley values of the game in which a coalition's columns have the values of the
-    row, and all others those of a training row; the mean over ``n_background`` of
-    these. ``source`` is the column from which each of X's comes. Of few columns all
-    coalitions are enumerated, else each training row has a permutation and its reverse,
-    the same for all rows of X: a row's answer depends on no other.
+    In the game, the columns of a coalition have the values of the explained row, and
+    all others those of a training row. The values are averaged over ``n_background``
+    training rows. ``source`` is the original column of each column of X. For few
+    columns, all coalitions are enumerated. Otherwise, each training row has a random
+    permutation and its reverse. They are the same for all rows of X, so that the result
+    for a row does not depend on other rows.
 
     Štrumbelj and Kononenko. Explaining prediction models and individual predictions
     with feature contributions. Knowledge and Information Systems 41 (2014).
@@ -218,14 +226,14 @@ def contributions(ensemble, X, source, n_background):
 
 
 def _every_coalition(d, b):
-    """All coalitions of d columns beside each of b training rows.
+    """Enumerate all coalitions of d columns with each of b training rows.
 
-    A function of numbers of entries that returns the coalitions (m, d) and training
-    rows (m,) of these; and what each entry counts for each column, shape (d, 2^d b).
+    Return a function that maps entry numbers to coalitions (m, d) and training rows
+    (m,), and the coefficients of all entries for each column, of shape (d, 2^d b).
     """
     every = (np.arange(2**d)[:, None] >> np.arange(d)) & 1 == 1
     size = every.sum(axis=1)[:, None]
-    # Orders of all columns in which a column comes just after so many others.
+    # Number of orders in which a column comes directly after a given coalition.
     orders = [factorial(s) * factorial(max(d - s - 1, 0)) for s in range(d + 1)]
     orders = np.array(orders) / (b * factorial(d))
     counts = np.where(every, orders[np.maximum(size - 1, 0)], -orders[size])
@@ -237,7 +245,7 @@ def _every_coalition(d, b):
 
 
 def _along(orders):
-    """The same of the coalitions along orders (p, d), each beside its training row."""
+    """As :func:`_every_coalition`, for coalitions along one order per training row."""
     p, d = orders.shape
     rank = np.argsort(orders, axis=1)
     before = (np.arange(p)[:, None] * (d + 1) + np.arange(d)).ravel()
@@ -252,7 +260,7 @@ def _along(orders):
 
 
 def _distinct(rows):
-    """Each different row once, and the place of each row among these."""
+    """Return the distinct rows, and the index of each row among them."""
     keys = np.ascontiguousarray(rows).view(f"V{8 * rows.shape[1]}")[:, 0]
     _, first, again = np.unique(keys, return_index=True, return_inverse=True)
     return rows[first], again

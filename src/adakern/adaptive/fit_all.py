@@ -1,4 +1,4 @@
-"""The members fitted one after another while there is time, and screened beforehand."""
+"""Fitting of the members, one after another within the time limit, after screening."""
 
 import time
 from collections.abc import Callable
@@ -34,18 +34,21 @@ from adakern.adaptive.model import Fits, FittedMember, Member
 from adakern.adaptive.prepare import Problem
 from adakern.adaptive.views import KernelView, TreeView
 
-#: A screening may take this part of a time limit.
+#: Maximum fraction of the time limit for a screening.
 SCREENING_SHARE = 0.2
 
-#: Weights, scores and the sizes of errors, found after the members, take about this
-#: part.
+#: Fraction of the time limit reserved for weights, scores and the error model, which
+#: are computed after the members.
 SHARE_AFTER = 0.1
+
+#: What takes longer is said before it begins, with what shortens it.
+LONG_SECONDS = 300
 
 
 class Limits(NamedTuple):
-    """What all members together may take, and whether some may be dropped.
+    """Time limit of all members, and whether some of them may be dropped.
 
-    ``tell`` prints a line of progress.
+    ``tell`` prints a progress message.
     """
 
     started: float = 0.0
@@ -56,10 +59,11 @@ class Limits(NamedTuple):
 
 
 class Screened(NamedTuple):
-    """Members that are left, and what was found out when they were screened.
+    """Remaining members, and results of their screening.
 
-    ``on_trial`` are those, by name, that would be ``dropped`` if more rows could not
-    bring them up to the others; ``found`` is what searches for scales found, by key.
+    ``on_trial`` are members, by name, that would have been ``dropped`` if they could
+    not catch up with more rows. ``found`` are the results of searches for scales, by
+    key.
     """
 
     members: list
@@ -70,10 +74,10 @@ class Screened(NamedTuple):
 
 @dataclass
 class Scheduler:
-    """Fits members one after another while there is time; counts what they took.
+    """Fit members one after another within the time limit.
 
-    ``run`` runs tasks at the same time, up to ``n_jobs``. The seconds of all members so
-    far, over those that were estimated, correct the estimates of those to come.
+    ``run`` runs up to ``n_jobs`` tasks at the same time. The ratio of actual to
+    estimated times so far corrects the estimates for the remaining members.
     """
 
     problem: Problem
@@ -88,11 +92,11 @@ class Scheduler:
     estimated: float = 1.0
 
     def fit(self, member, later, *, whole_only=False):
-        """Fit the member if there is time, in folds or to all rows alone.
+        """Fit the member if there is time, in folds or only to all rows.
 
-        The first is fitted however little time there is. One on trial is dropped after
-        its first fold unless that makes the blend better. Members that come ``later``
-        are told of.
+        The first member is always fitted. A member on trial is dropped after its first
+        fold unless it improves the blend. The progress message estimates the time of
+        the members that come ``later``.
         """
         started = time.perf_counter()
         shape = self.problem.seen
@@ -128,7 +132,7 @@ class Scheduler:
         )
 
     def drop(self):
-        """Drop those fitted to all rows alone that do not count; names of the rest."""
+        """Drop members fitted only to all rows that do not help; names of the rest."""
         fitted = list(self.fitted.values())
         wholes = np.array([not member.fits.models for member in fitted])
         if not wholes.any():
@@ -141,12 +145,12 @@ class Scheduler:
 
 
 def fit_all(problem, members, limits, rng):
-    """Fitted members, and the records of those that are not worth their folds."""
+    """Return the fitted members, and the records of the dropped ones."""
     if problem.views is None:
         return [], []
     with Parallel(n_jobs=limits.n_jobs) as parallel:
         n_jobs = effective_n_jobs(parallel.n_jobs)
-        # Where nobody asks for other processes, in threads of this one.
+        # Use threads unless other processes are requested.
         run = partial(map_in_threads, call)
         if n_jobs > 1:
             run = partial(run_in_processes, parallel)
@@ -156,6 +160,7 @@ def fit_all(problem, members, limits, rng):
         left, found, on_trial, dropped = screened
         scheduler = Scheduler(problem, limits, run, n_jobs, found, on_trial, dropped)
         order, whole_only = in_order(problem, left, limits, on_trial)
+        tell_of_long_fit(problem, order, limits)
         for i, member in enumerate(order):
             scheduler.fit(member, order[i + 1 :], whole_only=whole_only)
         again = scheduler.drop() if whole_only else []
@@ -173,8 +178,26 @@ def fit_all(problem, members, limits, rng):
     return [scheduler.fitted[name] for name in done], dropped
 
 
+def tell_of_long_fit(problem, members, limits):
+    """Say before a fit that takes long, and has no limit, what takes less time."""
+    shape = problem.seen
+    seconds = {member.name: member.seconds(shape) for member in members}
+    total = sum(seconds.values())
+    if total < LONG_SECONDS or limits.seconds < np.inf:
+        return
+    name = max(seconds, key=seconds.__getitem__)
+    classes = f" of {shape.k} classes" * problem.setting.classify
+    ways = "time_limit=SECONDS (--minutes) fits those members that there is time for"
+    if not problem.setting.fast:
+        ways = f'preset="fast" (--preset fast) leaves out members, {ways}'
+    limits.tell(
+        f"about {total / 60:.0f} min or more for {shape.n} rows{classes}; the longest, "
+        f"{name}, takes {seconds[name] / 60:.0f} min. To take less: {ways}"
+    )
+
+
 def screen_many_rows(problem, left, limits, run, rng):
-    """What is left of the members of a table whose rows are not all centres."""
+    """Screen the members of a table on which not all rows are centres, and warn."""
     n = len(problem.table.X)
     max_support = problem.setting.max_support
     if limits.may_drop and n > LEARNERS:
@@ -189,12 +212,12 @@ def screen_many_rows(problem, left, limits, run, rng):
 
 
 def in_order(problem, members, limits, on_trial):
-    """The members as they are fitted, and whether first to all rows alone.
+    """Return the members in order of fitting, and whether first only to all rows.
 
-    In a limited fit the cheapest comes first. Those on trial come last. Of few rows,
-    without a limit, which could end before the folds of the only kernel that is kept,
-    members whose values for rows left out have a closed form are fitted to all of them
-    first, and in folds only if they count by these.
+    With a time limit, the cheapest comes first. Members on trial come last. On small
+    tables, members with closed-form leave-one-out predictions are first fitted only to
+    all rows, and in folds only if these predictions improve the blend. With a time
+    limit this is not done, since it could end before the folds of the only kernel kept.
     """
     table = problem.table
     order = list(members)
@@ -211,7 +234,7 @@ def in_order(problem, members, limits, on_trial):
 
 
 def screen(problem, left, limits, run, rng):
-    """What is left of the members on a subsample, if that takes little of the time."""
+    """Screen the members on a subsample, if that takes a small part of the time."""
     started = time.perf_counter()
     part = problem.table.subsample(rng, LEARNERS, JUDGES)
     setting = problem.setting
@@ -257,9 +280,9 @@ def _screened(place, problem, member, found):
 
 
 def judge(members, blend, rows, may_go):
-    """Which are kept, the records of all, and the loss of some of them.
+    """Return which members are kept, records of all, and a loss function of subsets.
 
-    The records are :class:`Member`, as dropped ones are kept.
+    The records are of :class:`Member`, in which dropped members are described.
     """
     values = [m.fits.left_out for m in members]
     slopes = [m.slope for m in members]
@@ -270,9 +293,9 @@ def judge(members, blend, rows, may_go):
 
 
 def improves(problem, fitted, first):
-    """Whether what a fit of trees predicts for the first fold makes the blend better.
+    """Whether the predictions of trees for the first fold improve the blend.
 
-    ``first`` is what :func:`fit_fold` returned for it.
+    ``first`` is the result of :func:`fit_fold` for this fold.
     """
     rows = problem.table.left_out
     bounds = problem.blend.bounds(problem.table.Y)
@@ -285,10 +308,10 @@ def improves(problem, fitted, first):
 
 
 def fit_member(problem, member, found, run, before=None, *, whole_only=False):
-    """One member, fitted; None if ``run`` finds its folds not worth the time.
+    """Fit one member; return None if ``run`` decides that its folds are not worth it.
 
-    ``before`` is what ``whole_only`` made of it, which is fitted to all rows alone if
-    it leaves out rows in closed form.
+    With ``whole_only``, a member with closed-form leave-one-out predictions is fitted
+    only to all rows. ``before`` is the result of such a fit.
     """
     started = time.perf_counter()
     view = problem.views[member.view]
@@ -305,7 +328,11 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     if before is not None:
         started = started - before.seconds
         whole = before.fits.whole
-    elif _is_refitted(member, table, whole_only):
+    elif table.in_time_order or (
+        # Members that are not refitted predict by the mean over folds, except if rows
+        # are in the order of time, since then folds are not fitted to later rows.
+        member.refit and table.learns_all and (whole_only or not member.fit_folds)
+    ):
         learner = able(for_missing(of_all, table.Y), table.X, table.Y)
         whole = learner.fit(table.X, table.Y, table.weights)
     if whole_only and whole is not None and whole.predict_left_out:
@@ -313,8 +340,7 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
             values = whole.predict_left_out(table.X, table.Y, table.weights)
             fits = Fits([], values[table.fold >= 0], values[table.fold >= 0], whole)
     if fits is None:
-        seen = partial(seen_without, problem.table, table, view)
-        fits = fit_in_folds(member, table, run, whole, seen)
+        fits = fit_in_folds(member, problem.table, table, view, run, whole)
     if fits is None:
         return None
     fits.predicted = np.clip(fits.predicted, *bounds)
@@ -323,29 +349,11 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     return FittedMember(member.name, view, fits, bounds, member.slope, took)
 
 
-def seen_without(given, table, view, k):
-    """The table that a member sees for fold k, with means that do not know it."""
-    if given.means is None:
-        return table
-    return replace(table, X=view.transform(given.without(k)))
+def fit_in_folds(member, given, table, view, run, whole):
+    """Return the :class:`Fits` of a member, or None if ``run`` stops early.
 
-
-def _is_refitted(member, table, whole_only):
-    """Whether a member is fitted to all rows apart from its folds.
-
-    One whose folds' mean predicts, too, where folds know nothing of later rows.
-    """
-    if table.in_time_order:
-        return True
-    alone = whole_only or not member.fit_folds
-    return member.refit and table.learns_all and alone
-
-
-def fit_in_folds(member, table, run, whole, seen):
-    """Its :class:`Fits`, or None if ``run`` does not run all tasks.
-
-    ``whole`` is itself fitted to all rows, None if that does not predict; ``seen(k)``
-    is the table for fold k.
+    ``table`` is the ``given`` table, transformed by the member's view. ``whole`` is the
+    member fitted to all rows, or None if it is not used for predictions.
     """
     if member.fit_folds and table.n_folds > 1 and not table.in_time_order:
         *models, whole = member.fit_folds(table)
@@ -353,10 +361,13 @@ def fit_in_folds(member, table, run, whole, seen):
         predicted = table.gather(parts)
         return Fits(models, predicted, predicted, whole)
     place = to_device(np.empty(0))
-    if member.in_fold and not table.in_time_order:  # what all rows taught is no news
+    if member.in_fold and not table.in_time_order:  # no information from later rows
         member = member.in_fold(whole)
     folds = range(table.n_folds)
-    tasks = [partial(fit_fold, member, seen(k), k, place) for k in folds]
+    seen = [table] * table.n_folds
+    if given.means is not None:  # the means for a fold are computed without it
+        seen = [replace(table, X=view.transform(given.without(k))) for k in folds]
+    tasks = [partial(fit_fold, member, seen[k], k, place) for k in folds]
     results = run(tasks)
     if results is None:
         return None
@@ -366,11 +377,12 @@ def fit_in_folds(member, table, run, whole, seen):
 
 
 def fit_fold(member, table, k, place):
-    """The member without the rows of fold k, and two predictions for them.
+    """Fit the member without fold k, and return it with two predictions for the fold.
 
-    The second is as if it knew all other rows: members that are refitted would count
-    for too little by what four fifths of few rows without noise predict. A worker
-    process knows by ``place`` alone where kernels are computed.
+    The second prediction is as if all rows but the predicted one were known. Otherwise,
+    refitted members would be underrated on small tables without noise, where four
+    fifths of the rows predict much worse. ``place`` tells worker processes on which
+    device to compute kernels.
     """
     left_out = table.fold == k
     X = table.X
@@ -383,7 +395,7 @@ def fit_fold(member, table, k, place):
         in_closed_form = member.predict_left_out and len(X) < ENOUGH_ROWS
         in_closed_form = in_closed_form and table.means is None
         if table.n_folds > 1 and alone.any() and in_closed_form:
-            with suppress(np.linalg.LinAlgError):  # the ridge is too small for all rows
+            with suppress(np.linalg.LinAlgError):  # the ridge may be too small
                 of_all = member.predict_left_out(X, table.Y, table.weights)
                 alone = alone[left_out, None]
                 values = np.where(alone, of_all[left_out], predicted)
@@ -391,14 +403,14 @@ def fit_fold(member, table, k, place):
 
 
 def run_in_processes(parallel, tasks):
-    """What the tasks return that other processes run."""
+    """Run the tasks in other processes, and return their results."""
     return parallel(delayed(call)(task) for task in tasks)
 
 
 def run_in_time(run, n_jobs, deadline, goes_on, tasks):
-    """What the tasks return; None if the first shows that the rest takes too long.
+    """Run the tasks; return None if, after the first, the rest would take too long.
 
-    Or if after what it returned nothing ``goes_on``.
+    The same applies if ``goes_on`` is False for the result of the first task.
     """
     started = time.perf_counter()
     first = tasks[0]()

@@ -1,4 +1,4 @@
-"""Checks of what a fit or a prediction is given."""
+"""Validation of the input of fits and predictions."""
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -9,18 +9,16 @@ from adakern._utils.arrays import from_foreign
 from adakern._utils.warn import warn_user
 from adakern.tables.columns import as_columns, in_order_of
 
-#: Part of the rows, the earliest, that are never left out where rows have a time, and
-#: the part that each block of later ones has: intervals hold for about as long a time.
+#: Fraction of the rows, the earliest, that are never left out if rows have a time; and
+#: fraction in each block of later rows, about the horizon for which intervals hold.
 EARLIEST, BLOCK = 0.4, 0.2
 
 
 def validated(estimator, X, *y):
-    """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical
-    type too.
-    """
+    """Validate rows X (n, d); in a fit, also y (n,) and categorical dtypes of X."""
     X, y = from_foreign(X), [from_foreign(v) for v in y]
     if hasattr(X, "to_pandas") and not hasattr(X, "dtypes"):
-        X = X.to_pandas()  # Arrow's columns have no names
+        X = X.to_pandas()  # columns of an Arrow array have no names
     is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
     if not y and is_frame and hasattr(estimator, "feature_names_in_"):
         X = in_order_of(estimator.feature_names_in_, X)
@@ -49,7 +47,7 @@ def validated(estimator, X, *y):
 
 
 def target_names(y):
-    """Names of the columns of y, where all are strings, or numbers from 0."""
+    """Names of the columns of y if all are strings, otherwise numbers from 0."""
     names = list(getattr(y, "columns", ()))
     if names and all(isinstance(name, str) for name in names):
         return np.array(names, dtype=object)
@@ -58,7 +56,7 @@ def target_names(y):
 
 
 def several_targets(estimator, y):
-    """Targets (n, t) of two columns or more, NaN where missing; None of others."""
+    """Return targets (n, t) if there are several, with NaN if missing; or None."""
     y = from_foreign(y)
     shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
     if len(shape) != 2 or shape[1] < 2:
@@ -95,11 +93,10 @@ def several_targets(estimator, y):
 
 
 def refuse_missing_labels(y, name="y"):
-    """Name the first target, or other value of a row, that is missing."""
+    """Raise ValueError for the first missing value of y."""
     y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
     if y.dtype == object and y.ndim == 1:
-        # Pandas' NA is neither equal to itself nor unequal, and pandas may not be
-        # there.
+        # Comparisons of pandas' NA with itself are NA, and pandas may not be installed.
         names = ("NoneType", "NAType")
         missing = [type(value).__name__ in names or value != value for value in y]
         if any(missing):
@@ -111,12 +108,12 @@ def refuse_missing_labels(y, name="y"):
 
 
 def read_rows(estimator, reader, X):
-    """Rows X as numbers and codes of categories, checked."""
+    """Validate rows X, and convert them to numbers and category codes."""
     return reader.transform(validated(estimator, X))
 
 
 def row_weights(estimator, rows, y, sample_weight):
-    """The weight of each row, with that of its class; zero without any target."""
+    """Weights of the rows, times those of classes; zero for rows without a target."""
     weights = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
     weights = estimator._row_weights(y, weights)
     if not np.isfinite(weights).all():
@@ -131,7 +128,7 @@ def row_weights(estimator, rows, y, sample_weight):
 
 
 def _of_known_targets(Y, weights):
-    """Weights of rows, zero without any target; each target has some weight."""
+    """Set weights of rows without a target to zero; require some for each target."""
     known = ~np.isnan(Y)
     for j, column in enumerate(known.T):
         if not weights[column].any():
@@ -143,7 +140,7 @@ def _of_known_targets(Y, weights):
 
 
 def refuse_several_folds(**given):
-    """Refuse more than one of what says which rows are left out."""
+    """Raise ValueError if several arguments determine which rows are left out."""
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
         raise ValueError(
@@ -152,15 +149,15 @@ def refuse_several_folds(**given):
 
 
 def time_blocks(time, weights):
-    """Blocks of rows in order of time, from 0: the earliest rows, then later and later
-    ones; None if all rows have one time.
+    """Number the blocks of rows in the order of time, starting with 0.
 
-    Rows of one time are in one block.
+    Rows of the same time are in the same block. If all rows have the same time, return
+    None.
     """
     time = validation.column_or_1d(time)
     check_consistent_length(weights, time)
     refuse_missing_labels(time, "time")
-    if (time != time).any():  # NaN, or no date
+    if (time != time).any():  # NaN or NaT
         row = int(np.flatnonzero(time != time)[0])
         raise ValueError(f"time[{row}] is {time[row]}: drop the rows without a time")
     if any(isinstance(value, str) for value in time):
@@ -181,7 +178,7 @@ def time_blocks(time, weights):
 
 
 def group_codes(groups, weights):
-    """Groups as codes from 0; None if there is one only."""
+    """Encode groups as numbers from 0; return None if there is only one group."""
     groups = validation.column_or_1d(groups)
     check_consistent_length(weights, groups)
     try:

@@ -1,4 +1,4 @@
-"""Prediction intervals and sets from what was predicted out of fold."""
+"""Prediction intervals and sets from out-of-fold predictions."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -7,18 +7,18 @@ import numpy as np
 from scipy.special import stdtrit
 from sklearn.ensemble import ExtraTreesRegressor
 
-#: Fewer rows than this tell nothing of where errors are large.
+#: Minimum number of rows to model the sizes of errors.
 FEWEST_ROWS = 40
 
-#: Rows that the sizes of errors are learned from at most.
+#: Maximum number of rows to which the model of error sizes is fitted.
 MOST_ROWS = 20_000
 
 
 def conformal_quantile(values, weights, level):
-    """The least value below which a new one lies with probability ``level``.
+    """Smallest value that bounds a new value with probability ``level``.
 
-    The new one is thought of as one more row of average weight and of the greatest
-    value: infinity where there are too few rows.
+    The new value is treated as an additional row of average weight with the largest
+    value, so the result is infinity if there are too few rows.
     """
     order = np.argsort(values, kind="stable")
     total = np.cumsum(weights[order])
@@ -29,11 +29,11 @@ def conformal_quantile(values, weights, level):
 
 @dataclass
 class ErrorModel:
-    """Errors (n, t) left out, divided by how large they are expected to be there.
+    """Out-of-fold errors (n, t), divided by their expected sizes.
 
-    ``unit`` (t,) is what the forest measures them in. Those of ``n_blocks`` of later
-    rows, if not 0, have the share ``common`` (t,) of their mean square from what a
-    block's rows have in common.
+    ``unit`` (t,) is the unit in which the forest predicts sizes. If ``n_blocks`` is not
+    0, the errors are of so many blocks of later rows, and ``common`` (t,) is the share
+    of the mean squared error that the rows of a block have in common.
     """
 
     forest: object
@@ -45,14 +45,15 @@ class ErrorModel:
     common: object = 0.0
 
     def _widening(self, coverage):
-        """By how much bounds (t,) are wider since few blocks stand for those to come.
+        """Factors (t,) by which bounds are widened since there are few blocks.
 
-        If rows of a block had one error, K blocks were K values. The quantile of level
-        p is then the ceil(K p)-th of them, which holds a new one with probability
-        ceil(K p) / (K + 1), and Student's t, K degrees of freedom, tells by what factor
-        wider bounds hold it with p. If rows of a block had nothing in common it is 1.
-        Between, by the square of the share, normal errors are held with 0.88 to 0.92 of
-        0.9 for one to three blocks and all shares.
+        If all rows of a block had the same error, K blocks would be K values. The
+        quantile of level p is then the ceil(K p)-th value, which bounds a new one with
+        probability ceil(K p) / (K + 1). Student's t distribution with K degrees of
+        freedom gives the factor that raises this probability to p. If rows of a block
+        had nothing in common, the factor would be 1. In between, the square of the
+        common share interpolates. For normal errors and a nominal coverage of 0.9, the
+        coverage is then 0.88 to 0.92, for one to three blocks and all shares.
         """
         if not self.n_blocks or not coverage > 0:
             return np.ones(len(self._by_target))
@@ -63,7 +64,7 @@ class ErrorModel:
         return 1 + common**2 * (wide / narrow - 1)
 
     def scale(self, X, predicted):
-        """Expected sizes (n, t) of errors, up to a factor."""
+        """Expected sizes of errors up to a factor, shape (n, t)."""
         if self.forest is None:
             return np.ones(predicted.shape)
         expected = self.forest.predict(np.column_stack([X, predicted]))
@@ -82,7 +83,7 @@ class ErrorModel:
         return predicted[:, :, None] + self.scale(X, predicted)[:, :, None] * steps
 
     def _steps(self, level):
-        """Quantiles (t,) of the errors, away from the middle by what blocks widen."""
+        """Quantiles (t,) of the errors, moved away from the median by the widening."""
         sign = 1 if level >= 0.5 else -1
         outward = max(level, 1 - level)
         found = [self._quantile(sign * errors, outward) for errors in self._by_target]
@@ -91,17 +92,17 @@ class ErrorModel:
 
     @property
     def _by_target(self):
-        """Errors of each target; a file of before there were several has (n,)."""
+        """Errors by target; model files of early versions have the shape (n,)."""
         return self.errors.reshape(len(self.errors), -1).T
 
     def _quantile(self, values, level):
-        """The conformal quantile of values (n,), of rows that have the target."""
+        """Conformal quantile of the values (n,) that are not missing."""
         known = ~np.isnan(values)
         return conformal_quantile(values[known], self.weights[known], level)
 
 
 def common_share(errors, weights, block):
-    """The share of the mean squared error that rows of a block have in common."""
+    """Share of the mean squared error that rows of a block have in common."""
     known = ~np.isnan(errors)
     errors, weights, block = errors[known], weights[known], block[known]
     total = weights @ errors**2
@@ -116,11 +117,12 @@ def common_share(errors, weights, block):
 
 
 def fit_error_model(X, predicted, errors, weights, block=None):
-    """An :class:`ErrorModel` of errors (n, t) that out-of-fold predictions make.
+    """Fit an :class:`ErrorModel` to the errors (n, t) of out-of-fold predictions.
 
-    Extra trees learn absolute errors from the rows and predictions; each row is judged
-    by the trees that did not draw it. Where a target is missing errors are taken for
-    average. ``block`` (n,) is that of each of rows in order of time.
+    Extra trees predict absolute errors from the rows and predictions; each row is
+    predicted by the trees that did not draw it. Errors of missing targets are assumed
+    to be average. ``block`` (n,) is the block of each row, if rows are in the order of
+    time.
     """
     model = _size_model(X, predicted, errors, weights)
     if block is None:
@@ -130,14 +132,14 @@ def fit_error_model(X, predicted, errors, weights, block=None):
 
 
 def _size_model(X, predicted, errors, weights):
-    """An :class:`ErrorModel` of rows in no order."""
+    """Fit an :class:`ErrorModel` to rows without an order."""
     size = np.abs(errors)
     least = np.maximum(0.1 * np.nanmedian(size, axis=0), 1e-3 * np.nanmax(size, axis=0))
     if len(size) < FEWEST_ROWS or not least.any():
         return ErrorModel(None, 1.0, errors, weights)
     least = np.where(least > 0, least, 1.0)
     mean = np.nanmean(size, axis=0)
-    # One target is not compared with another.
+    # A single target needs no unit, as it is not compared with others.
     unit = np.where(mean > 0, mean, 1.0) if len(mean) > 1 else 1.0
     size = np.where(np.isnan(size), mean, size) / unit
     inputs = np.column_stack([X, predicted])
@@ -151,8 +153,8 @@ def _size_model(X, predicted, errors, weights):
         random_state=0,
     )
     with warnings.catch_warnings():
-        # Those that every tree drew, as the heaviest are: they have 0 here, and the
-        # forest's prediction stands for it.
+        # Every tree may draw the rows of largest weight. Their out-of-bag predictions
+        # are 0, and are replaced by the forest's prediction.
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
         forest.fit(inputs[rows], np.squeeze(size[rows]), weights[rows])
     model = ErrorModel(forest, least, errors, weights, unit)

@@ -1,4 +1,4 @@
-"""The leave-one-out error of kernel ridge regression, its gradient, its minimum."""
+"""Leave-one-out error of kernel ridge regression, its gradient and its minimum."""
 
 from typing import NamedTuple
 
@@ -21,41 +21,42 @@ SCALES = np.logspace(-3, 1, 9)
 RIDGES = np.logspace(-6, 1.5, 11)
 RIDGE_BOUNDS = (1e-7, 1e3)
 
-#: Rows of the grid and of the first quasi-Newton steps; those after have twice as many.
+#: Number of rows for the grid and the first quasi-Newton steps, doubled for the next.
 FEWEST_ROWS = 500
 
-#: Quasi-Newton evaluations for one scale, and for each doubling of the rows.
+#: Number of quasi-Newton evaluations for one scale, and for each doubling of the rows.
 EVALUATIONS = 10
 
-#: Of points of the grid whose errors are this near to the least, the one of largest
-#: ridge is taken: small ridges follow noise, ever more so the more rows there are.
+#: Of the grid points whose error is within this factor of the minimum, the one with the
+#: largest ridge is chosen: small ridges overfit, and more so the more rows there are.
 NEAR_LEAST = 1.02
 
-#: A quasi-Newton step that lowers the log error by less ends the search.
+#: Decrease of the log error below which the quasi-Newton steps stop.
 LEAST_GAIN = 3e-4
 
-#: From this ridge on, times rows, single precision finds the log error to about the
-#: least gain: 7e-5 to 3.2e-4 by the kernels of BLAS (breast cancer), of a rounding of
-#: 2 eps sqrt(n) / alpha = 2e-3.
+#: Ridge, relative to the number of rows, from which on the log error in single
+#: precision is accurate to about ``LEAST_GAIN``. Depending on the BLAS kernel, its
+#: error is 7e-5 to 3.2e-4 (breast cancer), for a rounding of 2 eps sqrt(n) / alpha =
+#: 2e-3.
 SINGLE_RIDGE = 5e-6
 
-#: In log errors, times rows: what one squared deviation of log scales costs.
+#: Penalty on squared deviations of the log scales, in log errors times rows.
 PENALTY = 1.0
 
-#: Memory for the differences of pairs of rows in each feature; more features, fewer
-#: rows.
+#: Memory for the differences of pairs of rows in each feature. It limits the number of
+#: rows, which decreases with the number of features.
 PAIRS_BYTES = 256 * 2**20
 
 
 class LeaveOneOutError:
-    """Mean squared leave-one-out error as a function of scales and ridge.
+    """Logarithm of the mean squared leave-one-out error for given scales and ridge.
 
     The kernel is ``exp(-sum_m s_m |t_m - x_m|)`` ("laplacian"),
     ``exp(-(sum_m s_m^2 (t_m - x_m)^2)^½)`` ("l2-laplacian") or
     ``exp(-sum_m s_m^2 (t_m - x_m)^2)`` ("rbf"); with ``tied`` there is one scale for
-    all features. Computed where the context says
-    (:func:`adakern._utils.arrays.device_context`), in single precision for ridges from
-    ``single_from`` times the largest weight on.
+    all features. It is computed on the device of the context
+    (:func:`adakern._utils.arrays.device_context`), and in single precision for ridges
+    of at least ``single_from`` times the largest weight.
     """
 
     def __init__(self, X, Y, weights, kernel, *, tied=False, single_from=np.inf):
@@ -65,8 +66,9 @@ class LeaveOneOutError:
         self._root = to_device(root)
         self._target = to_device(root[:, None] * Y)
         self._kernel, self._tied = kernel, tied
-        #: What the exponents are computed from: distances of all rows for one scale;
-        #: differences of all pairs of rows for the L1 kernel; or the rows, centred.
+        #: Data from which the exponents are computed: distances of all rows for a
+        #: single scale, differences of all pairs of rows for the L1 kernel, otherwise
+        #: the centred rows.
         if tied:
             self._parts = DECAYING_KERNELS[kernel](to_device(X))
         elif kernel == "laplacian":
@@ -82,9 +84,10 @@ class LeaveOneOutError:
             self._parts = to_device(X - X.mean(axis=0))
 
     def __call__(self, scales, alpha):
-        """The error and its gradient in log scales and log alpha.
+        """Return the log error and its gradient in log scales and log alpha.
 
-        With ``r`` the residuals left out, ``dE = sum_jk M_jk dK_jk`` for
+        The log error is -1e10 if the error is zero. With the leave-one-out residuals
+        ``r``, ``dE = sum_jk M_jk dK_jk`` for
         ``M = 2/n (R diag(r²/R_ii) R - sym(R (r/R_ii) (R Y)'))``.
         """
         xp = array_namespace(self._target)
@@ -93,6 +96,8 @@ class LeaveOneOutError:
         diagonal = xp.linalg.diagonal(R)
         residuals = left_out_residuals(dual, diagonal)
         error = float(xp.sum(residuals**2)) / total
+        if not (np.isfinite(error) and error > 0):
+            return -1e10, np.zeros(len(scales)), 0.0
         half = R * xp.sqrt(2 / total * xp.sum(residuals**2, axis=1) / diagonal)
         outer = R @ (residuals / diagonal[:, None]) / total
         M = half @ half.T  # recognised as symmetric: half the work
@@ -100,20 +105,30 @@ class LeaveOneOutError:
         by_alpha = alpha * float(xp.linalg.trace(M))
         M *= K
         M = xp.astype(M, xp.float64, copy=False)
-        return error, -self._sum_of_slopes(M, scales, exact), by_alpha
-
-    def log(self, scales, alpha):
-        """The logarithm of the error and its gradient; -1e10 where it is zero."""
-        error, by_scale, by_alpha = self(scales, alpha)
-        if not (np.isfinite(error) and error > 0):
-            return -1e10, np.zeros_like(by_scale), 0.0
+        by_scale = -self._sum_of_slopes(M, scales, exact)
         return np.log(error), by_scale / error, by_alpha / error
 
     def _solved(self, scales, alpha):
-        """Exponents, weighted kernel, inverse of it with the ridge, coefficients."""
+        """Return exponents D, the weighted kernel, its inverse and the coefficients.
+
+        The kernel is exp(-D); the inverse includes the ridge.
+        """
         xp = array_namespace(self._target)
         numbers = xp.float32 if alpha >= self._single_from else xp.float64
-        exact = self._exponents(scales)
+        power = 2 if self._kernel == "rbf" else 1
+        if self._tied:
+            exact = float(scales[0]) ** power * self._parts
+        elif self._kernel == "laplacian":
+            pairs = to_device(scales) @ self._parts
+            n = self._root.shape[0]
+            device = getattr(pairs, "device", None)
+            flat = xp.zeros(n * n, dtype=pairs.dtype, device=device)
+            flat[self._above] = pairs
+            flat[self._below] = pairs
+            exact = xp.reshape(flat, (n, n))
+        else:
+            exact = squared_distances(self._parts * to_device(scales))
+            exact = exact if power == 2 else xp.sqrt(exact)
         exponents, root, target = (
             xp.astype(A, numbers, copy=False) for A in (exact, self._root, self._target)
         )
@@ -122,25 +137,8 @@ class LeaveOneOutError:
         R = invert_definite(add_to_diagonal(xp.asarray(K, copy=True), ridge))
         return exact, K, R, R @ target
 
-    def _exponents(self, scales):
-        """What the kernel is exp(-...) of."""
-        xp = array_namespace(self._target)
-        power = 2 if self._kernel == "rbf" else 1
-        if self._tied:
-            return float(scales[0]) ** power * self._parts
-        if self._kernel == "laplacian":
-            pairs = to_device(scales) @ self._parts
-            n = self._root.shape[0]
-            device = getattr(pairs, "device", None)
-            flat = xp.zeros(n * n, dtype=pairs.dtype, device=device)
-            flat[self._above] = pairs
-            flat[self._below] = pairs
-            return xp.reshape(flat, (n, n))
-        squared = squared_distances(self._parts * to_device(scales))
-        return squared if power == 2 else xp.sqrt(squared)
-
     def _sum_of_slopes(self, M, scales, exponents):
-        """M times the derivatives of the exponents in the log scales, summed up."""
+        """Sum of M times the derivatives of the exponents in the log scales."""
         xp = array_namespace(self._target)
         power = 2 if self._kernel == "rbf" else 1
         if self._tied:
@@ -148,7 +146,7 @@ class LeaveOneOutError:
         if self._kernel == "laplacian":
             by_pair = xp.reshape(M, (-1,))[self._above]
             return 2 * scales * as_numpy(self._parts @ by_pair)
-        if power == 1:  # where rows are equal all differences are 0: any divisor but 0
+        if power == 1:  # differences of equal rows are 0, for any non-zero divisor
             M = M / xp.where(exponents > 0, exponents, xp.ones_like(exponents))
         # sum_jk M_jk (z_j - z_k)^2, the squares multiplied out.
         Z = self._parts * to_device(scales)
@@ -157,18 +155,20 @@ class LeaveOneOutError:
 
 
 class Evidence(LeaveOneOutError):
-    """How unlikely targets are under a Gaussian process with these scales and ridge.
+    """Negative log marginal likelihood of a Gaussian process.
 
-    Of its marginal likelihood with the amplitude of greatest likelihood, -2/n of the
-    logarithm, for each column of Y (one less for classes, whose indicators sum to a
-    constant). Many scales of few rows follow noise by leave-one-out, and not by this
-    (21 sets of 100 rows: a blend with scales by this has 0.95 of the error).
+    It is multiplied by 2/n, for the amplitude of greatest likelihood and for each
+    column of Y (one less for classes, whose indicators sum to a constant). On few rows,
+    many scales chosen by leave-one-out error overfit, but those chosen by this do not
+    (on 21 sets of 100 rows, a blend with the latter has 0.95 of the error).
 
     Rasmussen and Williams. Gaussian processes for machine learning (2006), section 5.4.
     """
 
-    def log(self, scales, alpha):
-        """With dE = sum_jk M_jk dK_jk for ``M = k/n (R - n/q R Y Y' R)`` and
+    def __call__(self, scales, alpha):
+        """Return the value and its gradient.
+
+        ``dE = sum_jk M_jk dK_jk`` for ``M = k/n (R - n/q R Y Y' R)`` and
         ``q = tr(Y' R Y)``.
         """
         xp = array_namespace(self._target)
@@ -188,11 +188,12 @@ class Evidence(LeaveOneOutError):
 
 
 class Search(NamedTuple):
-    """How scales are looked for: quasi-Newton evaluations on few rows, then on more.
+    """Settings of a search for scales: quasi-Newton steps on more and more rows.
 
-    ``max_iter`` evaluations are made on ``fewest_rows`` rows (0: the start is taken as
-    it is), then ten on twice as many, up to ``most_rows``. Scales per feature have the
-    greatest evidence instead of the least leave-one-out error if ``by_evidence``.
+    There are ``max_iter`` evaluations on ``fewest_rows`` rows (0: the start is used
+    unchanged), then ten on twice as many, and so on up to ``most_rows``. If
+    ``by_evidence``, scales per feature maximise the evidence instead of minimising the
+    leave-one-out error.
     """
 
     max_iter: int = 10
@@ -207,15 +208,15 @@ SEARCH = Search()
 def tune_scales(
     X, Y, weights, kernel, rng, *, start=None, per_feature=False, search=SEARCH
 ):
-    """Scales (d,) and ridge of least leave-one-out error, and where the search began.
+    """Search for scales (d,) and ridge by leave-one-out error; also return the start.
 
-    Y is centred. A grid on the fewest rows finds the region for one scale of all
-    features where there is no ``start``; quasi-Newton steps refine it on these, then a
-    few on twice as many: what is best for few rows is not for many (power-plant with
-    5,000 rows: an error of 0.200 with scales found on 500, 0.176 on 1,000, 0.173 on
-    2,000). With ``per_feature`` there is a scale for each, and ``PENALTY`` / n times
-    the squared deviation of the log scales from their mean is added to the log error:
-    without it, many scales fit small tables' noise.
+    Y is centred. Without a ``start``, a grid on the fewest rows finds a common scale of
+    all features. Quasi-Newton steps refine it on these rows, then a few on twice as
+    many, and so on, since the best scales depend on the number of rows (power-plant
+    with 5,000 rows: an error of 0.200 with scales found on 500 rows, 0.176 on 1,000,
+    0.173 on 2,000). With ``per_feature``, there is a scale per feature, and ``PENALTY``
+    / n times the squared deviation of the log scales from their mean is added to the
+    log error: without it, many scales overfit small tables.
 
     Cawley and Talbot. Preventing over-fitting during model selection via Bayesian
     regularisation of the hyper-parameters. JMLR 8 (2007).
@@ -245,9 +246,9 @@ def tune_scales(
 
 
 def rows_of_search(n, n_kept, search):
-    """How many rows each round of quasi-Newton steps takes: each twice the one before.
+    """Numbers of rows for the quasi-Newton steps, each twice the previous one.
 
-    ``n_kept`` differences of each pair of the n rows have to fit into memory.
+    ``n_kept`` differences per pair of rows must fit into memory.
     """
     last = min(n, search.most_rows, int(np.sqrt(PAIRS_BYTES / (4 * n_kept))))
     rows = [min(search.fewest_rows, last)]
@@ -257,11 +258,11 @@ def rows_of_search(n, n_kept, search):
 
 
 def _best_of_grid(X, Y, weights, kernel):
-    """Equal scales and the ridge, from one eigendecomposition per scale.
+    """Best common scale and ridge on a grid, by one eigendecomposition per scale.
 
-    From the best of three scales on, neighbours are tried until none is better.
+    Starting from the best of three scales, neighbours are tried until none is better.
     """
-    # A length by which no exponent underflows.
+    # A length scale for which no kernel value underflows.
     reach = max(1.0, np.abs(X - X.mean(axis=0)).sum(axis=1).mean() / 10)
     exponent = -np.log(
         np.maximum(gram_matrix(X / reach, kernel=kernel, gamma=1.0), 1e-300)
@@ -288,16 +289,15 @@ def _best_of_grid(X, Y, weights, kernel):
 def _descend(
     X, Y, weights, kernel, scales, alpha, tied, max_iter, criterion=LeaveOneOutError
 ):
-    """Quasi-Newton steps on the log error, with a penalty unless the scales
-    are tied."""
+    """Take quasi-Newton steps on the log error, penalised unless scales are tied."""
     n = len(X)
-    error = criterion(
+    criterion = criterion(
         X * scales, Y, weights, kernel, tied=tied, single_from=SINGLE_RIDGE * n
     )
 
     def objective(p):
         try:
-            value, by_scale, by_alpha = error.log(np.exp(p[:-1]), np.exp(p[-1]))
+            value, by_scale, by_alpha = criterion(np.exp(p[:-1]), np.exp(p[-1]))
         except np.linalg.LinAlgError:
             return 1e10, np.zeros_like(p)
         gradient = np.append(by_scale, by_alpha)

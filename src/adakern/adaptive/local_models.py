@@ -1,7 +1,7 @@
-"""Kernel ridge regressions in cells of near rows, of what a global model leaves over.
+"""Kernel ridge regressions on the residuals of a global model, in cells of near rows.
 
-A kernel member of many rows stands on a few thousand centres, too far apart for what is
-true of a few rows only. In a cell of a thousand rows each row is a centre.
+With many rows, a kernel member has a few thousand centres, which are too far apart for
+local structure. In a cell of a thousand rows, each row is a centre.
 """
 
 import numpy as np
@@ -11,23 +11,22 @@ from adakern._utils.threads import map_in_threads
 from adakern.kernels import gram_matrix
 from adakern.linalg import leave_one_out, ridge_solution
 
-#: Rows of a cell at most, unless they cannot be told apart, and rows that decide in
-#: which direction one is split.
+#: Maximum number of rows of a cell, unless they are equal along the direction of the
+#: split; and number of rows from which the direction is computed.
 CELL_ROWS = 1000
 
-#: Factors of the distances, and about how many cells choose for all: what is near is
-#: nearer where there are more rows than scales were looked for on.
+#: Candidate factors of the distances, and approximate number of cells on which they are
+#: chosen. Factors above 1 suit more rows than those on which the scales were found.
 GAMMAS = (1.0, 3.0, 9.0)
 CELLS_TO_CHOOSE = 10
 
 
 class Cells:
-    """Rows split in halves along their direction of largest variance, again
-    and again."""
+    """Cells of rows, by recursive splits in halves along the leading direction."""
 
     def __init__(self, X):
-        #: Direction, threshold and the two children of each split; a child that is a
-        #: leaf is -1 less the number of its cell.
+        #: Direction, threshold and the two children of each split. A child that is a
+        #: leaf is -1 minus the index of its cell.
         self.splits = []
         self.n_cells = 0
         self.root = self._grow(X, np.random.default_rng(0))
@@ -38,7 +37,7 @@ class Cells:
             direction = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][
                 0
             ]
-            along = (X @ direction).round(6)  # equal rows are, on both sides of a split
+            along = (X @ direction).round(6)  # so that equal rows have equal values
             middle = np.median(along)
             above = along > middle if middle < along.max() else along == middle
             if not above.all():
@@ -52,7 +51,7 @@ class Cells:
         return -self.n_cells
 
     def of(self, X):
-        """The cell of each row."""
+        """Cell of each row."""
         cells = np.empty(len(X), dtype=int)
         todo = [(self.root, np.arange(len(X)))]
         while todo:
@@ -67,11 +66,11 @@ class Cells:
 
 
 class LocalModels:
-    """A ridge regression on the rows of each cell, added as far as it helps.
+    """Ridge regressions on the rows of each cell, added with a factor ``share``.
 
-    ``share`` of what they predict is added, none if they do not help. It and ``gamma``,
-    a factor of the distances, have the least squared error where each row is left out
-    of its cell; or they are those of ``like``.
+    ``share`` and ``gamma``, a factor of the distances, minimise the squared
+    leave-one-out error in the cells, unless they are copied from ``like``. ``share`` is
+    0 if local models do not help.
     """
 
     def __init__(self, kernel, cells, rows, residuals, weights, alpha, like=None):
@@ -94,9 +93,9 @@ class LocalModels:
         map_in_threads(learn, self.places if self.share else [])
 
     def _choose(self, residuals, weights, alpha):
-        """Gamma and share of least squared error, by closed form in some cells.
+        """Choose gamma and share by the closed-form leave-one-out error in some cells.
 
-        The first gamma is taken that the next one is not better than.
+        Gammas are tried in order until the error no longer decreases.
         """
         least, best, judges = (
             np.inf,
@@ -121,7 +120,7 @@ class LocalModels:
         return best
 
     def predict(self, X):
-        """What is added for the rows X, shape (n, k)."""
+        """Predict the correction for the rows X, shape (n, k)."""
         added = np.zeros((len(X), self.dual.shape[1]))
         if self.share:
             for new, part in zip(self._by_cell(X), self.places, strict=True):

@@ -1,10 +1,9 @@
-"""Tables of more rows than a fit takes: a sample, then sums over blocks of all rows.
+"""Tables with more rows than ``max_rows``: a sample, then sums over blocks of all rows.
 
-Everything is learned from the sample. After that the coefficients of kernel members
-that stand on centres, which are least squares and need sums over rows alone, become
-those of all rows. These are read block by block: from memory, from a file mapped into
-it, or from the partitions of a Dask array or data frame, whose sums are taken where
-they lie.
+All members are fitted to the sample. Then, the coefficients of Nyström members are
+recomputed for all rows: they solve least squares problems that need only sums over
+rows. Rows are read by blocks from memory, from a memory map, or from the partitions of
+a Dask array or data frame, whose sums are computed by Dask's workers.
 """
 
 import time
@@ -25,26 +24,26 @@ from adakern._utils.arrays import device_context, from_foreign, is_dask
 from adakern._utils.blocks import row_blocks
 from adakern._utils.warn import warn_user
 
-#: Rows of each class in the sample at least, if there are any more.
+#: Minimum number of rows of each class in the sample, if there are so many.
 FEWEST_OF_CLASS = 10
 
-#: Memory that reading one number takes, with all that it becomes for a kernel.
+#: Memory in bytes to read one number, including all columns of a kernel's view of it.
 BYTES_PER_NUMBER = 64
 
-#: Blocks whose sums are added up together.
+#: Number of blocks whose sums are added in one step.
 SUMMANDS = 4
 
 
 def in_memory(X):
-    """What Dask would compute; anything else as it is."""
+    """Compute Dask collections; return anything else unchanged."""
     return X.compute() if is_dask(X) else X
 
 
 class AllRows:
-    """All rows of a table, and a sample of them: ``sample`` are their numbers, rising.
+    """All rows of a table, and the sorted indices ``sample`` of a subsample.
 
-    The sample are up to ``max_rows`` rows that have a weight, of each class some; y is
-    an array.
+    The sample has up to ``max_rows`` rows with a positive weight, some of each class. y
+    is an array.
     """
 
     def __init__(self, estimator, X, y, sample_weight, rng):
@@ -69,13 +68,13 @@ class AllRows:
             self.sample = np.sort(rows[: estimator.max_rows])
 
     def drawn(self, *others):
-        """What ``fit`` is given for the rows of the sample; ``others`` may be None."""
+        """Arguments of ``fit`` for the rows of the sample; ``others`` may be None."""
         taken = in_memory(self._take(self.sample))
         of_rows = self.y[self.sample], self._sample_weight[self.sample]
         return taken, *of_rows, *map(self._of_sample, others)
 
     def _of_sample(self, values):
-        """Values of all rows (n,) for those of the sample; None as it is."""
+        """Select the sample's values from those of all rows (n,); None stays None."""
         if values is None:
             return None
         values = column_or_1d(in_memory(values))
@@ -83,7 +82,7 @@ class AllRows:
         return values[self.sample]
 
     def _take(self, rows):
-        """Rows of these numbers, which rise; delayed where they are Dask's."""
+        """Select rows by sorted indices; for Dask, the result is delayed."""
         if not is_dask(self.X):
             return _safe_indexing(self.X, rows)
         from dask import delayed
@@ -97,17 +96,15 @@ class AllRows:
         )
 
     def places(self, position):
-        """Places of all rows, -1 for those outside of the sample, whose places these
-        are.
-        """
+        """Extend positions of the sample to all rows, with -1 for other rows."""
         places = np.full(len(self.y), -1)
         places[self.sample] = position
         return places
 
     def refit(self, read, encode, deadline, members):
-        """The members, those that stand on centres with the coefficients of all rows.
+        """Return the members, with coefficients from all rows for Nyström members.
 
-        ``read`` makes numbers of a block of X, ``encode`` of its targets.
+        ``read`` converts a block of X to numbers, ``encode`` its targets.
         """
         pairs = enumerate((m.model, m.view) for m in members)
         found = {i: pair for i, pair in pairs if pair[0].with_sums}
@@ -139,10 +136,11 @@ class AllRows:
         return members
 
     def _summed(self, work):
-        """The sum of ``work`` over all blocks.
+        """Sum of ``work`` over all blocks.
 
-        Dask adds up the same blocks in the same order: the sums of a smooth kernel are
-        so ill-conditioned that other rounding would be seen in what is predicted.
+        With Dask, the same blocks are added in the same order: the sums of a smooth
+        kernel are so ill-conditioned that different rounding would be visible in the
+        predictions.
         """
         weights, add = (
             self._weights / self._weights.max(),
@@ -154,8 +152,8 @@ class AllRows:
 
             work = delayed(work)
             add = delayed(_added)
-        # The model knows no class that has rows without weight alone; those rows are
-        # still read, since X is checked wherever it is.
+        # A class whose rows all have zero weight is unknown to the model. Its rows are
+        # still read, since all of X is validated.
         y = self.y.copy()
         y[weights == 0] = self.y[self.sample[0]]
         numbers = np.arange(len(y))
@@ -173,7 +171,7 @@ class AllRows:
 
 
 def _first_of_each(y, rows):
-    """These numbers of rows, with some of each class in front."""
+    """Reorder row indices such that some rows of each class come first."""
     codes = np.unique(y[rows], return_inverse=True)[1]
     order = np.argsort(codes, kind="stable")
     place = np.arange(len(rows)) - np.searchsorted(codes[order], codes[order])
@@ -197,7 +195,7 @@ def _partitions(X):
 
 
 def _sums(X, y, weights, read, encode, models):
-    """Normal equations of a block of rows for each of the models."""
+    """Normal equations of a block of rows for each model."""
     with device_context(X):
         rows = read(X)
         Y = encode(y)
@@ -208,14 +206,14 @@ def _sums(X, y, weights, read, encode, models):
 
 
 def _added(parts):
-    """Normal equations for each of the models, summed up."""
+    """Sum of the normal equations for each model."""
     return [
         tuple(map(sum, zip(*model, strict=True))) for model in zip(*parts, strict=True)
     ]
 
 
 def _joined(parts):
-    """Blocks of rows as one."""
+    """Concatenate blocks of rows."""
     if not hasattr(parts[0], "columns"):
         return np.concatenate(parts)
     import pandas as pd
@@ -224,9 +222,7 @@ def _joined(parts):
 
 
 def in_blocks(method):
-    """A method of rows X that goes through many of them block by block, through Dask's
-    lazily.
-    """
+    """Decorate a method of rows X to process many rows by blocks, and Dask's lazily."""
 
     @wraps(method)
     def of_rows(self, X, *args, **options):
@@ -247,8 +243,7 @@ def in_blocks(method):
 
 
 def _lazily(predict, X):
-    """An array of Dask of what is predicted for its rows; one row shows of
-    what kind."""
+    """Dask array of predictions, whose type is inferred from a single row."""
     is_frame = hasattr(X, "columns")
     like = predict(
         X._meta_nonempty if is_frame else np.zeros((1, X.shape[1]), dtype=X.dtype)

@@ -1,4 +1,4 @@
-"""Members of several targets of which some rows lack some."""
+"""Members for several targets with missing values."""
 
 from copy import copy
 
@@ -9,12 +9,12 @@ from adakern.adaptive.table import varies
 
 
 def able(member, X, Y):
-    """A copy of the member; the mean where there is nothing to learn from."""
+    """Copy the member, or return the mean if there is nothing to learn from."""
     return copy(member) if varies(X) and varies(Y) else ConstantMember()
 
 
 def for_missing(member, Y):
-    """The member; where cells of Y are missing, :class:`ByPattern` of it."""
+    """Return the member; if Y has missing values, wrapped in :class:`ByPattern`."""
     missing = np.isnan(Y)
     if not missing.any():
         return member
@@ -24,10 +24,11 @@ def for_missing(member, Y):
 
 
 class ByPattern(Member):
-    """A member fitted to each group of targets that are known in the same rows.
+    """Copies of a member for groups of targets that are known in the same rows.
 
-    The groups have these ``columns``, ``mean`` (t,) is for targets that no row of a fit
-    has. Each group is learned from the rows that have it, as without the others.
+    ``columns`` are the columns of each group. ``mean`` (t,) is the prediction for
+    targets that are missing in all rows of a fit. Each copy is fitted to the rows in
+    which its group is known, as if there were no other targets.
     """
 
     def __init__(self, like, columns, parts, mean):
@@ -39,7 +40,7 @@ class ByPattern(Member):
         self.mean = mean
 
     def in_fold(self, whole):
-        """Itself with each part as it is fitted in folds."""
+        """Return a copy whose parts are those to be fitted in folds."""
         wholes = [None] * len(self.parts) if whole is None else whole.parts
         parts = [
             part.in_fold(model) if part.in_fold else part
@@ -48,7 +49,7 @@ class ByPattern(Member):
         return ByPattern(self, self.columns, parts, self.mean)
 
     def _known(self, Y):
-        """The rows that have each group of targets."""
+        """Rows in which each group of targets is known."""
         return [~np.isnan(Y[:, columns[0]]) for columns in self.columns]
 
     def fit(self, X, Y, weights):
@@ -70,7 +71,7 @@ class ByPattern(Member):
         return self._joined(len(X), [part.predict(X) for part in self.parts])
 
     def _joined(self, n, values):
-        """Values (n, t) of those of each group."""
+        """Join the values of all groups, shape (n, t)."""
         joined = np.empty((n, len(self.mean)))
         for columns, found in zip(self.columns, values, strict=True):
             joined[:, columns] = found
@@ -78,12 +79,12 @@ class ByPattern(Member):
 
     @property
     def predict_left_out(self):
-        """A method where each part has one; others would need their folds."""
+        """Method for leave-one-out predictions, if all parts have one."""
         has_it = all(part.predict_left_out for part in self.parts)
         return self._left_out if has_it else None
 
     def _left_out(self, X, Y, weights):
-        """Of rows that lack a target what is predicted for any row."""
+        """Leave-one-out predictions; for a missing target, ordinary predictions."""
         values = []
         groups = zip(self.parts, self.columns, self._known(Y), strict=True)
         for part, columns, known in groups:

@@ -1,4 +1,4 @@
-"""The last step of a fit: what predicts, and what is said of its members."""
+"""The last step of a fit: the model that predicts, and the table of its members."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,17 +11,17 @@ from adakern.adaptive.table import Table
 #: Candidates for the prior, in rows.
 PRIORS = np.logspace(-2, 2, 17)
 
-#: Standard errors by which equal rows have to help before they are listened to.
+#: Number of standard errors by which equal rows must improve predictions to be used.
 SURE = 2.0
 
-#: Fewer repeated rows, and repetitions, than this prove nothing.
+#: Minimum numbers of repeated rows, and of repetitions, to use equal rows.
 FEWEST_REPEATED, FEWEST_REPETITIONS = 20, 50
 
-#: Rows kept to measure the importance of features on; fewer of more columns.
+#: Maximum numbers of rows, and of cells, kept to compute feature importances.
 PROBE_ROWS, PROBE_CELLS = 500, 50_000
 
 
-#: Below a table of members.
+#: Note below a table of members.
 _OF_DROPPED = (
     "dropped: by a quicker look, without which the others were as good; a score in\n"
     "brackets is of that look (each row predicted from all others, or fewer rows) and\n"
@@ -69,11 +69,12 @@ class MemberTable(list):
 
 @dataclass
 class Fits:
-    """A member fitted without each fold, and what it predicts for the rows left out.
+    """A member fitted without each fold, and its predictions for the left-out rows.
 
-    ``predicted`` (n, k) is by the models of the folds, ``left_out`` as if all rows but
-    the one predicted were known, where that has a closed form. ``whole`` is fitted to
-    all rows; where it is None, the mean of ``models`` predicts.
+    ``predicted`` (n, k) are the predictions of the models of the folds. ``left_out``
+    are closed-form predictions from all rows but the predicted one, if available,
+    otherwise the same. ``whole`` is fitted to all rows; if it is None, the mean of
+    ``models`` predicts.
     """
 
     models: list
@@ -84,7 +85,7 @@ class Fits:
 
 @dataclass
 class FittedMember:
-    """The fits of one member with what they need to predict; values stay in bounds."""
+    """The fits of one member, with its view; predictions are clipped to bounds."""
 
     name: str
     view: Any
@@ -95,16 +96,16 @@ class FittedMember:
 
     @property
     def model(self):
-        """What predicts, or one of those whose mean does."""
+        """The model that predicts, or one of those whose mean does."""
         return self.fits.models[0] if self.fits.whole is None else self.fits.whole
 
     def predict(self, X):
-        """Values (n, k) for read rows: refitted to all rows, or the mean over folds."""
+        """Predict (n, k) by the model of all rows, or by the mean over the folds."""
         models = self.fits.models if self.fits.whole is None else [self.fits.whole]
         return self._mean(models, X)
 
     def predict_without(self, k, X):
-        """Values (n, k) of the model that did not learn from fold k."""
+        """Predict (n, k) by the model that was not fitted to fold k."""
         return self._mean(self.fits.models[k : k + 1], X)
 
     def _mean(self, models, X):
@@ -143,7 +144,7 @@ class EqualRows:
     n_columns_ = None
 
     def fit(self, table, predicted):
-        """Learn what equal rows are worth beside the out-of-fold predictions (m, k)."""
+        """Choose the prior, given out-of-fold predictions of the rows (m, k)."""
         n = np.bincount(table.cell, table.counts)
         known = ~np.isnan(table.Y)
         own = table.mass[:, None] * known
@@ -168,7 +169,7 @@ class EqualRows:
         return self
 
     def adjust(self, X, predicted):
-        """The predictions, those of rows that training holds replaced."""
+        """Replace the predictions for rows that equal training rows."""
         if np.isinf(self.prior_rows_):
             return predicted
         places = np.array(
@@ -190,10 +191,11 @@ def _posterior(prior, predicted, sums, mass):
 
 
 def _gains(prior, sums, mass, n, table, predicted):
-    """By how much the squared error falls, each row predicted from its cell's others.
+    """Return the decrease of the squared error by using equal rows, and its std. error.
 
-    And the standard error of that. In a cell of few rows, which may be one case entered
-    again, the rows are one piece of evidence, in others each is one.
+    Each row is predicted from the other rows of its cell. The rows of a small cell,
+    which may be one case entered repeatedly, count as one observation; in other cells,
+    each row counts.
     """
     cell = table.cell
     own = table.mass / table.counts
@@ -212,30 +214,30 @@ def _gains(prior, sums, mass, n, table, predicted):
 
 
 def _keys(X):
-    """One value for each row; missing values are equal, and so are zeros."""
+    """Key of each row; missing values are equal, and so are zeros of either sign."""
     X = np.where(np.isnan(X), np.nan, X + 0.0)
     return [row.tobytes().hex() for row in X]
 
 
 @dataclass
 class Ensemble:
-    """Members that count, in the order of the blend, and some of the training rows."""
+    """Members with a positive weight, in the order of the blend, and training rows."""
 
     members: list
     blend: object
     equal_rows: EqualRows
     probe: Table
-    #: Which training rows kernel members stand on; files of before have none.
+    #: Training rows that are centres of kernel members; None in early model files.
     rows: Any = None
-    #: What new rows are compared with.
+    #: Statistics of the training rows that new rows are compared with.
     seen: Any = None
 
     def predict(self, X):
-        """What the blend predicts for read rows."""
+        """Predict by the blend for rows converted to numbers."""
         return self._blended(X, lambda member: member.predict(X))
 
     def predict_without(self, k, X):
-        """The same by the models that did not learn from fold k."""
+        """Predict by the models that were not fitted to fold k."""
         return self._blended(X, lambda member: member.predict_without(k, X))
 
     def _blended(self, X, predict):
@@ -243,9 +245,9 @@ class Ensemble:
         return self.equal_rows.adjust(X, predicted)
 
     def importances(self, source):
-        """Rise of the loss where each feature is permuted; no fold knows its rows.
+        """Increase of the loss if a feature is permuted among left-out rows.
 
-        ``source`` is the feature from which each column comes.
+        ``source`` is the feature of each column.
         """
         table = self.probe
         rng = np.random.default_rng(0)
@@ -271,7 +273,7 @@ class Ensemble:
 
 
 def make_model(problem, members, blend, rng):
-    """What predicts: the members that count, and what targets of equal rows say."""
+    """Return the ensemble of members with a positive weight and of equal rows."""
     judged = problem.table.left_out
     equal_rows = EqualRows()
     n_probe = max(50, min(PROBE_ROWS, PROBE_CELLS // judged.X.shape[1]))
@@ -289,7 +291,7 @@ def make_model(problem, members, blend, rng):
 
 
 def members_table(members, blend, dropped):
-    """The members: those that count most first, those dropped last."""
+    """Table of the members, by decreasing weight, with dropped ones last."""
     pairs = zip(members, blend.weights, blend.scores, strict=True)
     table = [
         Member(m.name, float(np.mean(w)), float(s), m.seconds) for m, w, s in pairs

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-#: Features shown, the most important ones.
+#: Maximum number of features shown, by decreasing importance.
 MAX_FEATURES = 20
 
 
@@ -52,7 +52,7 @@ def plot_adaptive(model, *, axes=None):
         model, "feature_names_in_", [f"feature {j}" for j in range(len(importances))]
     )
     shown = np.argsort(importances, kind="stable")[-MAX_FEATURES:]
-    # Matplotlib takes what stands between two dollars for a formula.
+    # Matplotlib would render text between two dollar signs as a formula.
     labels = [str(names[j]).replace("$", r"\$") for j in shown]
     right.barh(labels, importances[shown])
     right.set_xlabel("importance (share of the rise of the loss when permuted)")
@@ -60,7 +60,7 @@ def plot_adaptive(model, *, axes=None):
 
 
 def plot_errors(model, X, y, axis):
-    """Predicted against true values, or how often the most probable class came true."""
+    """Plot predicted against true values, or the reliability of probabilities."""
     y = np.asarray(y)
     if not hasattr(model, "classes_"):
         predicted = np.asarray(model.predict(X))
@@ -80,7 +80,7 @@ def plot_errors(model, X, y, axis):
 
 
 def plot_explanation(found, row, label, axis):
-    """What columns add to one prediction, or, without a row, to each of them."""
+    """Plot contributions of columns to one prediction, or to all if row is None."""
     values, base, predicted = found.of_class(label)
     if axis is None:
         from matplotlib import pyplot
@@ -93,7 +93,7 @@ def plot_explanation(found, row, label, axis):
     axis.axvline(0, color="0.5", lw=0.8)
     if row is None:
         for place, j in enumerate(shown):
-            # Rows of about equal values beside each other, instead of on each other.
+            # Spread points of similar values, which would overlap otherwise.
             order = np.argsort(np.argsort(values[:, j], kind="stable"))
             shift = 0.3 * (order % 5 - 2) / 2
             axis.plot(values[:, j], place + shift, ".", color="#0072b2", alpha=0.6)
@@ -114,5 +114,5 @@ def plot_explanation(found, row, label, axis):
 
 
 def _shown(cell):
-    """A cell as a label."""
+    """Format a cell as a label."""
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)[:30]

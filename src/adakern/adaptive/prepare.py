@@ -1,4 +1,4 @@
-"""The first step of a fit: what was given, read, checked, merged and put in folds."""
+"""The first step of a fit: read and validate the input, merge rows, assign folds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,39 +26,39 @@ from adakern.adaptive.table import Table, make_table, varies
 from adakern.adaptive.views import KernelView, TreeView
 from adakern.tables.columns import TableReader, declared_categorical
 
-#: Up to so many classes or targets have columns of the means of categories.
+#: Maximum number of classes or targets for target encoding of categories.
 MOST_TARGETS = 10
 
-#: Parts of the rows by which these means are learned where folds are two or one.
+#: Number of parts of the rows for target encoding if there are fewer than three folds.
 PARTS_OF_FEW_FOLDS = 5
 
 
 @dataclass
 class Problem:
-    """What a fit learns from, and how.
+    """Data and settings of a fit.
 
     Attributes
     ----------
     table : Table
     views : dict or None
-        Fitted views of the rows by their class; None if there is nothing to learn from.
+        Fitted views by their class; None if there is nothing to learn from.
     reader : TableReader
     blend : WeightedMean or Mixture
-        Not yet fitted; it encodes the targets, and knows their loss.
+        Unfitted; encodes the targets and defines their loss.
     setting : Setting
     shape : Shape
-        Of the rows as they were given.
+        Shape of the rows passed to ``fit``.
     position : ndarray of int
-        The place of each row that was given among those that are in a fold, -1 for
-        weight zero and rows outside of a sample; of X_val's rows where these are given.
+        Index of each row passed to ``fit`` (of X_val, if given) among the rows in a
+        fold; -1 for rows of zero weight and rows outside of a sample.
     origin : ndarray of int
-        The number of the first given row (those of X_val follow on X's) that each row
-        of the table stands for.
+        Index of the first passed row (X, followed by X_val) that each row of the table
+        represents.
     ungrouped : bool
-        Whether what is predicted without a fold tells of rows like those in it.
+        Whether predictions of a left-out fold are representative for new rows.
     refit : callable
-        Gives members that stand on centres the coefficients of all rows, where the
-        table is a sample of them.
+        Recomputes the coefficients of Nyström members for all rows if the table is a
+        sample of them.
     """
 
     table: Table
@@ -74,7 +74,7 @@ class Problem:
 
     @property
     def seen(self):
-        """The shape of the rows that members learn from, of which equals are merged."""
+        """Shape of the rows to which members are fitted, after merging equal rows."""
         return Shape(*self.table.X.shape, self.table.Y.shape[1], self.table.n_folds)
 
 
@@ -91,7 +91,7 @@ def prepare(
     rng,
     deadline=np.inf,
 ):
-    """The :class:`Problem` of an estimator for what its ``fit`` is given."""
+    """Return the :class:`Problem` of an estimator for the arguments of its ``fit``."""
     given = X, y, sample_weight, groups, time
     all_rows, (X, y, sample_weight, groups, time) = _drawn(estimator, rng, *given)
     rows, Y, weights, reader, blend = _encoded(estimator, X, y, sample_weight)
@@ -132,7 +132,7 @@ def prepare(
 
 
 def _drawn(estimator, rng, X, y, sample_weight, groups, time):
-    """:class:`AllRows` and what is drawn of them, or None and what was given."""
+    """Return :class:`AllRows` and its sample, or None and the arguments unchanged."""
     if not is_dask(X) and _num_samples(X) <= estimator.max_rows:
         return None, (X, y, sample_weight, groups, time)
     y = from_foreign(in_memory(y))
@@ -144,16 +144,21 @@ def _drawn(estimator, rng, X, y, sample_weight, groups, time):
 
 
 def _encoded(estimator, X, y, sample_weight):
-    """Rows and targets as numbers, weights, and what made numbers of them."""
+    """Return rows and targets as numbers, weights, the reader and the blend."""
     rows, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
     weights = row_weights(estimator, rows, y, sample_weight)
-    reader = _fitted_reader(estimator, rows, categorical)
+    names = getattr(estimator, "feature_names_in_", None)
+    given = estimator.categorical_features
+    declared = declared_categorical(given, rows.shape[1], names)
+    if categorical is not None:  # columns of a categorical dtype
+        declared |= categorical
+    reader = TableReader(names, declared).fit(rows)
     return reader.transform(rows), blend.encode(y), weights, reader, blend
 
 
 def _setting(estimator, blend, reader):
-    """:attr:`Problem.setting`."""
+    """Return :attr:`Problem.setting`."""
     is_fast = estimator.preset == "fast"
     return Setting(
         blend.classify, is_fast, estimator.max_support, reader.is_categorical
@@ -161,7 +166,7 @@ def _setting(estimator, blend, reader):
 
 
 def _refit(estimator, all_rows, reader, blend, deadline):
-    """:attr:`Problem.refit`, which leaves members as they are where no row is left."""
+    """Return :attr:`Problem.refit`, which does nothing if the table has all rows."""
     if all_rows is None:
         return list
     read = partial(read_rows, estimator, reader)
@@ -169,12 +174,13 @@ def _refit(estimator, all_rows, reader, blend, deadline):
 
 
 def _places(position, table, held_out, all_rows):
-    """:attr:`Problem.position` and :attr:`Problem.origin` from the places of the rows
-    in the table.
+    """Return :attr:`Problem.position` and :attr:`Problem.origin`.
+
+    ``position`` is the index of each row in the table.
     """
     given = np.flatnonzero(position >= 0)[::-1]
     origin = np.empty(len(table.X), dtype=int)
-    origin[position[given]] = given  # of several the first is set last
+    origin[position[given]] = given  # the first of several rows is written last
     n_held_out = 0 if held_out is None else np.count_nonzero(held_out)
     position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
     if all_rows is not None:
@@ -184,19 +190,8 @@ def _places(position, table, held_out, all_rows):
     return position if held_out is None else position[held_out], origin
 
 
-def _fitted_reader(estimator, rows, categorical):
-    """What makes numbers of the columns; ``categorical`` are those of such a type."""
-    names = getattr(estimator, "feature_names_in_", None)
-    declared = declared_categorical(
-        estimator.categorical_features, rows.shape[1], names
-    )
-    if categorical is not None:
-        declared |= categorical
-    return TableReader(names, declared).fit(rows)
-
-
 def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
-    """X_val as read, y_val as encoded, and their weights, those of the heaviest row."""
+    """Return X_val as numbers, encoded y_val, and weights equal to the largest one."""
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val go together: pass both")
     new = read_rows(estimator, reader, in_memory(X_val))
@@ -210,7 +205,7 @@ def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
     given = y_val if targets is None else np.zeros(len(targets))
     y_val = check_X_y(new, given, estimator=estimator, **options)[1]
     y_val = y_val if targets is None else targets
-    theirs = estimator._unfitted_blend(y_val)  # refuses what is no target
+    theirs = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
     if np.size(theirs.unit) != np.size(blend.unit):
         raise ValueError(
             f"y_val has {np.size(theirs.unit)} targets, and y has "
@@ -220,14 +215,14 @@ def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
 
 
 def _add_means(table, reader, classify):
-    """Add the means of levels to the rows of a table, where some column has many."""
+    """Add target encodings to the rows of a table if a column has many categories."""
     (n, k) = table.Y.shape
     fold = table.fold
     if k > MOST_TARGETS or not (fold != 0).any():
         return
     targets = table.Y[:, 1:] if classify and k == 2 else table.Y
     targets = np.where(np.isnan(targets), np.nanmean(targets, axis=0), targets)
-    # Rows that are there to judge by are not learned from.
+    # Validation rows are not used for the encoding.
     learned = table.weights * (table.learns_all | table.known(0))
     reader.learn_means(table.X, targets, learned)
     dealt = table.n_folds < 3 or table.in_time_order
@@ -241,10 +236,10 @@ def _add_means(table, reader, classify):
 
 
 def _fitted_views(table, is_categorical):
-    """Views of the rows by class; None where no member could learn anything."""
+    """Return fitted views by class, or None if there is nothing to learn from."""
     has_folds = (table.fold != 0).any()
     if not (has_folds and varies(table.X) and varies(table.Y)):
         return None
-    # Folds share what is learned without targets; rows given to judge are no fold.
+    # Folds share the unsupervised preprocessing, but it does not use validation rows.
     known = table.X if table.learns_all else table.X[table.fold != 0]
     return {kind: kind(is_categorical).fit(known) for kind in (KernelView, TreeView)}

@@ -155,7 +155,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
             raise ValueError(
                 "y holds no numbers; for labels use AdaptiveKernelClassifier"
             )
-        # A power of two changes no digit, and lets targets of 1e300 be squared.
+        # Scaling by a power of two is exact, and allows targets of 1e300 to be squared.
         _, exponent = np.frexp(np.nanmax(np.abs(y.reshape(len(y), -1)), axis=0))
         return WeightedMean(unit=np.ldexp(1.0, np.minimum(exponent, 1023)))
 
@@ -173,8 +173,8 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
         self.n_outputs_ = len(self.oof_scores_)
         self.oof_score_ = mean_of_known(self.oof_scores_)
         self.constant_score_ = 0.0
-        # Of targets of one sign no bound has the other. Those that are never left out
-        # count as well: with y_val, all of y.
+        # If all targets have the same sign, so have the bounds. This includes targets
+        # that are never left out: with y_val, all of y.
         seen = problem.table.Y
         self._limits = (
             np.where(np.nanmin(seen, axis=0) >= 0, 0.0, -np.inf)[:, None],
@@ -242,7 +242,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
         return self._around(X, ErrorModel.quantiles, np.atleast_1d(quantiles))
 
     def _around(self, X, bounds_of, level):
-        """What an error model says around the predictions, in units of the target."""
+        """Bounds or quantiles around the predictions, in units of the target."""
         read, predicted = self._predicted(X)
         seen = self._error_view.transform(read)
         bounds = bounds_of(self._errors, seen, predicted, level)

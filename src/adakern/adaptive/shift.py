@@ -7,23 +7,22 @@ from scipy.stats import betabinom, chi2_contingency, ks_2samp
 
 from adakern.evaluation import holm_correction
 
-#: A warning comes with predictions where rows like the training rows would bring one in
-#: a hundred calls; a column is said to be shifted where one in twenty would be.
+#: Significance levels of the warning with predictions, and of a shifted column.
 WARNED, SHIFTED = 0.01, 0.05
 
-#: Categories of fewer rows, in both samples together, are compared as one.
+#: Categories with fewer rows in both samples together are merged for the comparison.
 FEWEST_OF_CATEGORY = 10
 
-#: Rows kept to compare with, fewer of more columns.
+#: Maximum numbers of rows, and of cells, kept for comparisons.
 SAMPLE_ROWS, SAMPLE_CELLS = 500, 50_000
 
 
 @dataclass
 class Seen:
-    """What is kept of the training rows: the range and missing values of each column.
+    """Statistics of the training rows: ranges, missing values and a sample of rows.
 
-    ``single`` counts categories that one row has: about so many of as many new rows
-    have one that was not seen. ``sample`` are some of the rows.
+    ``single`` counts the categories that occur in one row. It estimates how many of the
+    same number of new rows have an unseen category.
     """
 
     n: int
@@ -98,7 +97,7 @@ class ShiftReport:
 
 
 def seen_in(problem):
-    """What is kept of the training rows of a fit."""
+    """Return the statistics of the training rows of a fit."""
     table = problem.table
     reader = problem.reader
     first = _first_of(reader)
@@ -118,20 +117,20 @@ def seen_in(problem):
 
 
 def _first_of(reader):
-    """The columns of numbers that stand for those of the table: a date's is the day."""
+    """Numeric column that represents each column of the table: for dates, the day."""
     return np.unique(reader.source_, return_index=True)[1]
 
 
 def _counted(seen, X):
-    """Which values are beyond the range, which are missing, and p-values (2, d)."""
+    """Return which values are out of range or missing, and p-values (2, d)."""
     missing = np.isnan(X)
     outside = (seen.low > X) | (seen.high < X)
     known = np.maximum(seen.n - seen.missing, 2)
     m = len(X)
     p = np.ones((2, X.shape[1]))
-    # Most calls have none, and the distributions take a millisecond.
+    # Computing the distributions takes a millisecond, and is rarely needed.
     if outside.any():
-        # The range of n rows leaves out a part of 2 / (n + 1), of this distribution.
+        # On average, a fraction 2 / (n + 1) of new rows is outside the range of n rows.
         beyond = outside.sum(axis=0)
         given = m - missing.sum(axis=0)
         p[0] = betabinom.sf(beyond - 1, np.maximum(given, 1), 2, known - 1)
@@ -143,14 +142,14 @@ def _counted(seen, X):
 
 
 def sentence(seen, reader, read):
-    """What a warning says of rows to be predicted, or None where all is as usual."""
+    """Warning about rows to be predicted, or None if they are like training rows."""
     if seen is None or not len(read):
         return None
     X = read[:, _first_of(reader)]
     outside, missing, p = _counted(seen, X)
     if p.min() * p.size >= WARNED:
         return None
-    # New rows are later ones, and ranges of what texts become say nothing to people.
+    # New rows are usually later, and ranges of text vectors mean nothing to users.
     has_no_range = [column.kind in ("date", "text") for column in reader.columns_]
     p[0, has_no_range] = 1.0
     small = np.reshape(holm_correction(p.ravel()), p.shape) < WARNED
@@ -178,7 +177,7 @@ def sentence(seen, reader, read):
 
 
 def check_rows(seen, reader, read):
-    """The :class:`ShiftReport` of some rows."""
+    """Return the :class:`ShiftReport` of new rows."""
     if seen is None:
         raise ValueError(
             "the model was fitted by a version that kept nothing to compare rows with; "
@@ -206,12 +205,12 @@ def check_rows(seen, reader, read):
 
 
 def _two_samples(old, new, is_categorical):
-    """The p-value of equal distributions of two samples of a column."""
+    """P-value for equal distributions of two samples of a column."""
     if not is_categorical:
         old, new = old[~np.isnan(old)], new[~np.isnan(new)]
         if not (len(old) and len(new)):
             return 1.0
-        # Exact up to some thousand pairs, where the limit is not yet reached.
+        # The asymptotic distribution is not accurate for small samples.
         method = "exact" if len(old) * len(new) <= 10_000 else "asymp"
         return float(ks_2samp(old, new, method=method).pvalue)
     levels, codes = np.unique(np.append(old, new), return_inverse=True)

@@ -1,21 +1,19 @@
-"""What a fitted flagship says of itself: in a terminal, a notebook and a picture."""
+"""Summaries of a fitted flagship for terminals and notebooks, and its plot."""
 
 import html
 
 import numpy as np
 from sklearn.base import is_classifier
 
-#: Members that are listed, and characters of the longest bar.
+#: Maximum number of members listed, and number of characters of the longest bar.
 MOST_MEMBERS, BAR = 12, 20
 
-#: Targets whose scores are listed.
+#: Maximum number of targets whose scores are listed.
 MOST_TARGETS = 20
 
 
 class Summarised:
-    """Prints, and shows in a notebook, what was learned; an unfitted one its
-    parameters.
-    """
+    """Mixin for summaries of fitted models; unfitted models show their parameters."""
 
     def __str__(self):
         return (
@@ -76,7 +74,7 @@ def _score_line(model):
 
 
 def _rows_line(model):
-    """How many rows and columns were learned from."""
+    """Numbers of training rows and features."""
     left_out = np.isnan(model.oof_prediction_).reshape(len(model.oof_prediction_), -1)
     n_used = int((~left_out.any(axis=1)).sum())
     return f"{n_used:,} rows, {model.n_features_in_} features"
@@ -87,7 +85,7 @@ def _used(model):
 
 
 def _target_lines(model):
-    """The score of each of several targets."""
+    """Yield the score of each target, if there are several."""
     if len(scores := getattr(model, "oof_scores_", ())) > 1:
         pairs = list(zip(model.targets_, scores, strict=True))
         yield from (
@@ -107,7 +105,7 @@ def _lines(model):
 
 
 def _as_html(model):
-    """The same, with bars that need no script."""
+    """Format the summary as HTML, with bars that need no script."""
     rows = "".join(
         f"<tr><td style='text-align:left'>{html.escape(member.name)}</td>"
         f"<td>{member.weight:.1%}</td><td><div style='background:#0072b2;height:.8em;"

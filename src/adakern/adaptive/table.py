@@ -1,14 +1,15 @@
-"""Rows of a fit: equal ones merged, and each in a fold."""
+"""Rows of a fit, with equal rows merged and folds assigned."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-#: A cell (rows with the same features) of so many rows is full: its rows are no case
-#: entered again, but cases of one kind, of which every fold should have some.
+#: A cell (rows with the same features) is full from this number of rows on. Its rows
+#: are taken as different cases rather than one case entered repeatedly, and are
+#: distributed over all folds.
 FULL_CELL = 10
 
-#: Parts of the greatest weight that no sum would notice; such rows are left out.
+#: Relative weight below which a row does not affect any sum; such rows are left out.
 LEAST_WEIGHT = np.finfo(float).eps
 
 
@@ -17,12 +18,12 @@ class Table:
     """Rows X (n, d), targets or class indicators Y (n, k), weights and folds (n,).
 
     Rows of fold -1 are never left out. ``cell`` is the same number for rows with the
-    same features, ``counts`` and ``mass`` are how often each occurs with its target and
-    the weight of these together; ``alone`` says whether what is predicted for a row
-    without its cell tells what is predicted for new rows. Where rows are
-    ``in_time_order`` a fold is later than those before it, and learns from these alone.
-    ``means`` (n, n_folds, m) are the last columns of X, the means of categories, by who
-    predicts each fold.
+    same features. ``counts`` and ``mass`` are the number of times that a row occurs
+    with its target, and the total weight of these. ``alone`` tells whether predictions
+    for a row without its cell are representative for new rows. If rows are
+    ``in_time_order``, each fold is predicted only from earlier ones. ``means`` (n,
+    n_folds, m) are the target encodings, the last columns of X, as computed without
+    each fold.
     """
 
     X: np.ndarray
@@ -38,37 +39,37 @@ class Table:
 
     @property
     def n_folds(self):
-        """Number of folds, 1 if there are too few rows to leave any out."""
+        """Number of folds; 1 if there are too few rows to leave any out."""
         return int(self.fold.max()) + 1
 
     def without(self, k):
-        """The rows as they look to who predicts fold k."""
+        """X with the target encodings that do not use fold k."""
         if self.means is None:
             return self.X
         return np.hstack([self.X[:, : self.n_columns], self.means[:, k]])
 
     @property
     def n_columns(self):
-        """How many columns X has but for the means."""
+        """Number of columns of X without the target encodings."""
         return self.X.shape[1] - (0 if self.means is None else self.means.shape[2])
 
     @property
     def learns_all(self):
-        """Whether what predicts learns from all rows, those that are left out too."""
+        """Whether the final model is fitted to all rows, including left-out ones."""
         return self.n_folds > 1 or self.in_time_order
 
     def known(self, k):
-        """The rows that members learn from to predict fold k, boolean."""
+        """Mask of the rows to which members that predict fold k are fitted."""
         return self.fold < k if self.in_time_order else self.fold != k
 
     def take(self, rows):
-        """The table of these rows."""
+        """Restrict the table to some rows."""
         whole = vars(self).items()
         arrays = {k: v[rows] for k, v in whole if isinstance(v, np.ndarray)}
         return replace(self, **arrays)
 
     def subsample(self, rng, n_learned, n_judged):
-        """So many rows: fold 0, drawn from one fold, and the others, of fold -1."""
+        """Draw rows of one fold, as fold 0, and rows to fit to, as fold -1."""
         k = self.n_folds - 1 if self.in_time_order else 0
         parts = [
             rng.permutation(np.flatnonzero(rows))[:most]
@@ -80,7 +81,7 @@ class Table:
         return replace(part, fold=fold, means=means, in_time_order=False)
 
     def gather(self, parts):
-        """Values for the rows of each fold as one array, rows of no fold left out."""
+        """Join the values of the folds in the order of rows, omitting other rows."""
         values = np.empty(self.Y.shape)
         for k, part in enumerate(parts):
             values[self.fold == k] = part
@@ -88,12 +89,12 @@ class Table:
 
     @property
     def left_out(self):
-        """The rows that are in a fold, in order."""
+        """The table of the rows that are in a fold, in order."""
         return self.take(self.fold >= 0)
 
 
 def varies(A):
-    """Whether any column of A holds two different values; a missing value is one."""
+    """Whether any column of A is not constant, with missing values as equal."""
     first = A[:1]
     same = (first == A) | (np.isnan(first) & np.isnan(A))
     return not same.all()
@@ -102,17 +103,17 @@ def varies(A):
 def make_table(
     X, Y, weights, n_folds, rng, *, groups=None, blocks=None, classify=False
 ):
-    """The table of the rows X (n, d), and the place in it of each of them.
+    """Return the table of the rows X (n, d), and the position of each row in it.
 
-    A row and its target that occur several times become one row, and all rows of a
-    cell lie in one fold: what is learned depends neither on the order of the rows nor
-    on how often each was entered. Where a cell is full its rows count each for itself
-    and are dealt out over the folds, so that none lacks the cell; where there are
-    hardly more cells than folds, a row for each fold makes it full.
+    Repeated rows with the same target are merged, and all rows of a cell are in the
+    same fold. The model thus depends neither on the order of the rows nor on how often
+    each was entered. If a cell is full, its rows are not merged and are distributed
+    over the folds, so that the cell is in each of them. If there are hardly more cells
+    than folds, one row per fold is enough for a full cell.
 
-    Rows of next to no weight are left out; their place is -1. With ``groups`` (codes
-    from 0) a group lies in one fold. With ``blocks`` (codes from 0) the first is always
-    learned from, and the others are the folds.
+    Rows of negligible weight are left out, with position -1. With ``groups`` (codes
+    from 0), all rows of a group are in the same fold. With ``blocks`` (codes from 0),
+    the first block is never left out, and the others are the folds.
     """
     targets = Y.argmax(axis=1)[:, None] if classify else Y
     given = groups if groups is not None else blocks
@@ -123,7 +124,7 @@ def make_table(
     X, Y, targets, given, w = (
         values[order] for values in (X, Y, targets, given, weights)
     )
-    w = w / w.max()  # whose squares can be summed up
+    w = w / w.max()  # so that squares can be summed without overflow
     new_cell = np.append(True, ~_same_as_next(X) | (given[:-1] != given[1:]))
     new_pair = new_cell.copy()
     new_pair[1:] |= ~_same_as_next(targets)
@@ -136,7 +137,7 @@ def make_table(
         full, unit = _units(new_cell, None if groups is None else given, n_folds)
         n_folds = min(n_folds, unit.max() + 1)
         fold = assign_folds(unit, n_folds, rng, targets[:, 0] if classify else None)
-    # Rows of one pair in different folds stay apart.
+    # Equal rows and targets in different folds are not merged.
     _, first, place = np.unique(
         pair * (n_folds + 1) + fold, return_index=True, return_inverse=True
     )
@@ -148,7 +149,7 @@ def make_table(
     table = Table(
         X[first],
         Y[first],
-        # As many rows as they are worth by Kish: equal weights are all 1.
+        # Scaled to sum to Kish's effective sample size: equal weights become 1.
         total * (total.sum() / squares.sum()),
         fold[first],
         cell[first],
@@ -160,28 +161,31 @@ def make_table(
 
 
 def _units(new_cell, groups, n_folds):
-    """Whether the cell of each row is full, and the unit that lies in one fold: a
-    group, or else a cell, but of a full cell each row.
+    """Return whether each row's cell is full, and the unit that is kept in one fold.
+
+    The unit is the group, if there are groups. Otherwise it is the cell, or the single
+    row if the cell is full.
     """
     cell = np.cumsum(new_cell) - 1
     if groups is not None:
         return np.zeros(len(cell), bool), np.unique(groups, return_inverse=True)[1]
-    # Without one of few cells little is left to learn from.
+    # If there are few cells, too little would be left without one of them.
     few = new_cell.sum() <= 2 * n_folds
     full = np.bincount(cell)[cell] >= (n_folds if few else max(FULL_CELL, 2 * n_folds))
     return full, np.cumsum(new_cell | np.append(False, full[1:])) - 1
 
 
 def _same_as_next(A):
-    """Whether each row but the last equals the next; a missing value is one."""
+    """Whether each row but the last equals the next; missing values are equal."""
     return ((A[:-1] == A[1:]) | (np.isnan(A[:-1]) & np.isnan(A[1:]))).all(axis=1)
 
 
 def assign_folds(unit, n_folds, rng, stratum=None):
-    """The fold of each row, those of a unit (numbers rising from 0) in one fold.
+    """Assign a fold to each row, such that rows of a unit are in the same fold.
 
-    Units are shuffled and dealt out like cards; with ``stratum``, codes of classes,
-    one class after another, where a unit belongs to that of its first row.
+    Units (increasing numbers from 0) are shuffled and assigned to the folds in turn.
+    With ``stratum``, class codes, this is done for one class after another; the class
+    of a unit is that of its first row.
     """
     _, first = np.unique(unit, return_index=True)
     shuffled = rng.permutation(len(first))

@@ -1,7 +1,7 @@
-"""Trees of scikit-learn asked about a few rows, all of a model at once.
+"""Fast predictions of scikit-learn's trees for a few rows.
 
-Each call of a compiled tree takes about ten microseconds whatever it is asked, and a
-model has hundreds. Here all trees take a step at a time.
+Each call of a compiled tree takes about ten microseconds, and a model has hundreds of
+trees. Here, all trees of a model are descended simultaneously.
 """
 
 from itertools import chain
@@ -10,17 +10,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-#: Rows up to which one walk through all trees is faster than a call for each of them.
+#: Maximum number of rows for which this is faster than calling each tree.
 FEW_ROWS_ASKED = 10
 
-#: The trees of fitted models. No part of them, so that files hold what is checked.
+#: Cached arrays of fitted models. They are not attributes, which would be written to
+#: model files without being checked.
 _KNOWN = WeakKeyDictionary()
 
 
 class Trees(NamedTuple):
-    """Trees, an array of each part; ``child`` has two of each node, a leaf leads to
-    itself.
-    """
+    """Trees as arrays; ``child`` has two entries per node, for leaves themselves."""
 
     feature: np.ndarray
     threshold: np.ndarray
@@ -31,7 +30,7 @@ class Trees(NamedTuple):
     depth: int
 
     def leaves(self, X):
-        """Values (n_trees, n, k) of the leaves that rows X end in."""
+        """Values of the leaves that the rows X reach, shape (n_trees, n, k)."""
         (n, d) = X.shape
         numbers = X.ravel()
         missing = np.isnan(X).any()
@@ -49,7 +48,7 @@ class Trees(NamedTuple):
 
 
 def trees_of(*models):
-    """The trees of forests, or of boosting without categories, in their order."""
+    """Trees of forests, or of boosting without categories, in their order."""
     known = _KNOWN.setdefault(models[0], {})
     key = tuple(map(id, models))
     if key not in known:
@@ -60,7 +59,7 @@ def trees_of(*models):
 
 
 def _joined(trees, depth):
-    """Trees, each a tuple of the parts but the roots, as one."""
+    """Concatenate trees, which are tuples of all arrays but the roots."""
     sizes = [len(feature) for feature, *_ in trees]
     roots = np.cumsum([0, *sizes[:-1]])
     parts = [np.concatenate(part) for part in zip(*trees, strict=True)]

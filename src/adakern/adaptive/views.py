@@ -1,4 +1,4 @@
-"""How members see the rows that were read: comparable scales, or ranks."""
+"""Views of the rows for members: columns of comparable scales, or ranks."""
 
 from dataclasses import dataclass
 
@@ -6,35 +6,35 @@ import numpy as np
 
 from adakern.tables.means import MOST_INDICATORS
 
-#: Scale of an indicator: two rows of different categories are as far apart in it as two
+#: Scale of indicators, for which rows of different categories are as far apart as two
 #: draws of a standardised number are on average.
 INDICATOR_SCALE = 0.6
 
-#: Standardised numbers beyond this grow as their logarithm: an outlier stays the
-#: outermost value but stands no longer alone, and what is no outlier is not touched.
+#: Standardised numbers beyond this value are compressed logarithmically. Outliers
+#: remain the outermost values, but are less isolated; other values are unchanged.
 TAIL = 4.0
 
-#: Percentiles to which a column is clipped before its standard deviation is taken.
+#: Percentiles to which a column is clipped to compute its standard deviation.
 CLIPPED = (2, 98)
 
-#: Largest magnitude handed on; single-precision trees can hold it.
+#: Largest absolute value, which fits into the single precision of trees.
 LARGEST = 1e38
 
 
 @dataclass
 class KernelView:
-    """A read table as kernels want it: comparable scales, nothing missing, no tails.
+    """View for kernels: comparable scales, no missing values, compressed tails.
 
-    Numbers are standardised by their median and the standard deviation of the column
-    clipped to its percentiles, tails bent to a logarithm; missing values take the
-    median and get an indicator; categories become indicators; columns that are
-    constant, or the same as another, are left out.
+    Numbers are standardised by the median, and by the standard deviation of the column
+    clipped to its percentiles. Tails are compressed logarithmically. Missing values are
+    replaced by the median and marked by an indicator. Categories are one-hot encoded.
+    Constant and duplicate columns are dropped.
     """
 
     is_categorical: np.ndarray
 
     def fit(self, X):
-        """Learn scales and categories of the rows X (n, d)."""
+        """Determine scales and categories of the rows X (n, d)."""
         numbers = X[:, ~self.is_categorical]
         self.centre_, self.scale_ = _centre_and_scale(numbers)
         self.has_missing_ = np.isnan(numbers).any(axis=0)
@@ -43,13 +43,16 @@ class KernelView:
             np.sort(_by_frequency(column)[:MOST_INDICATORS]) for column in codes
         ]
         self.kept_ = slice(None)
-        self.kept_ = _distinct_columns(self.transform(X))
+        Z = self.transform(X)
+        varying = np.flatnonzero(np.ptp(Z, axis=0) > 0)
+        _, first = np.unique(Z[:, varying], axis=1, return_index=True)
+        self.kept_ = varying[np.sort(first)]  # no copy of one before
         return self
 
     def transform(self, X):
-        """Rows X (n, d) as float64 of shape (n, n_columns)."""
+        """Transform rows X (n, d) to float64 of shape (n, n_columns)."""
         numbers = X[:, ~self.is_categorical]
-        # Halved first: the difference of two numbers of 1e308 would overflow.
+        # Halve first, since the difference of two numbers of 1e308 would overflow.
         with np.errstate(over="ignore"):  # a scale of 1e-300
             z = (numbers / 2 - self.centre_ / 2) / (self.scale_ / 2)
         z = np.clip(z, -LARGEST, LARGEST)
@@ -70,7 +73,7 @@ class KernelView:
 
 
 def _centre_and_scale(numbers):
-    """Median and robust standard deviation of each column, missing values aside."""
+    """Median and robust standard deviation of each column, without missing values."""
     centre = np.zeros(numbers.shape[1])
     scale = np.ones(numbers.shape[1])
     for j, column in enumerate(numbers.T):
@@ -80,7 +83,7 @@ def _centre_and_scale(numbers):
         low, centre[j], high = np.percentile(column, [CLIPPED[0], 50, CLIPPED[1]])
         size = np.abs(column).max() or 1.0  # squares of 1e300 would overflow
         spread = size * np.std(np.clip(column, low, high) / size)
-        # Mostly one value: what deviates from it tells the scale.
+        # Most values are equal: the scale is that of the deviating ones.
         if not spread > 1e-12 * size:
             spread = np.ptp(column / 2)
         scale[j] = spread if spread > 1e-12 * size else 1.0
@@ -88,27 +91,19 @@ def _centre_and_scale(numbers):
 
 
 def _by_frequency(column):
-    """The codes of a categorical column, the most frequent first, missing
-    values aside."""
+    """Category codes of a column by decreasing frequency, without missing values."""
     codes, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     return codes[np.argsort(-counts, kind="stable")]
 
 
-def _distinct_columns(Z):
-    """Indices of the columns that vary and are no copy of one before."""
-    varying = np.flatnonzero(np.ptp(Z, axis=0) > 0)
-    _, first = np.unique(Z[:, varying], axis=1, return_index=True)
-    return varying[np.sort(first)]
-
-
 @dataclass
 class TreeView:
-    """A read table as trees want it: categories coded by falling frequency."""
+    """View for trees: categories are coded by decreasing frequency."""
 
     is_categorical: np.ndarray
 
     def fit(self, X):
-        """Learn the frequencies of the categories in the rows X (n, d)."""
+        """Determine the category frequencies in the rows X (n, d)."""
         self.ranks_ = {}
         for j in np.flatnonzero(self.is_categorical):
             self.ranks_[j] = {
@@ -117,7 +112,7 @@ class TreeView:
         return self
 
     def transform(self, X):
-        """Rows X (n, d) as float64 of the same shape."""
+        """Transform rows X (n, d) to float64 of the same shape."""
         Z = np.clip(X, -LARGEST, LARGEST)
         for j, ranks in self.ranks_.items():
             Z[:, j] = [ranks.get(code, np.nan) for code in X[:, j]]

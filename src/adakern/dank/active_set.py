@@ -1,9 +1,10 @@
 """Newton's method on the optimality conditions of the quartic or a quadratic program.
 
-The primal-dual active set method (Hintermueller, Ito and Kunisch, SIAM Journal on
-Optimization 13, 2002): all rows that a step takes beyond a bound are put on it, and
-those on a bound whose slope points inwards are freed, until there are none. From a near
-start few systems find the exact maximiser; from others the sets may cycle.
+This is the primal-dual active set method (Hintermueller, Ito and Kunisch, SIAM Journal
+on Optimization 13, 2002). Rows that a step takes beyond a bound are fixed at that
+bound, and rows at a bound whose slope points inwards are freed, until there are none of
+either. From a start near the maximiser, a few linear systems are enough to find it
+exactly; from other starts the active sets may cycle.
 """
 
 import numpy as np
@@ -11,16 +12,16 @@ from array_api_compat import array_namespace
 
 from adakern.linalg import factorised
 
-#: Linear systems after which the active sets are taken to repeat themselves.
+#: Number of linear systems after which the active sets are assumed to cycle.
 MAX_SYSTEMS = 25
 
-#: A row at a bound is set free only if its slope exceeds this share of the largest
+#: A row at a bound is freed only if its slope exceeds this fraction of the largest
 #: target.
 SLACK = 1e-10
 
 
 def solve(problem, start, tol):
-    """The maximiser of h from a start whose active set is nearly right, or None."""
+    """Return the maximiser of h, or None if the active sets do not settle."""
     xp = array_namespace(start)
     dual = problem.dual
     total = float(xp.sum(start)) if dual.fit_intercept else None
@@ -51,8 +52,8 @@ def solve(problem, start, tol):
         slope = point.slope
         below = free & (d < lower)
         above = free & (d > upper)
-        # A row inside the tube has the variable zero; its slope says on which side it
-        # would leave.
+        # The variable of a row inside the tube is zero. The sign of its slope tells on
+        # which side the row would leave the tube.
         side = xp.where(free, side, _sides(d, slope, dual))
         lower, upper = _bounds_on(side, dual)
         at_lower = ~free & (d <= lower)
@@ -67,9 +68,7 @@ def solve(problem, start, tol):
 
 
 def _sides(d, slope, dual):
-    """The signs of d around this point (at zero that of the slope); all 0 without a
-    tube.
-    """
+    """Signs of d, or of the slope where d is zero; all 0 if there is no tube."""
     xp = array_namespace(d)
     if not dual.epsilon:
         return xp.zeros_like(d)
@@ -77,7 +76,7 @@ def _sides(d, slope, dual):
 
 
 def _bounds_on(side, dual):
-    """The bounds of rows that keep to these sides of zero, if there is a tube."""
+    """Bounds of d, restricted to the given side of zero if there is a tube."""
     if not dual.epsilon:
         return dual.lower, dual.upper
     xp = array_namespace(side)
@@ -86,14 +85,15 @@ def _bounds_on(side, dual):
 
 
 def _newton_step(A, right, missing):
-    """The solution of ``A x + b 1 = right`` with 1'x = missing, and b; b = 0 if that is
-    None.
+    """Solve ``A x + b 1 = right`` with 1'x = missing for x and b.
+
+    If ``missing`` is None, b is 0.
     """
     if missing is None:
         return factorised(A)(right), 0.0
     xp = array_namespace(A)
-    # A multiple of 11' added to A changes b and not x; most singular systems become
-    # regular by it.
+    # Adding a multiple of 11' to A changes b but not x, and makes most singular systems
+    # regular.
     weight = float(xp.mean(xp.linalg.diagonal(A)))
     A += weight
     solve = factorised(A)

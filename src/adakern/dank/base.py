@@ -1,11 +1,11 @@
-"""What the DANK classifier and regressor share: constraints, strategies, attributes.
+"""Parameter constraints, strategies and attributes shared by both DANK estimators.
 
 The problem and its concave function h are in :mod:`objective <adakern.dank.objective>`;
 without a nuclear norm h is the :mod:`quartic <adakern.dank.quartic>`. The strategy
 "exact" is in :mod:`exact <adakern.dank.exact>`; :mod:`decomposed
-<adakern.dank.decomposed>` and :mod:`whole <adakern.dank.whole>` work by
-:mod:`working_set <adakern.dank.working_set>`. The other modules are algorithms, each
-named after itself.
+<adakern.dank.decomposed>` and :mod:`whole <adakern.dank.whole>` use
+:mod:`working_set <adakern.dank.working_set>`. Each of the other modules contains the
+algorithm that it is named after.
 """
 
 from numbers import Integral
@@ -22,7 +22,7 @@ from adakern.dank.exact import METHODS, fit_exact
 from adakern.kernels import KernelMixin
 from adakern.svm.one_vs_one import one_or_list
 
-#: Fitted attributes that are those of the model, or a list with those of the models.
+#: Attributes of a model that become fitted attributes, as a list for several models.
 FITTED = (
     "eta",
     "adaptive_factor",
@@ -35,7 +35,7 @@ FITTED = (
 
 
 class DANKEstimator(KernelMixin, BaseEstimator):
-    """Constraints of the parameters of the two DANK estimators, and their rank."""
+    """Parameter constraints and ``rank_`` of the two DANK estimators."""
 
     _parameter_constraints = constraints(
         *("C", "tol", "max_iter", "random_state"),
@@ -53,12 +53,12 @@ class DANKEstimator(KernelMixin, BaseEstimator):
 
     @property
     def rank_(self) -> Any:
-        """Rank of F, for three classes or more a list with one for each pair."""
+        """Rank of F; for three or more classes, a list with one rank per pair."""
         return one_or_list(self.models_, "rank")
 
 
 def training_rows(estimator, X):
-    """X as it is where the strategy computes in any array library, else NumPy's."""
+    """Return X unchanged if the strategy supports its array library, else as NumPy."""
     if estimator.strategy == "exact":
         return as_numpy(X)
     if estimator.kernel == "precomputed":
@@ -70,7 +70,7 @@ def training_rows(estimator, X):
 
 
 def fit_model(estimator, X, y, weights, make_dual):
-    """One model by the strategy of the estimator, of the dual of labels or targets."""
+    """Fit one model to the dual of the labels or targets, by the chosen strategy."""
     kernel = estimator._kernel_params
     options = {"max_iter": estimator.max_iter, "random_state": estimator.random_state}
     if estimator.strategy == "exact":
@@ -95,7 +95,7 @@ def fit_model(estimator, X, y, weights, make_dual):
 
 
 def fitted_attributes(models, rows):
-    """What models of these rows are known by; lists where there are several."""
+    """Return the fitted attributes of models trained on these rows."""
     coefficients = np.zeros((len(models), 1 + max(part.max() for part in rows)))
     for row, part, model in zip(coefficients, rows, models, strict=True):
         row[part] = model.dual_coef

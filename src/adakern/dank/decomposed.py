@@ -1,11 +1,11 @@
 """The strategy "decomposed" (JMLR, section 4), without a Gram matrix.
 
-Every k-means cluster is a problem of its own, with ``tau = 0`` and without a bias, and
-F is block-diagonal.
+Each k-means cluster is a separate problem, with ``tau = 0`` and without an intercept,
+so F is block-diagonal.
 
-The clusters share the eta of the whole problem, ||alpha_svm||^2; alpha_svm joins the
-dual variables of one SVM for each cluster (the decomposed SVM, which is also the
-start).
+All clusters share the eta of the whole problem, ||alpha_svm||^2. Here, alpha_svm
+concatenates the dual variables of one SVM per cluster (the decomposed SVM), which are
+also the starting point.
 """
 
 from dataclasses import replace
@@ -28,19 +28,20 @@ from adakern.svm.libsvm import dual_on_rows
 class SparseSolution(NamedTuple):
     """DANK solved cluster by cluster, or on all rows together."""
 
-    #: None for all rows together.
+    #: None if all rows are solved together.
     partition: Partition | None
-    #: Signed dual variable d of all rows, in their order, shape (n,).
+    #: Signed dual variables d of all rows, in their original order, shape (n,).
     d: Any
-    #: The number that was used.
+    #: Value of eta used.
     eta: float
     #: One for each cluster.
     parts: list[Solution]
 
 
 def solve(problem, start, tol, *, n_clusters, max_iter, random_state=None, n_jobs=None):
-    """Solve a :class:`RowsProblem <adakern.dank.working_set.RowsProblem>` without its
-    intercept, cluster by cluster, from their SVMs where start is None.
+    """Solve a :class:`RowsProblem <adakern.dank.working_set.RowsProblem>` by clusters.
+
+    There is no intercept. If ``start`` is None, each cluster starts from its SVM.
     """
     X = problem.X
     eta = problem.eta
@@ -79,8 +80,9 @@ def solve(problem, start, tol, *, n_clusters, max_iter, random_state=None, n_job
 
 
 def _svm(problem):
-    """Coefficients of the SVM with an intercept; LIBSVM may end early where eta is
-    given.
+    """Coefficients of the SVM with an intercept.
+
+    If eta is given, they are only a start, and LIBSVM may stop early.
     """
     d, ended = dual_on_rows(problem.X, problem.dual, problem.kernel, SVM_TOL)
     if ended or problem.eta != "svm":
@@ -91,13 +93,11 @@ def _svm(problem):
 
 
 def for_each_cluster(function, tasks, n_jobs=None):
-    """``[function(*task) for task in tasks]`` through joblib, the largest problem
-    first.
-    """
+    """Compute ``[function(*task) for task in tasks]`` by joblib, largest task first."""
     order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].X.shape[0])
     calls = (delayed(_of_cluster)(function, tasks[c]) for c in order)
-    # One thread of BLAS in each worker: with more of them sums would be taken in
-    # another order, and rounded differently.
+    # Each worker uses one BLAS thread: more threads would change the order of the sums,
+    # and thereby their rounding.
     with one_thread("blas"):
         results = Parallel(n_jobs, prefer="threads", batch_size=1)(calls)
     return [results[place] for place in np.argsort(order)]

@@ -18,12 +18,12 @@ from adakern.linalg import require_positive_semidefinite
 from adakern.svm import ascent
 from adakern.svm.libsvm import svm_dual
 
-#: By name, for the parameter ``method``.
+#: Solvers by the values of the parameter ``method``.
 METHODS = {"newton": newton.solve, "accelerated": ascent.solve}
 
 
 def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
-    """The :class:`ExactModel` of the rows X, or of their Gram matrix if precomputed."""
+    """Fit an :class:`ExactModel` to rows X, or to their Gram matrix if precomputed."""
     n = len(X)
     require_memory(
         8 * n**2,
@@ -49,7 +49,7 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
 
 
 def make_problem(K, dual, eta, tau, tol):
-    """h on a Gram matrix, and the SVM's variables u to start from; eta may be "svm"."""
+    """Return h on a Gram matrix, and the starting point u, a multiple of the SVM's."""
     svm = support_vector_machine(K, dual)
     if eta == "svm":
         d = dual.coefficients(svm)
@@ -63,9 +63,7 @@ def make_problem(K, dual, eta, tau, tol):
 
 
 def support_vector_machine(K, dual):
-    """The solution of the same dual with F = 11', by LIBSVM where there is an
-    intercept.
-    """
+    """Solve the same dual with F = 11'; by LIBSVM alone if there is an intercept."""
     epsilon = dual.epsilon if dual.is_regression else None
     d, _ = svm_dual(K, dual.target, dual.C, SVM_TOL, epsilon, dual.weights)
     if not dual.fit_intercept:
@@ -74,17 +72,18 @@ def support_vector_machine(K, dual):
 
 
 def _without_intercept(K, dual, start):
-    """Coefficients of the SVM without an intercept, from those of another."""
+    """Coefficients of the SVM without an intercept, starting from other ones."""
     goal = SVM_TOL**2 * max(abs(dual.linear @ dual.variables(start)), dual.C)
     problem = Quartic(K, replace(dual, fit_intercept=False), np.inf)
     return quartic.solve(problem, start, goal).d
 
 
 def best_multiple(K, dual, eta, u, tol):
-    """The feasible multiple of u that maximises h where tau is zero, a quartic in it.
+    """Return the feasible multiple of u that maximises h with tau = 0.
 
-    For a small eta the SVM's variables are too large, and Newton's method slow; where
-    the multiple gains less than the share tol the SVM's own optimality is worth more.
+    Along this line, h is a quartic. For a small eta the SVM's variables are too large,
+    which makes Newton's method slow. If scaling raises h by less than the fraction tol
+    of the linear term, u itself is returned, since it is optimal for the SVM.
     """
     d = dual.coefficients(u)
     linear = max(dual.linear @ u, 0.0)
@@ -103,7 +102,7 @@ def best_multiple(K, dual, eta, u, tol):
 
 
 class ExactModel:
-    """A model with F on its training rows and a rule for F on new ones."""
+    """Model with F on the training rows, and a rule that extends F to new rows."""
 
     def __init__(self, rows, eta, adaptive_factor, solution, extension):
         point = solution.point
@@ -121,7 +120,7 @@ class ExactModel:
         self._support = np.flatnonzero(point.d)
 
     def decision_function(self, X):
-        """Decision values of new rows, or of their kernel values, block by block."""
+        """Decision values of new rows, or of their kernel values, by blocks."""
         X = as_numpy(X)
         support = self._support
         values = np.zeros(len(X))

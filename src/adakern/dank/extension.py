@@ -1,8 +1,8 @@
-"""The adaptive factor of rows that were not in training.
+"""Extension of the adaptive factor to new rows.
 
-Every rule is ``transform(X)`` of shape (m, q) and ``train_factor`` of shape (n, q): the
-learned kernel is ``(transform(X) train_factor')∘K(X, X_train)``, and F' of the papers
-is never formed.
+Every rule provides ``transform(X)`` of shape (m, q) and ``train_factor`` of shape
+(n, q). The learned kernel is ``(transform(X) train_factor')∘K(X, X_train)``; the
+papers' F' is never formed.
 """
 
 import numpy as np
@@ -13,20 +13,20 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.blocks import row_blocks
 
-#: Anchors of the hyper-kernel regression; its cost grows with their cube.
+#: Maximum number of anchors of the hyper-kernel regression, whose cost is cubic in it.
 MAX_ANCHORS = 200
 
-#: Memory of the ranks that the search for reciprocal neighbours holds.
+#: Memory, in bytes, for the ranks in the search for reciprocal neighbours.
 RANKS_BYTES = 2**30
 
 
 def make_extension(
     Z, d, K, rows, *, copies, eta, tau, extension, n_neighbors, random_state
 ):
-    """The rule of this name for a fitted model with ``F = Z Z'`` and coefficients d.
+    """Return the named rule for a fitted model with ``F = Z Z'`` and coefficients d.
 
-    A row that counts several times (``copies``, a number or one for each row) is to the
-    rules as many rows, which share its coefficient.
+    ``copies`` (a number, or one number per row) tells how often each row counts. The
+    rules treat a row with several copies as equal rows that share its coefficient.
     """
     if extension == "none":
         return NoExtension(len(Z))
@@ -41,7 +41,7 @@ def make_extension(
 
 
 class NoExtension:
-    """F' = 1: the support vector machine's kernel for new rows."""
+    """F' = 1: new rows have the kernel of the support vector machine."""
 
     def __init__(self, n_train):
         self.train_factor = np.ones((n_train, 1))
@@ -51,7 +51,7 @@ class NoExtension:
 
 
 class NeighboursExtension:
-    """The mean of F over the k nearest training rows."""
+    """Mean of F over the k nearest training rows."""
 
     def __init__(self, Z, rows, copies, n_neighbors):
         self.train_factor = Z
@@ -71,8 +71,9 @@ class NeighboursExtension:
 
 
 class ReciprocalExtension:
-    """F of the best reciprocal nearest neighbour among all rows predicted (JMLR, eqs
-    11, 12).
+    """F of the best reciprocal nearest neighbour (JMLR, equations 11 and 12).
+
+    It depends on all rows that are predicted together.
     """
 
     def __init__(self, Z, rows, copies):
@@ -88,8 +89,9 @@ class ReciprocalExtension:
 class NystromExtension:
     """Nyström extension of F's eigenvectors, which are those of ``11' + Gamma``.
 
-    With a(x, x_i) = 1 + delta(x) k(x, x_i) d_i / (4 eta), u extends to ``u(x) = sum_i
-    a(x, x_i) u_i / lambda``; delta(x) is the coefficient of the nearest training row.
+    An eigenvector u is extended to ``u(x) = sum_i a(x, x_i) u_i / lambda``, where
+    a(x, x_i) = 1 + delta(x) k(x, x_i) d_i / (4 eta) and delta(x) is the coefficient of
+    the training row nearest to x.
     """
 
     def __init__(self, Z, d, rows, copies, eta, tau):
@@ -116,9 +118,9 @@ class HyperkernelExtension:
     """Non-negative regression of F in a hyper-RKHS (Pan et al. 2017).
 
     The regression function is ``f(x, x') = sum_p beta_p g_p(x) g_p(x')``, beta >= 0,
-    over a constant and the hyper-kernels ``k(x, z) k(x', z)`` of anchors z; it is
-    positive semidefinite, and its fit to all n^2 entries of F is a non-negative least
-    squares problem in as many unknowns as anchors.
+    over a constant and the hyper-kernels ``k(x, z) k(x', z)`` of anchors z. It is
+    positive semidefinite. Fitting it to all n^2 entries of F is a non-negative least
+    squares problem with one unknown per anchor.
     """
 
     def __init__(self, Z, K, rows, copies, random_state):
@@ -145,11 +147,11 @@ class HyperkernelExtension:
 
 
 def reciprocal_neighbours(X, copies, distances):
-    """For each row of X the training row i with the largest M_ij = 1/(r s).
+    """For each row x'_j of X, return the training row i with the largest 1/(r s).
 
-    x_i is the s-th nearest training row of x'_j, x'_j the r-th nearest row of X to x_i
-    (JMLR, equation 11); rows at equal distance share a rank, of equal products the
-    nearest row is taken.
+    Here, x_i is the s-th nearest training row to x'_j, and x'_j is the r-th nearest row
+    of X to x_i (JMLR, equation 11). Rows at equal distance share a rank. Among equal
+    products, the nearest row is chosen.
     """
     best = np.empty(len(X), dtype=int)
     n_train = len(copies)
@@ -167,7 +169,7 @@ def reciprocal_neighbours(X, copies, distances):
 
 
 def _weighted_ranks(D, copies):
-    """Ranks along the rows of D, each column so many; equal values share the least."""
+    """Ranks along the rows of D, counting copies; ties share the smallest rank."""
     order, nearer = _nearest_first(D, copies)
     values = np.take_along_axis(D, order, axis=1)
     nearer[:, 1:][values[:, 1:] == values[:, :-1]] = 0.0
@@ -178,6 +180,6 @@ def _weighted_ranks(D, copies):
 
 
 def _nearest_first(D, copies):
-    """The order of the columns of each row of D, and how many rows come before each."""
+    """Column order by distance in each row of D, and number of rows before each."""
     order = np.argsort(D, axis=1, kind="stable")
     return order, np.cumsum(copies[order], axis=1) - copies[order]

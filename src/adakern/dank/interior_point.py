@@ -1,7 +1,8 @@
-"""The interior-point method for DANK's quartic, and for quadratic programs.
+"""Interior-point method for DANK's quartic, and for quadratic programs.
 
-Mehrotra's predictor-corrector: about ten Cholesky factorisations whatever the
-conditioning of K, where projected gradient steps need hundreds on a smooth kernel.
+Mehrotra's predictor-corrector method takes about ten Cholesky factorisations, whatever
+the conditioning of K. Projected gradient ascent takes hundreds of steps with a smooth
+kernel.
 """
 
 import numpy as np
@@ -12,18 +13,18 @@ from adakern.linalg import add_to_diagonal, factorised
 #: Distance that a warm start keeps from the bounds, in units of the problem.
 NEAR_BOUND = 0.1
 
-#: Complementarity that the steps aim at in the end, as a fraction of the gap wanted.
+#: Final target of the complementarity, as a fraction of the tolerance on the gap.
 LEAST = 1e-4
 
-#: Steps without a better certificate after which the solver gives up.
+#: Number of steps without a smaller gap after which the solver stops.
 PATIENCE = 10
 
-#: Fraction of the way to the boundary that an interior step may go.
+#: Maximum step, as a fraction of the distance to the boundary.
 TO_BOUNDARY = 0.995
 
 
 def solve(problem, start, tol, *, max_iter=100):
-    """The rounded point that maximises h; start may be None."""
+    """Return the rounded point that maximises h; ``start`` may be None."""
     xp = array_namespace(problem.K)
     total = None
     if problem.dual.fit_intercept:
@@ -38,7 +39,7 @@ def solve(problem, start, tol, *, max_iter=100):
             now = problem.at(iterate.rounded())
             if best is None or now.gap < best.gap:
                 best, n_best = now, n_iter
-            # When steps no longer lower the gap, what is left of it is rounding.
+            # If steps no longer reduce the gap, only rounding errors are left of it.
             if best.gap <= tol or n_iter >= n_best + PATIENCE:
                 break
         iterate.step(inside.hessian(), inside.gradient, least=LEAST * tol)
@@ -46,12 +47,13 @@ def solve(problem, start, tol, *, max_iter=100):
 
 
 class _Iterate:
-    """A point strictly inside the box, with the multipliers of its bounds.
+    """Point strictly inside the box, with the multipliers of its bounds.
 
-    d is ``offset + sum_k sign_k x_k`` with 0 < x_k < width_k: one leg (k = 1) without a
-    tube, with a tube the positive and the negative part of d. ``room`` is what x is
-    away from its two bounds, ``force`` their multipliers, of shape (2, legs, n). The
-    sum of d tends to ``total`` if it has one.
+    d is ``offset + sum_k sign_k x_k`` with 0 < x_k < width_k. Without a tube there is
+    one leg (k = 1); with a tube, the legs are the positive and the negative part of d.
+    ``room`` holds the distances of x from its two bounds, and ``force`` the multipliers
+    of the bounds, both of shape (2, legs, n). The sum of d tends to ``total`` unless
+    that is None.
     """
 
     def __init__(self, dual, total):
@@ -68,12 +70,12 @@ class _Iterate:
             self.sign = ones[None, :]
         self.scale = float(xp.max(xp.abs(dual.target))) or 1.0
         self.unit = xp.where(self.width > 2 * self.scale, self.scale, self.width / 2)
-        # d starts at zero, or one unit from it where zero is a bound.
+        # d starts at zero, or one unit away from it if zero is a bound.
         self._place(-self.sign * self.offset, 1.0)
         self.force = xp.full_like(self.room, self.scale)
 
     def _place(self, x, distance):
-        """Move to x, at least this many units from the bounds."""
+        """Move to x, but keep at least ``distance`` units away from the bounds."""
         xp = self.xp
         least = distance * self.unit
         x = xp.minimum(xp.maximum(x, least), self.width - least)
@@ -87,7 +89,7 @@ class _Iterate:
         return self._joined(self.room[0, ...])
 
     def go_near(self, d, slope):
-        """Move to the nearest point of d, where h has this slope."""
+        """Move close to d, where h has the given slope."""
         xp = self.xp
         self._place(self.sign * (d - self.offset), NEAR_BOUND)
         pull = self.sign * slope - self.dual.epsilon
@@ -98,7 +100,7 @@ class _Iterate:
         return float(self.xp.sum(self.force * self.room))
 
     def rounded(self):
-        """d with every leg that tends to a bound put on it, and its sum put right."""
+        """Return d, with values near a bound moved to it and the sum corrected."""
         xp = self.xp
         dual = self.dual
         x, vanishing = (
@@ -114,7 +116,7 @@ class _Iterate:
         count = max(1, int(xp.count_nonzero(inside)))
         for _ in range(
             3
-        ):  # a shift of the rows inside the box, which may end at a bound
+        ):  # shifting the rows inside the box may take some of them to a bound
             shift = (self.total - float(xp.sum(d))) / count
             d = xp.where(
                 inside, xp.minimum(xp.maximum(d + shift, dual.lower), dual.upper), d
@@ -122,8 +124,9 @@ class _Iterate:
         return d
 
     def step(self, H, gradient, least):
-        """One predictor-corrector step, of complementarity ``least`` or more; H is that
-        of -h.
+        """Take a predictor-corrector step that aims at complementarity >= ``least``.
+
+        H is the Hessian of -h.
         """
         xp = self.xp
         room = self.room
@@ -139,16 +142,16 @@ class _Iterate:
         loosest = xp.argmin(barrier, axis=0)[None, :] == legs[:, None]
 
         def towards(goal):
-            """Newton direction to force * room = goal."""
+            """Newton direction towards force * room = goal."""
             pulls = goal / room
             r = self.sign * gradient - self.dual.epsilon + pulls[0, ...] - pulls[1, ...]
             pull = share * xp.sum(self.sign * r / barrier, axis=0)
             dd = solve(pull)
-            if self.total is not None:  # along the plane of this sum
+            if self.total is not None:  # within the plane of the given sum
                 dd = dd - ones * ((xp.sum(dd) - missing) / xp.sum(ones))
             dx = (r - self.sign * (pull - share * dd)) / barrier
-            # The leg of the smallest barrier gets what the others leave of dd: its own
-            # step, divided by a barrier near zero, would be all rounding errors.
+            # The leg with the smallest barrier gets what the others leave of dd. Its
+            # own step, divided by a barrier near zero, would only be rounding errors.
             others = xp.sum(
                 xp.where(loosest, xp.zeros_like(dx), self.sign * dx), axis=0
             )
@@ -168,7 +171,7 @@ class _Iterate:
         moved, changed = towards(goal - moved * changed)
         far = self._longest(room, moved)
         strong = self._longest(force, changed)
-        # All are kept away from underflow, as the barriers divide by them.
+        # The barriers divide by these values, so they must not underflow.
         tiny = float(xp.finfo(room.dtype).smallest_normal) ** 0.25
         self.room = xp.maximum(room + far * moved, tiny * self.unit)
         self.force = xp.maximum(
@@ -176,6 +179,6 @@ class _Iterate:
         )
 
     def _longest(self, value, change):
-        """The longest step, at most 1, that keeps the values positive."""
+        """Longest step, at most 1, that keeps the values positive."""
         ratio = max(float(self.xp.max(-change / value)), np.finfo(float).tiny)
         return min(1.0, TO_BOUNDARY / ratio)

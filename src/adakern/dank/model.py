@@ -1,8 +1,8 @@
 """Models of the strategies without a Gram matrix: kernel expansions without F.
 
-A new row has no dual variable, so that the closed form ``F = 11' + diag(d) K diag(d) /
-(4 eta)`` gives it the factor 1: the decision value is ``sum_i d_i k(x_i, x)`` over its
-own cluster, or over all rows, plus the intercept.
+A new row has no dual variable, so the closed form ``F = 11' + diag(d) K diag(d) / (4
+eta)`` is 1 for it. Its decision value is ``sum_i d_i k(x_i, x)``, over the rows of its
+cluster or over all rows, plus the intercept.
 """
 
 from functools import cached_property
@@ -17,12 +17,12 @@ from adakern.dank.working_set import RowsProblem
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import numerical_rank
 
-#: Of a strategy, by name.
+#: Solvers by the names of the strategies.
 SOLVERS = {"decomposed": decomposed.solve, "whole": whole.solve}
 
 
 def fit_on_features(X, dual, kernel, strategy, *, eta, tol, n_clusters, **options):
-    """The :class:`SparseModel` of the rows X by a strategy without a Gram matrix."""
+    """Fit a :class:`SparseModel` to the rows X by a strategy without a Gram matrix."""
     problem = RowsProblem(X, kernel, dual, eta)
     n = X.shape[0]
     n_clusters = min(n_clusters or clusters_for(n), n)
@@ -31,7 +31,7 @@ def fit_on_features(X, dual, kernel, strategy, *, eta, tol, n_clusters, **option
 
 
 class SparseModel:
-    """Kernel expansions without F on new rows: one for each cluster, or one for all."""
+    """Kernel expansions with F = 1 on new rows: one per cluster, or a single one."""
 
     adaptive_factor = None
 
@@ -63,7 +63,7 @@ class SparseModel:
 
     @cached_property
     def rank(self):
-        """Numerical rank of F, which is block-diagonal; computed when asked for."""
+        """Numerical rank of the block-diagonal F, computed on first access."""
         return sum(
             adaptive_rank(vectors, shares, n_rows, self.eta, self._kernel)
             for n_rows, (vectors, _), shares in zip(
@@ -72,7 +72,7 @@ class SparseModel:
         )
 
     def decision_function(self, X):
-        """Decision values of new rows, each by its own cluster, shape (m,)."""
+        """Decision values of new rows by the models of their clusters, shape (m,)."""
         X = asarray_like(X, self._supports[0][0])
         if not self.partition:
             return (
@@ -94,7 +94,8 @@ class SparseModel:
 def adaptive_rank(vectors, d, n_rows, eta, kernel):
     """Numerical rank of ``F = 11' + diag(d) K diag(d) / (4 eta)`` on n_rows rows.
 
-    Rows that are no support vectors act as one, weighted by the root of their number.
+    All rows that are not support vectors are represented by one row, weighted by the
+    square root of their number.
     """
     d = as_numpy(d).astype(float) / np.sqrt(4 * eta)
     m = len(d)

@@ -1,9 +1,9 @@
 """Newton's method for DANK on a stored Gram matrix.
 
-What is maximised is the h of :mod:`adakern.dank.objective`. A round maximises a model
-of h over the feasible set and searches on the line towards its maximiser. Without a
-nuclear norm h itself is the model, with one it is the second-order model. Accelerated
-ascent takes what is left.
+It maximises the function h of :mod:`adakern.dank.objective`. Each iteration maximises a
+model of h over the feasible set, followed by a line search towards the model's
+maximiser. The model is h itself if there is no nuclear norm, and otherwise the
+second-order model. If no ascent is found, accelerated ascent takes over.
 """
 
 from dataclasses import replace
@@ -19,13 +19,13 @@ from adakern.svm.dual import Solution
 
 
 def solve(problem, start, tol, *, max_iter):
-    """Maximise h by rounds of a model of it, then by accelerated ascent."""
+    """Maximise h by maximising models of it, then by accelerated ascent if needed."""
     way = ascent.Ascent(start, tol)
     maximise_model = _second_order if problem.tau else _quartic
     while not way.converged and way.n_iter < max_iter:
         target = maximise_model(problem, way.point, tol)
         new = _line_search(problem, way.point, target)
-        if new is None:  # no ascent left above rounding
+        if new is None:  # no ascent that exceeds rounding errors
             break
         way.add(new)
     if way.converged:
@@ -36,7 +36,7 @@ def solve(problem, start, tol, *, max_iter):
 
 
 def _line_search(problem, point, target, shortest=1e-6):
-    """The first sufficient ascent on the way back from the target, or None."""
+    """Backtrack from the target to the first sufficient ascent, or return None."""
     direction = target - point.u
     slope = point.gradient @ direction
     slack = ascent.ROUNDING * abs(point.value)
@@ -44,27 +44,27 @@ def _line_search(problem, point, target, shortest=1e-6):
     if not direction.any():
         return None
     while share >= shortest:
-        # The target itself, lest rounding move variables off their bounds.
+        # Use the target itself: rounding could move variables off their bounds.
         new = problem(target if share == 1.0 else point.u + share * direction, point)
         gain = new.value - point.value
         if gain >= 0.1 * share * slope - slack and (slope > 0 or new.gap < point.gap):
             return new
-        # The maximiser of the parabola through the two values and the slope.
+        # Maximiser of the parabola through the two values and the slope.
         parabola = share * slope * share / (2 * (share * slope - gain))
         share = min(max(parabola, 0.1 * share), 0.5 * share)
     return None
 
 
 def _quartic(h, point, tol):
-    """The maximiser of h, which is a quartic without a nuclear norm."""
+    """Maximiser of h, which is a quartic if there is no nuclear norm."""
     goal = tol / 2 * abs(point.svm_value)
     return h.dual.variables(quartic.solve(h, point.d, goal).d)
 
 
 def _second_order(h, point, tol):
-    """The maximiser of the second-order model of h, a quadratic program in d.
+    """Maximiser of the second-order model of h, a quadratic program in d.
 
-    In a regression the mean of a row's two variables is -epsilon, as in
+    In regression, the two linear terms of a row have the mean -epsilon, as in
     ``dual.linear``.
     """
     H = thresholded_hessian(h, point)
@@ -90,9 +90,10 @@ def thresholded_hessian(h, point):
                   + diag(rowsum(W² omega)) + (U U')∘(W (2 - omega) W')
                   + (U W')∘(W (1 - omega) U') + (W U')∘(U (1 - omega) W').
 
-    It is a slight under-estimate: lost eigenvalues enter as zero, and ``W W'`` stands
-    for ``K diag(d)² K``, which would cost n^3 operations. Of rows with weights, U and Z
-    are the factors of F, and d outside of W and the diagonal are divided by them.
+    This is a slight underestimate: eigenvalues below the threshold enter as zero, and
+    ``W W'`` replaces ``K diag(d)² K``, which would take n^3 operations. With sample
+    weights, U and Z are the factors of F; the diagonal, and d outside of W, are divided
+    by the weights.
     """
     f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
     copies = h.dual.copies
@@ -109,7 +110,7 @@ def thresholded_hessian(h, point):
     products = [(U, U, kept, W), (U, W, lost, U), (W, U, U, lost)]
     H = np.empty_like(h.K)
     for part in row_blocks(len(H), 8 * len(H), CACHE_BYTES):
-        # The lower triangle, and its mirror image.
+        # Compute the lower triangle, and copy it to the upper one.
         before = slice(0, part.stop)
         tile = left[part] @ right[before].T
         tile *= h.K[part, before]

@@ -1,17 +1,17 @@
-"""DANK's problem: the saddle function, and the concave h that its maximisation leaves.
+"""DANK's problem: the saddle function, and its minimum over F, the concave function h.
 
-The saddle function (JMLR, problem 4; 22 for a regression) is, in the variables u of
-:mod:`adakern.svm.dual` and a positive semidefinite F,
+In the variables u of :mod:`adakern.svm.dual` and a positive semidefinite matrix F, the
+saddle function (JMLR, problem 4; problem 22 for regression) is
 
     linear'u - 1/2 d'(F∘K)d + eta ||F - 11'||_F^2 + tau eta ||F||_*.
 
 Its minimiser over F is ``F = J(11' + Gamma)`` with ``Gamma = diag(d) K diag(d) / (4
-eta)`` and J the soft-thresholding of eigenvalues by tau/2 (JMLR, Lemma 1), and h(u) its
-value there. The first functions compute this as it is printed, with dense matrices:
-they are what solvers are tested against. The classes compute the same from factors ``F
-= Z Z'``, Z of shape (n, r); all products with F∘K go through ``(F∘K) v = rowsum(Z ∘ (K
-(Z ∘ v)))``. They change nothing by being called. A point that lies near may be handed
-over: the search for eigenvectors then starts from its own.
+eta)``, where J soft-thresholds the eigenvalues by tau/2 (JMLR, Lemma 1). h(u) is the
+value at this minimiser. The functions compute this as printed, with dense matrices; the
+solvers are tested against them. The classes compute the same from factors ``F = Z Z'``,
+with Z of shape (n, r), by ``(F∘K) v = rowsum(Z ∘ (K (Z ∘ v)))``. Calling them has no
+side effects. If a nearby point is passed, the search for eigenvectors starts from its
+eigenvectors.
 """
 
 import numpy as np
@@ -21,17 +21,18 @@ from adakern.dank.quartic import Quartic
 from adakern.linalg import leading_eigenpairs, principal_submatrix, symmetric_product
 from adakern.svm.dual import DualEvaluation
 
-#: Largest violation of the optimality conditions in the support vector machines that
-#: give eta. LIBSVM's own 1e-3 would leave its mark on every result; this moves eta in
-#: its sixth digit.
+#: Tolerance on the optimality conditions of the support vector machines that determine
+#: eta. LIBSVM's default of 1e-3 would affect all results; this value changes eta only
+#: in the sixth digit.
 SVM_TOL = 1e-4
 
-#: The gap may be wrong by this share of the gap at the point before; at the first point
-#: the square of it, as a share of the objective, is allowed.
+#: Allowed error of the gap, as a fraction of the gap at the previous point. At the
+#: first point, the error may be the square of this value times the objective.
 ACCEPTED = 0.1
 
-#: The Gram matrix of the support vectors is stored beside K where they are at most this
-#: share of the rows: of few rows, for which the Hessian is stored too, and of many.
+#: The Gram matrix of the support vectors is stored in addition to K if they are at most
+#: this fraction of the rows. The first value is for up to ``FEW_ROWS`` rows, for which
+#: the Hessian is stored as well.
 MOST_OF_FEW = 0.9
 MOST_OF_MANY = 0.5
 FEW_ROWS = 2000
@@ -46,39 +47,42 @@ def saddle_value(u, F, K, dual, eta, tau):
 
 
 def saddle_gradient(u, F, K, dual):
-    """Its gradient in u: at F = ``best_factor(u)`` also that of h (JMLR, Theorem 4)."""
+    """Gradient of the saddle function in u.
+
+    At F = ``best_factor(u)`` it is also the gradient of h (JMLR, Theorem 4).
+    """
     return dual.linear - dual.adjoint((F * K) @ dual.coefficients(u))
 
 
 def best_factor(u, K, dual, eta, tau):
-    """The positive semidefinite F that minimises the saddle function for this u."""
+    """Positive semidefinite F that minimises the saddle function at u."""
     d = dual.coefficients(u)
     values, vectors = np.linalg.eigh(1 + np.outer(d, d) * K / (4 * eta))
     return (vectors * np.maximum(values - tau / 2, 0)) @ vectors.T
 
 
 def concave_value(u, K, dual, eta, tau):
-    """h(u), the least value of the saddle function for this u."""
+    """h(u), the minimum of the saddle function over F."""
     return saddle_value(u, best_factor(u, K, dual, eta, tau), K, dual, eta, tau)
 
 
 def duality_gap(u, F, K, dual):
-    """What the dual value of the SVM with the kernel F∘K can still gain over u."""
+    """Upper bound on the suboptimality of u in the dual of the SVM with kernel F∘K."""
     d = dual.coefficients(u)
     scores = (F * K) @ d
     return d @ scores + dual.loss(scores)[0] - dual.linear @ u
 
 
 def svm_eta(squares, C, without_intercept):
-    """The papers' rule ``eta = ||alpha_svm||_2^2`` (preprint, section 6; one for all).
+    """The papers' rule ``eta = ||alpha_svm||_2^2`` (preprint, section 6).
 
-    What is given are arrays of squares. Where all are zero (rows of one class, a tube
-    that holds all) those ``without_intercept`` serve, and the bound C keeps eta above
-    zero.
+    ``squares`` are arrays of squared coefficients. If all are zero (rows of one class,
+    or a tube that contains all targets), those of ``without_intercept`` are used. A
+    multiple of C^2 keeps eta above zero.
     """
 
     def total(squares):
-        # A sum; a product's digits depend on how the rows are aligned.
+        # A sum, since the rounding of a dot product depends on memory alignment.
         return sum(float(as_numpy(part).sum()) for part in squares)
 
     eta = total(squares) or total(without_intercept())
@@ -86,7 +90,7 @@ def svm_eta(squares, C, without_intercept):
 
 
 def make_objective(K, dual, eta, tau, tol=1e-4):
-    """The function h of one model, in closed form when tau is zero."""
+    """Return the function h of one model, in closed form if tau is zero."""
     if tau > 0:
         return ThresholdedObjective(K, dual, eta, tau, tol)
     return QuarticObjective(K, dual, eta)
@@ -106,8 +110,9 @@ class QuarticObjective(Quartic):
         )
 
     def factor(self, point):
-        """Z with F = Z Z', shape (n, 1 + r): 1 and diag(d) L / (2 sqrt(eta)), where K =
-        L L'.
+        """Z with F = Z Z', shape (n, 1 + r).
+
+        Its columns are 1 and diag(d) L / (2 sqrt(eta)), where K = L L'.
         """
         support = np.flatnonzero(point.d)
         values, vectors = np.linalg.eigh(self.K[np.ix_(support, support)])
@@ -123,9 +128,10 @@ class QuarticObjective(Quartic):
 class _OnesPlusGamma:
     """The matrix ``ss' + diag(c) K diag(c)`` as an operator on its support.
 
-    In the basis of the unit vectors of the m rows with c != 0 and the vector along s of
-    length one on the others it has m + 1 rows; ``reduced`` and ``expanded`` take
-    vectors there and back. Where each row counts once s is the vector of ones.
+    The basis consists of the unit vectors of the m rows with c != 0, and of the
+    normalised s restricted to the other rows. In it, the matrix has m + 1 rows.
+    ``reduced`` and ``expanded`` map vectors to this basis and back. If each row counts
+    once, s is the vector of ones.
     """
 
     def __init__(self, K, c, s):
@@ -162,8 +168,8 @@ class _OnesPlusGamma:
 class ThresholdedObjective:
     """DANK with a nuclear norm, tau > 0; see :func:`make_objective`.
 
-    With the weights w of the rows and ``s = sqrt(w)``, the norms of the repeated rows'
-    F are those of ``G = diag(s) F diag(s)``, whose minimiser is ``J(ss' + diag(d/s) K
+    With sample weights w and ``s = sqrt(w)``, the norms of F for the repeated rows are
+    those of ``G = diag(s) F diag(s)``. The minimiser is ``G = J(ss' + diag(d/s) K
     diag(d/s) / (4 eta))``.
     """
 
@@ -193,12 +199,12 @@ class ThresholdedObjective:
         return DualEvaluation(self.dual, u, scores, regulariser, **parts)
 
     def _residual(self, d, u, near):
-        """Residual rho of the eigenpairs that the gap and the line searches can bear.
+        """Residual rho of the eigenpairs that the gap and the line searches tolerate.
 
-        It moves h by at most 4 eta rho^2 and F by at most sqrt(2) rho; each row of
-        ``(F∘K) d`` feels its row of F, and the gap C times their sum. Any positive
-        semidefinite F gives a valid gap, so that a large one may be moved by a share of
-        itself.
+        It changes h by at most 4 eta rho^2 and F by at most sqrt(2) rho. The error in a
+        row of F affects the same row of ``(F∘K) d``, and the gap changes by C times the
+        sum over the rows. Any positive semidefinite F gives a valid gap, so a large gap
+        may be off by a fraction of itself.
         """
         if near is None:
             aim = max(self.tol, ACCEPTED**2) * abs(self.dual.linear @ u)
@@ -206,7 +212,7 @@ class ThresholdedObjective:
             aim = max(self.tol * abs(near.svm_value), ACCEPTED * near.gap)
         size = np.linalg.norm(d / self.s)
         bound = self.dual.C * np.sqrt(2 * (self.s @ self.s)) + 2 * size
-        slope = self.K.diagonal().max() * size * bound  # no entry of K is larger
+        slope = self.K.diagonal().max() * size * bound  # the largest entry of K
         rise = 0.1 * aim / max(slope, np.finfo(float).tiny)
         return min(np.sqrt(1e-8 * aim / self.eta), rise, 1e-4)
 
@@ -218,7 +224,7 @@ class ThresholdedObjective:
 def _distance_to_ones(f, U, s):
     """||G - ss'||_F^2 from the factors, without the cancellation against n^2."""
     n = s @ s
-    # s/sqrt(n) in the orthonormal basis of U and what of it lies outside their span
+    # Components of s/sqrt(n) in the orthonormal basis U, and its norm outside the span
     inside = (s[:, None] * U).sum(axis=0) / np.sqrt(n)
     outside = np.linalg.norm(s * n**-0.5 - U @ inside)
     ones = np.append(inside, outside)

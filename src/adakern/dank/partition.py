@@ -1,4 +1,4 @@
-"""Cutting the rows into clusters, for DANK solved cluster by cluster."""
+"""Partition of the rows into clusters, for DANK solved cluster by cluster."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,21 +11,21 @@ from sklearn.utils import check_random_state
 from adakern._utils.arrays import as_index, as_numpy, asarray_like
 from adakern.kernels import nearest_rows
 
-#: Rows for each cluster that k-means looks at.
+#: Number of rows per cluster in the sample that k-means is fitted to.
 SAMPLE_PER_CLUSTER = 200
 
-#: Interior-point steps, and floating-point operations in a second of one core, that the
-#: cost model of :func:`clusters_for` assumes.
+#: Interior-point steps, and floating-point operations per second of one core, that
+#: :func:`clusters_for` assumes.
 STEPS, FLOPS = 20, 1e10
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Clusters of the training rows, and where a new row belongs."""
+    """Clusters of the training rows, and assignment of new rows to them."""
 
-    #: Of shape (k, d).
+    #: Cluster centres, shape (k, d).
     centres: Any
-    #: Cluster of each training row, 0 <= label < k; no cluster is empty, shape (n,).
+    #: Cluster of each training row, 0 <= label < k, shape (n,). No cluster is empty.
     labels: np.ndarray
 
     @property
@@ -40,11 +40,11 @@ class Partition:
 
 
 def clusters_for(n_rows, *, memory=2**30, seconds=600.0):
-    """Number of clusters with which a decomposed fit keeps a budget.
+    """Number of clusters with which a decomposed fit stays within a budget.
 
-    In the worst case all n/k rows of a cluster are support vectors: an interior-point
-    step holds four matrices of (n/k)^2 doubles and factorises one, at 10 GFlop/s, 20
-    steps in each cluster.
+    In the worst case, all n/k rows of a cluster are support vectors. Each of 20
+    interior-point steps then stores four matrices of (n/k)^2 doubles, and factorises
+    one at 10 GFlop/s.
     """
     for_memory = n_rows / np.sqrt(memory / (4 * 8))
     for_seconds = np.sqrt(STEPS * n_rows**3 / (3 * FLOPS * seconds))
@@ -52,7 +52,7 @@ def clusters_for(n_rows, *, memory=2**30, seconds=600.0):
 
 
 def partition(X, n_clusters, random_state=None):
-    """k-means on a sample of the rows; every row joins its nearest centre."""
+    """Fit k-means to a sample, and assign every row to the nearest centre."""
     n = X.shape[0]
     xp = array_namespace(X)
     rng = check_random_state(random_state)

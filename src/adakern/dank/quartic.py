@@ -6,25 +6,24 @@ over the coefficients d needs no matrix F (JMLR, problem 18, which drops the int
 
     h(d) = t'd - epsilon |d|_1 - w'd² - 1/2 d'K d - 1/(16 eta) q'(K∘K) q,    q = d∘d,
 
-over the bounds of an :class:`adakern.svm.dual.Dual` with the targets t. With eta
-infinite and the target replaced, h is any quadratic program over these bounds. A row
-that stands for c equal ones has the sum of their coefficients as d, and in q that of
+over the bounds of an :class:`adakern.svm.dual.Dual` with the targets t. If eta is
+infinite and the target is replaced, h is an arbitrary quadratic program over these
+bounds. For a row with c copies, d is the sum of their coefficients, and q is the sum of
 their squares, d^2/c.
 
-h is a Lagrangian dual whose primal separates over the rows, so that every single row
-has a certificate. With w = sum d_i phi(x_i) and v = sum d_i^2 psi(x_i) in the feature
-spaces of K and of K∘K it is (each row counting once) the dual of the convex problem
+h is a Lagrangian dual whose primal separates over the rows, so that each row has its
+own certificate. Let w = sum d_i phi(x_i) and v = sum d_i^2 psi(x_i) in the feature
+spaces of K and of K∘K. If each row counts once, h is the dual of the convex problem
 
     1/2 |w|^2 + 1/(16 eta) |v|^2 + sum_i max_u m_i(u),
     m_i(u) = u (t_i - <w, phi_i>) - epsilon |u| - u^2 (w_i + <v, psi_i>/(8 eta)),
 
-u in the box of row i, w_i its weight, and at the (w, v) of d primal minus dual is
-``sum_i max_u m_i(u) - m_i(d_i)``: no term is negative. Under ``1'd = const`` the same
-holds with ``t - b`` in place of t, for any number b.
+with u in the box of row i, and w_i its weight. At the (w, v) of d, primal minus dual is
+``sum_i max_u m_i(u) - m_i(d_i)``, in which no term is negative. Under the constraint
+``1'd = const``, the same holds with ``t - b`` in place of t, for any number b.
 
-Its solvers take the duality gap to reach, in units of h, and return the
-:class:`QuarticPoint` where they end. Arrays are NumPy's, PyTorch's or those of any
-array-API library.
+The solvers take a tolerance on the duality gap, in units of h, and return the final
+:class:`QuarticPoint`. Arrays may be of NumPy, PyTorch or any array API library.
 """
 
 import math
@@ -39,13 +38,14 @@ from adakern.dank import active_set, interior_point
 from adakern.linalg import add_to_diagonal, principal_submatrix
 from adakern.svm.dual import Dual
 
-#: Halvings of an interval, to its last digit.
+#: Number of bisections, enough to reach the last digit.
 BISECTIONS = 64
 
 
 def solve(problem, start, tol):
-    """Maximise h, from a start whose active set is nearly right: by active sets, else
-    by the interior-point method.
+    """Maximise h by active sets, or by the interior-point method if they do not settle.
+
+    The active set of the start should be close to that of the maximiser.
     """
     point = active_set.solve(problem, start, tol)
     if point and point.gap <= tol:
@@ -55,24 +55,24 @@ def solve(problem, start, tol):
 
 
 def squared_product(K, q):
-    """``(K∘K) q`` without a second matrix, shape (n,)."""
+    """``(K∘K) q`` without a second n x n matrix, shape (n,)."""
     return by_row_blocks(lambda rows: (rows * rows) @ q, K, 8 * q.shape[0], TILE_BYTES)
 
 
 @dataclass(frozen=True)
 class Quartic:
-    """The function h of one Gram matrix, to be maximised over the bounds of a dual."""
+    """Function h of a Gram matrix, to be maximised over the bounds of a dual."""
 
-    #: Positive semidefinite, shape (n, n); not needed where only points are made.
+    #: Positive semidefinite, shape (n, n); None if points are only constructed.
     K: Any
     dual: Dual
     eta: float
-    #: The weights w: zero for a whole problem; where only some rows move, they carry
-    #: the quartic's coupling to the rows held fixed.
+    #: Weights w. They are zero if all rows may change; otherwise they contain the
+    #: quartic's coupling to the fixed rows.
     weight: Any = 0.0
 
     def at(self, d):
-        """The :class:`QuarticPoint` d."""
+        """Return the :class:`QuarticPoint` at d."""
         Kd = self.K @ d
         if math.isinf(self.eta):
             return QuarticPoint(self, d, Kd, array_namespace(d).zeros_like(d))
@@ -81,7 +81,7 @@ class Quartic:
 
 @dataclass
 class QuarticPoint:
-    """One d, with all that follows from ``Kd = K d`` and ``Qq = (K∘K) q``."""
+    """A point d, with the quantities derived from ``Kd = K d`` and ``Qq = (K∘K) q``."""
 
     problem: Quartic
     d: Any
@@ -89,7 +89,7 @@ class QuarticPoint:
     Qq: Any
 
     def __post_init__(self):
-        """Slope at zero, and curvature, of the function m of each row."""
+        """Compute slope at zero and curvature of the function m of each row."""
         problem = self.problem
         self.residual = problem.dual.target - self.Kd
         share = self.Qq / problem.dual.copies
@@ -97,7 +97,7 @@ class QuarticPoint:
 
     @cached_property
     def value(self):
-        """The value h(d)."""
+        """Value h(d)."""
         d = self.d
         problem = self.problem
         dual = self.problem.dual
@@ -114,13 +114,11 @@ class QuarticPoint:
 
     @property
     def slope(self):
-        """The gradient of the Lagrangian: less the multiplier of ``1'd = const``."""
+        """Gradient of the Lagrangian: ``gradient`` minus the intercept."""
         return self.gradient - self.intercept
 
     def hessian(self, rows=None):
-        """Minus the second derivative ``K + dd'∘K∘K / (2 eta) + diag(.)``, of all rows
-        or some.
-        """
+        """Hessian of -h, ``K + dd'∘K∘K / (2 eta) + diag(.)``, for all or some rows."""
         K = self.problem.K
         d = self.d / self.problem.dual.copies
         diagonal = 2 * self.curvature
@@ -143,9 +141,7 @@ class QuarticPoint:
 
     @cached_property
     def intercept(self):
-        """The multiplier b of ``1'd = const`` with the smallest duality gap, by
-        bisection.
-        """
+        """Multiplier b of ``1'd = const`` with the smallest duality gap."""
         dual = self.problem.dual
         if not dual.fit_intercept:
             return 0.0
@@ -164,7 +160,7 @@ class QuarticPoint:
 
     @cached_property
     def row_gaps(self):
-        """Upper bounds on what each row can still add to h, shape (n,)."""
+        """Upper bounds on how much each row can still raise h, shape (n,)."""
         xp = array_namespace(self.d)
         dual = self.problem.dual
         residual = self.residual - self.intercept
@@ -176,17 +172,17 @@ class QuarticPoint:
 
     @cached_property
     def gap(self):
-        """The duality gap: what h can still gain, at most."""
+        """Duality gap, an upper bound on the suboptimality of d."""
         return float(array_namespace(self.d).sum(self.row_gaps))
 
 
 def _best_rows(residual, curvature, dual):
-    """The u in the box that maximises ``u residual - epsilon |u| - u^2 curvature``."""
+    """Maximise ``u residual - epsilon |u| - u^2 curvature`` over u in the box."""
     xp = array_namespace(residual)
     excess = xp.abs(residual) - dual.epsilon
     zero = xp.zeros_like(residual)
     towards = xp.where(excess > 0, xp.sign(residual) * excess, zero)
-    # A row with no curvature goes to the end of its box; the floor bars an overflow.
+    # A row without curvature goes to a bound; the floor prevents an overflow.
     floor = float(xp.finfo(residual.dtype).smallest_normal) ** 0.5
     best = towards / (2 * xp.where(curvature > floor, curvature, zero + floor))
     return xp.minimum(xp.maximum(best, dual.lower), dual.upper)

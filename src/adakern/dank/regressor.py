@@ -143,12 +143,13 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> Any:
-        """Predicted targets of the rows of X, shape (n,).
+        """Predict targets, shape (n,).
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Rows; kernel values against the training rows where it is precomputed.
+            New rows; if the kernel is precomputed, their kernel values with the
+            training rows.
         """
         check_is_fitted(self, "models_")
         X = validate_arrays(self, X)

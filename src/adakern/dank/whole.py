@@ -7,14 +7,15 @@ from array_api_compat import array_namespace
 from adakern.dank import decomposed, working_set
 from adakern.dank.decomposed import SparseSolution
 
-#: With at least so many clusters, a partition into fewer and larger ones is solved
-#: before all rows are.
+#: Minimum number of clusters for which a coarser partition is solved before the whole
+#: problem.
 FEWEST_TO_REFINE = 9
 
 
 def solve(problem, start, tol, *, n_clusters, max_iter, **options):
-    """Solve a :class:`RowsProblem <adakern.dank.working_set.RowsProblem>` from ever
-    fewer clusters.
+    """Solve a :class:`RowsProblem <adakern.dank.working_set.RowsProblem>` in stages.
+
+    Each stage has fewer clusters and starts from the solution of the previous one.
     """
     for count in (n_clusters, round(n_clusters**0.5)):
         fine = decomposed.solve(
@@ -31,7 +32,7 @@ def solve(problem, start, tol, *, n_clusters, max_iter, **options):
 
 
 def _balanced(d):
-    """d with its positive or its negative part scaled down, so that it sums to zero."""
+    """Scale down the positive or the negative part of d so that it sums to zero."""
     xp = array_namespace(d)
     size = float(xp.sum(xp.abs(d)))
     total = float(xp.sum(d))

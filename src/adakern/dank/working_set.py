@@ -1,9 +1,9 @@
-"""The quartic of DANK on many rows, without a Gram matrix of all of them.
+"""DANK's quartic on many rows, without the Gram matrix of all rows.
 
-In each round the rows with the largest gaps (see :mod:`adakern.dank.quartic`) join the
-support vectors in a working set, whose own small quartic is solved with the other rows
-held fixed, and the kernel products of all rows follow by tiles. The gaps over *all*
-rows sum to the duality gap.
+In each iteration, the rows with the largest gaps (see :mod:`adakern.dank.quartic`) join
+the support vectors in a working set. The small quartic of this set is solved with the
+other rows held fixed, and the kernel products of all rows are updated by tiles. The
+gaps of *all* rows sum to the duality gap.
 """
 
 from dataclasses import dataclass, replace
@@ -18,21 +18,21 @@ from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 from adakern.linalg import principal_submatrix
 from adakern.svm.dual import Dual, Solution
 
-#: A round may stop at this share of the gap over all rows. The objective h is no
-#: measure for it, as it is zero at first.
+#: Tolerance of an inner solution, as a fraction of the gap over all rows. It cannot be
+#: relative to the objective h, which is zero at first.
 ENOUGH = 1e-4
 
-#: With more than this share of support vectors in the start, a problem that is small
-#: enough stores its Gram matrix, so that no round computes a kernel value again.
+#: If more than this fraction of the rows are support vectors at the start, and the
+#: problem is small enough, its Gram matrix is stored and not computed repeatedly.
 DENSE_SHARE = 0.3
 
-#: Rows that a working set grows by in one round: at most this share of the support
-#: vectors, but never fewer than this many.
+#: Number of rows added to the working set per iteration: this fraction of the number of
+#: support vectors, but at least this many.
 GROWTH, FEWEST_NEW = 0.2, 64
 
-#: Up to so many rows that move, and so many features, one thread of BLAS is faster: a
-#: round goes back and forth between NumPy's products and SciPy's factorisations, whose
-#: threads wait for each other, spinning.
+#: Maximum number of rows in the working set, and of features, for which a single BLAS
+#: thread is faster. An iteration alternates between NumPy's products and SciPy's
+#: factorisations, whose thread pools busy-wait for each other.
 FEW_ROWS, FEW_FEATURES = 4000, 100
 
 
@@ -44,11 +44,11 @@ class RowsProblem:
     #: Parameters of :func:`adakern.kernels.gram_matrix`.
     kernel: dict
     dual: Dual
-    #: A number, or "svm" where a solver is to find it.
+    #: A number, or "svm" if the solver should determine it.
     eta: Any
 
     def take(self, rows):
-        """The problem of these rows alone."""
+        """Restrict the problem to some rows."""
         X = array_namespace(self.X).take(self.X, rows, axis=0)
         return replace(self, X=X, dual=self.dual.take(rows))
 
@@ -84,12 +84,12 @@ def solve(problem, start, tol, *, max_iter=200, max_working=6000):
         if converged or len(history["gap"]) > max_iter:
             break
         moving = _working_set(point, gaps, live, max_working)
-        # A precise solution is of no use while rows outside are about to join.
+        # A precise solution is useless while rows outside are about to join.
         outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
         goal = 0.3 * max(tol * size, 0.1 * outside, ENOUGH * gap)
         with one_blas_thread(int(xp.count_nonzero(moving)), FEW_ROWS):
             change = _best_change(gram, moving, point, goal)
-        if not xp.any(change != 0):  # What is left is below the rounding errors.
+        if not xp.any(change != 0):  # The remaining gap is below rounding errors.
             break
         rows = xp.nonzero(live)[0]
         difference = dual.squares(d + change) - dual.squares(d)
@@ -103,13 +103,13 @@ def solve(problem, start, tol, *, max_iter=200, max_working=6000):
 
 
 def never_support(point, diagonal, gap):
-    """Mask of the rows that are no support vectors of the maximiser, for certain.
+    """Mask of the rows that are provably not support vectors of the maximiser.
 
-    The primal problem is 1-strongly convex in w, so that the decision value of row i
-    moves at most ``sqrt(2 gap k_ii)`` on the way to the optimum. A row whose slope at
-    zero points out of its box, or into the tube, for all these values stays at zero (a
-    safe rule, Ndiaye et al., JMLR 2017; the slope that JMLR, Theorem 7 asks for, ``-(B
-    + B_2) C (||K_i||_1 + kappa)``, few rows reach).
+    The primal problem is 1-strongly convex in w, so the decision value of row i changes
+    by at most ``sqrt(2 gap k_ii)`` until the optimum. A row stays at zero if, for all
+    these values, its slope at zero points out of its box or into the tube. This is a
+    safe screening rule (Ndiaye et al., JMLR 2017). The condition of JMLR, Theorem 7, a
+    slope of ``-(B + B_2) C (||K_i||_1 + kappa)``, is met by few rows.
     """
     xp = array_namespace(point.d)
     dual = point.problem.dual
@@ -121,14 +121,14 @@ def never_support(point, diagonal, gap):
 
 
 class _Gram:
-    """The Gram matrix of all rows, by tiles that are forgotten, or stored."""
+    """Gram matrix of all rows, either stored or recomputed by tiles."""
 
     def __init__(self, X, kernel, *, stored):
         self.X, self.kernel = X, kernel
         self.K = gram_matrix(X, **kernel) if stored else None
 
     def products(self, rows, v, u):
-        """``K v`` and ``(K∘K) u`` on these rows; u is zero where v is."""
+        """``K v`` and ``(K∘K) u`` on some rows; u must be zero where v is."""
         xp = array_namespace(v)
         if self.K is not None:
             Kv = self.K @ v
@@ -141,7 +141,7 @@ class _Gram:
             return kernel_products(X, Y, v, u, **self.kernel)
 
     def block(self, rows):
-        """The rows and columns ``rows``."""
+        """Return the submatrix of ``rows``."""
         if self.K is not None:
             return principal_submatrix(self.K, rows)
         return gram_matrix(
@@ -150,7 +150,7 @@ class _Gram:
 
 
 def _working_set(point, gaps, live, max_working):
-    """Mask of the rows to move: support vectors, and the rows nearest to being some."""
+    """Mask of the working set: support vectors and the likeliest new ones."""
     xp = array_namespace(point.d)
     dual = point.problem.dual
     residual = dual.target - point.Kd - point.intercept
@@ -167,13 +167,13 @@ def _working_set(point, gaps, live, max_working):
 
 
 def _largest(values, count):
-    """Mask of so many of the largest values."""
+    """Mask of the ``count`` largest values."""
     xp = array_namespace(values)
     return xp.argsort(xp.argsort(values, descending=True)) < count
 
 
 def _best_change(gram, moving, point, tol):
-    """What the moving rows should add to d, the other rows held fixed; shape (n,)."""
+    """Optimal change of d on the moving rows, with the others fixed; shape (n,)."""
     xp = array_namespace(point.d)
     problem = point.problem
     rows = xp.nonzero(moving)[0]

@@ -1,4 +1,4 @@
-"""Generators of data sets, and the reading of a table from a file."""
+"""Generators of synthetic data sets, and the reader of table files."""
 
 from adakern.datasets.read_table import TableFile as TableFile
 from adakern.datasets.read_table import read_rows as read_rows

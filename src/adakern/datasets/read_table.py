@@ -1,4 +1,4 @@
-"""The reader of files, under the name that users of data sets look for."""
+"""Reader of table files, under the name where users look for it."""
 
 from adakern.tables.read_table import TableFile as TableFile
 from adakern.tables.read_table import read_rows as read_rows

@@ -221,7 +221,7 @@ def make_covtype_like(n=464_810, random_state=0):
     (1000, 54)
     """
     rng = np.random.default_rng(random_state)
-    # The class rule is drawn first: it does not depend on n.
+    # Draw the class rule first, so that it does not depend on n.
     waves = rng.normal(scale=1.0, size=(60, 10))
     phase = rng.uniform(0, 2 * np.pi, 60)
     weight = rng.standard_normal(60) / np.sqrt(60)
@@ -256,24 +256,24 @@ def make_panel(
     classes=False,
     random_state=0,
 ):
-    """Rows of groups in the order of time, and what can be known of new ones.
+    """Grouped rows in the order of time, with the best possible predictions.
 
     ``y = cos(a) x0 + sin(a) x1 + sin(2 x2) + x2 x3 + effect u + noise e`` with one
-    standard normal ``u`` a group and ``a = drift t`` at the time t in [0, 1]. The
-    group is no feature, but its rows lie around a centre of their own, so that from
-    them it can be recognised. On rows of new groups no root mean squared error is below
-    ``(effect^2 + noise^2)^0.5``.
+    standard normal ``u`` per group and ``a = drift t`` at the time t in [0, 1]. The
+    group is not a feature, but the rows of a group are scattered around a common
+    centre, from which the group can be recognised. On rows of new groups, no model has
+    an expected root mean squared error below ``(effect^2 + noise^2)^0.5``.
 
     Parameters
     ----------
     n_groups, group_size : int, default=60, 20
     effect : float, default=1.0
-        Standard deviation of the groups' own part of y.
+        Standard deviation of the group effects on y.
     apart : float, default=0.0
-        Standard deviation of their centres, where that within a group is 1; features
-        are divided by that of both.
+        Standard deviation of the group centres, relative to that within a group.
+        Features are scaled to unit variance overall.
     drift : float, default=0.0
-        Angle by which the slopes of x0 and x1 turn, in all.
+        Total angle by which the slopes of x0 and x1 rotate.
     noise : float, default=0.5
     classes : bool, default=False
         Whether the target is the sign of y.
@@ -282,8 +282,8 @@ def make_panel(
     Returns
     -------
     panel : Bunch
-        ``data`` (n, 5), the time is its last column; ``target`` (n,), ``groups`` (n,),
-        ``time`` (n,) and ``expected`` (n,), the mean of y in a new group.
+        ``data`` (n, 5), with the time in the last column; ``target`` (n,), ``groups``
+        (n,), ``time`` (n,) and ``expected`` (n,), the expected y in a new group.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""The flagship as a model of other systems; each module imports without its package."""
+"""The flagship as a model of other systems, each in a module of its own."""
 
 from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 
-#: Part of a time limit that is used: blending and saving take the rest.
+#: Fraction of the time limit for fitting; blending and saving take the rest.
 USED = 0.95
 
 
 def flagship(problem_type, time_limit=None, num_cpus=None, **options):
-    """The estimator for a type of problem, with what their budgets are called there."""
+    """Return the estimator for a problem type, with the given budgets."""
     if time_limit is not None:
         options["time_limit"] = USED * time_limit
     if isinstance(num_cpus, int):

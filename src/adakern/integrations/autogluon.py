@@ -14,7 +14,7 @@ except ModuleNotFoundError:
 
 
 class AdaptiveKernelModel(AbstractModel):
-    """One model for AutoGluon, whose validation rows weigh the members."""
+    """AutoGluon model whose members are weighted on AutoGluon's validation rows."""
 
     ag_key = "ADAKERN"
     ag_name = "AdaptiveKernel"

@@ -1,4 +1,4 @@
-"""The flagship as a system of TabArena, which brings its own validation.
+"""The flagship as a TabArena system that does its own validation.
 
 from adakern.integrations.tabarena import AdaptiveKernelSystem
 

@@ -71,7 +71,7 @@ class KNPLClassifier(
     support_ : ndarray
         Indices of the support vectors, of any pair of classes.
     pairwise_layer_ : ndarray of shape (n, n)
-        G on the training rows, equal ones as one; a list with one per pair if there are
+        G on the distinct training rows; a list with one matrix per pair if there are
         more than two classes.
     objective_, duality_gap_ : float
         Value at the saddle point and duality gap, summed over the pairs of classes.
@@ -183,7 +183,7 @@ class KNPLClassifier(
 
 
 def fit_model(estimator, X, y, weights):
-    """The :class:`KNPLModel` of rows with the labels -1.0 and 1.0."""
+    """Fit a :class:`KNPLModel` to rows with labels -1.0 and 1.0."""
     require_memory(
         4 * 8 * len(y) ** 2,
         f"the pairwise layer of {len(y)} x {len(y)} with its Gram matrix",

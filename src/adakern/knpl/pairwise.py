@@ -20,7 +20,7 @@ def gamma_matrix(d, K, reg):
 def project_onto_affine(G, weights=None):
     """Nearest symmetric matrix with row sums n: ``11' + P G P``, ``P = I - 11'/n``.
 
-    Rows of a weight stand for as many equal rows, in sums and means.
+    In sums and means, a row of weight w counts as w equal rows.
     """
     means = np.average(G, axis=0, weights=weights)
     centred = G - means

@@ -17,7 +17,7 @@ from adakern.svm.libsvm import svm_dual
 
 
 class Saddle:
-    """Solution: the layer G, the SVM on G∘K, and how the solver got there."""
+    """Solution: the layer G, the SVM on G∘K, and the history of the solver."""
 
     def __init__(self, d, intercept, G, solution, reg, n_iter, n=None):
         self.d = d
@@ -27,7 +27,7 @@ class Saddle:
         self.gap = solution.gap
         self.converged = solution.converged
         self.history = solution.history
-        # The solvers leave out what does not depend on the variables.
+        # The solvers omit the terms that do not depend on the variables.
         constant = reg * (n or len(d)) ** 2
         self.history["objective"] = [
             value + constant for value in self.history["objective"]
@@ -44,8 +44,8 @@ class SaddleFunction:
         |P Gamma P|^2 = |Gamma|^2 - 2 n |means|^2 + n^2 mean^2,
         |Gamma|^2 = q'(K∘K)q / (16 reg^2),    q = d∘d,
 
-    so a value and a gradient cost three products of a matrix and a vector. A row of
-    weight w stands for w equal rows, which share its d: ``Gamma`` has ``d / w``, norms
+    so a value and a gradient cost three matrix-vector products. A row of weight w
+    counts as w equal rows, which share its d: ``Gamma`` contains ``d / w``, and norms
     and means are weighted.
     """
 
@@ -56,7 +56,7 @@ class SaddleFunction:
         self.weights = weights
         self._K_squared = K * K
         self._copies = np.ones(len(K)) if weights is None else weights
-        #: Rows, each as often as it counts.
+        #: Number of rows, or the sum of their weights.
         self.n = len(K) if weights is None else float(weights.sum())
 
     def layer(self, d):

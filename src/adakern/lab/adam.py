@@ -11,7 +11,8 @@ LONGEST = 10.0
 def adam(loss, theta, *, rng, learning_rate, batch_size, horizon=None):
     """Yield the iterates (theta, loss) of Adam on random mini-batches.
 
-    With a ``horizon`` the learning rate is annealed to zero over so many iterations.
+    If given, ``horizon`` is the number of iterations over which the learning rate is
+    annealed to zero.
     """
     xp = loss.xp
     mean = xp.zeros_like(theta)
@@ -56,7 +57,7 @@ class Schedule(NamedTuple):
     local_rate: float | None = None
 
 
-#: "adam" has the settings of the authors' code.
+#: Schedules of the solvers; "adam" has the settings of the authors' code.
 SCHEDULES = {
     "annealed": Schedule(300, 300, 30, 512, 0.06, 0.03),
     "adam": Schedule(1000, 5000, 50, 128, 0.01),

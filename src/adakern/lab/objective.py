@@ -47,12 +47,12 @@ class InterpolationLoss:
         self.coef_penalty = coef_penalty
         like = {"dtype": X_support.dtype, "device": getattr(X_support, "device", None)}
         eye = self.xp.eye(X_support.shape[0], **like)
-        # Of w equal support points the ridge of one is alpha / w.
+        # A support point that represents w equal rows has the ridge alpha / w.
         self.ridge = alpha * eye
         if support_weights is not None:
             self.ridge = self.ridge / support_weights
         self.off_diagonal = 1 - eye
-        # About five matrices of one block by S live at the same time.
+        # About five matrices of shape (block, S) exist at the same time.
         self.row_bytes = 5 * 8 * X_support.shape[0]
 
     @property
@@ -125,7 +125,7 @@ class InterpolationLoss:
 
 
 def _mean(values, weights):
-    """The mean of values, weighted where there are weights."""
+    """Mean of the values, weighted if weights are given."""
     xp = array_namespace(values)
     if weights is None:
         return xp.mean(values)

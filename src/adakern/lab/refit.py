@@ -10,29 +10,29 @@ from array_api_compat import array_namespace
 
 from adakern.linalg import left_out_residuals
 
-#: Candidates; the kernel is at most 1 and the target standardised.
+#: Candidates of the ridge, for kernel values of at most 1 and a standardised target.
 RIDGES = np.logspace(-6, 3, 19)
 
 
 class RidgePath:
     """Coefficients for all candidates of the ridge.
 
-    With weights w it is ``sum w (y - K a)^2 + ridge |a|^2``, and a row is left out with
-    all that it stands for.
+    With weights w, they minimise ``sum w (y - K a)^2 + ridge |a|^2``, and a row is left
+    out with all its copies.
     """
 
     def __init__(self, blocks, y, weights=None):
         self.xp = xp = array_namespace(y)
         self.blocks, self.y = blocks, y
         self.weights = xp.ones_like(y) if weights is None else weights
-        #: Rows, each as often as it counts.
+        #: Number of rows, or the sum of their weights.
         self.n = float(xp.sum(self.weights))
         self.y_mean = xp.sum(self.weights * y) / self.n
         sums = 0.0
         products = 0.0
         by_target = 0.0
         for rows, K in blocks():
-            # BLAS rounds products of an array with itself in their own way.
+            # BLAS rounds the product of an array with itself differently.
             weighted = K if weights is None else weights[rows][:, None] * K
             sums = sums + xp.sum(weighted, axis=0)
             products = products + weighted.T @ K
@@ -41,7 +41,7 @@ class RidgePath:
         centred = products - sums[:, None] * self.means[None, :]
         values, self.vectors = xp.linalg.eigh(centred)
         self.values = xp.where(values > 0, values, xp.zeros_like(values))
-        # K'(y - mean y) is that of the centred K as well.
+        # K'(y - mean y) is the same for the centred K.
         self.rotated = self.vectors.T @ by_target
 
     def coefficients(self, ridge):

@@ -189,9 +189,10 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), default=None
-            How often each row counts: an integer weight is a repeated row, zero leaves
-            a row out. Equal rows with equal targets are one, which is held out, or
-            chosen as support point, once.
+            Non-negative weights of the rows. An integer weight is equivalent to
+            repeating the row, a weight of zero to leaving it out. Equal rows with equal
+            targets are merged, so they are held out, or chosen as support point,
+            together.
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y, y_numeric=True)
@@ -278,7 +279,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         if locality == "auto" and not len(held_out):
             locality = (
                 "local" if self.variant == "paper" else "global"
-            )  # nothing shows that local bandwidths pay
+            )  # without held-out rows, local bandwidths cannot be justified
         candidates = []
         for candidate in training.candidates():
             candidates.append(candidate)
@@ -293,8 +294,9 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         )
 
     def _finish(self, data, chosen, alpha, used):
-        """Fit the coefficients and set the attributes, in the units of X and y; data
-        are of the rows ``used``.
+        """Fit the coefficients and set the attributes, in the units of X and y.
+
+        ``data`` contains the rows ``used`` of X.
         """
         support = chosen.support
         theta = data.xp.abs(chosen.theta)

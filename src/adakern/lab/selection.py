@@ -19,7 +19,7 @@ class Candidate(NamedTuple):
     theta: object
     #: Squared errors on the held-out rows, at the best ridge.
     errors: np.ndarray = np.empty(0)
-    #: That ridge; None if no rows are held out.
+    #: The best ridge; None if no rows are held out.
     ridge: float | None = None
 
     @property

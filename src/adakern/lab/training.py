@@ -18,7 +18,7 @@ PRECISION = "float32"
 class TrainingData:
     """Centred, optionally scaled features and standardised target of one fit.
 
-    ``weights`` say how often each row counts, None where all count once.
+    ``weights`` tell how often each row counts; None if all rows count once.
     """
 
     def __init__(self, X, y, weights=None, *, standardize, profile, coef_penalty):
@@ -71,7 +71,7 @@ class TrainingData:
         )
 
     def take_weights(self, rows):
-        """The weights of some rows, None where all count once."""
+        """Weights of some rows, or None if all rows count once."""
         if self.weights is None:
             return None
         return self._as_array(self.weights[rows], self.dtype)

@@ -54,8 +54,9 @@ class KernelColumns:
 
 
 def kernel_matrix(X, Y=None, *, kernel, gamma=1.0, degree=3, coef0=1.0):
-    """The Gram matrix of :func:`adakern.kernels.gram_matrix`, also of sparse rows; or
-    ``tanh(gamma x'y + coef0)`` ("sigmoid").
+    """:func:`adakern.kernels.gram_matrix` with support for sparse rows and "sigmoid".
+
+    The sigmoid kernel is ``tanh(gamma x'y + coef0)``.
     """
     params = {"gamma": gamma, "degree": degree, "coef0": coef0}
     if kernel == "sigmoid":
@@ -71,9 +72,9 @@ class Targets(NamedTuple):
     """Labels in the two encodings used by the samplers.
 
     ``values`` (l, q) are the y of ``mu y'(K + mu l I)^-1 y``: -1/+1 (one column per
-    class for three or more), or the numbers. ``weights`` (l,) are the labels of
-    Algorithm 2, which squares them: one over the size of the class, or the absolute
-    values of the numbers.
+    class for three or more), or the numeric targets. ``weights`` (l,) are the labels
+    that Algorithm 2 squares: one over the size of the class, or the absolute values of
+    the numeric targets.
     """
 
     values: np.ndarray

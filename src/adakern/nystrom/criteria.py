@@ -1,8 +1,8 @@
-"""Kernel selection criteria, and the (approximate) kernel matrices they are for.
+"""Kernel selection criteria, and the (approximate) kernel matrices that they take.
 
-A criterion is a function ``(kernel, Y, ridge)`` to be minimised: of one of the kernel
-matrices below, targets Y of shape (l, q), over whose columns it averages, and mu.
-In the formulas ``A = K + mu l I``.
+A criterion is a function ``(kernel, Y, ridge)`` to be minimised. ``kernel`` is one of
+the kernel matrices below, Y are targets of shape (l, q), and ``ridge`` is mu. It is
+averaged over the columns of Y. In the formulas, ``A = K + mu l I``.
 """
 
 import numpy as np

@@ -55,8 +55,7 @@ def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
 
 
 def _count(value, total):
-    """A whole number from a fraction of ``total`` (at least 1), or a number
-    up to it."""
+    """Resolve a number or a fraction of ``total`` to a number from 1 to ``total``."""
     return (
         min(value, total)
         if isinstance(value, Integral)
@@ -67,8 +66,8 @@ def _count(value, total):
 class Sample(NamedTuple):
     """Distinct column indices and their weights, both of shape (c,).
 
-    ``1/sqrt(c p_i)`` for fixed probabilities p_i (``(K_I W)(K_I W)'`` estimates ``K
-    K'``), else 1.
+    For fixed probabilities p_i, the weights are ``1/sqrt(c p_i)``, so that
+    ``(K_I W)(K_I W)'`` estimates ``K K'``; otherwise they are 1.
     """
 
     indices: np.ndarray
@@ -277,8 +276,10 @@ def approximation_errors(C, chosen, weights, rank=None):
 
 
 def _adaptive(kernel, plan, rng, scores):
-    """Steps 3 to 9 of Algorithm 1: ``step`` columns (uniform at first), new
-    scores, ..."""
+    """Steps 3 to 9 of Algorithm 1: alternately draw ``step`` columns and update scores.
+
+    The first columns are drawn uniformly.
+    """
     l = kernel.n_rows
     c = plan.n_columns
     C = np.empty((l, c), order="F")

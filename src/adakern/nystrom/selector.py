@@ -67,9 +67,9 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         Criterion to minimise: the regularised risk ``mu y'(K + mu l I)^{-1} y``, or the
         mean squared leave-one-out error.
     ridge : float, default=0.005
-        Regularization strength mu, positive, for which columns are chosen, and which
-        applies to candidates that do not specify their own. Candidates with different
-        ``ridge`` are comparable only by "loo".
+        Positive regularization strength mu. Columns are chosen for it, and it applies
+        to candidates that do not specify their own. Candidates with different ``ridge``
+        are comparable only by "loo".
     n_columns : int or float, default=0.2
         Number of columns c, at most l, or a fraction of l in (0, 1].
     step : int or float, default=0.1
@@ -199,8 +199,8 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
                 _require_range(kernel)
                 with one_blas_thread(size):
                     factored, sample = self._approximate(kernel, targets, plan, seed)
-                    # If a ridge is too small for a Cholesky factorisation, all
-                    # smaller ones are.
+                    # If a ridge is too small for a Cholesky factorisation, so are all
+                    # smaller ones.
                     for i in sorted(members, key=ridges.get, reverse=True):
                         self.criterion_[i] = criterion(
                             factored, targets.values, ridges[i]

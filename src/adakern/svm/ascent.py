@@ -1,9 +1,9 @@
 """Accelerated ascent on a smooth concave function over a simple convex set.
 
 ``problem(u, near)`` returns a :class:`adakern.svm.dual.DualEvaluation`, where ``near``
-is None or such a point nearby, and ``problem.dual.project(u)`` the nearest feasible
-point. A problem that gets the point ``new + beta (new - old)`` for less than an
-evaluation, as a quadratic does, offers ``extrapolate(new, old, beta)``.
+is None or the evaluation of a nearby point. ``problem.dual.project(u)`` returns the
+nearest feasible point. A problem that can evaluate the point ``new + beta (new - old)``
+at a lower cost, such as a quadratic, provides ``extrapolate(new, old, beta)``.
 """
 
 from time import perf_counter
@@ -12,12 +12,12 @@ import numpy as np
 
 from adakern.svm.dual import Solution
 
-#: Relative rounding of the objective: smaller changes of it decide nothing.
+#: Relative rounding error of the objective; smaller changes are ignored.
 ROUNDING = 1e-13
 
 
 class Ascent:
-    """The way of an ascent: its last point, and what every iteration reached."""
+    """Progress of an ascent: its last point, and the history of all iterations."""
 
     def __init__(self, start, tol):
         self.tol = tol
@@ -45,13 +45,14 @@ class Ascent:
         return self.point.gap <= self.tol * abs(self.point.svm_value)
 
     def solution(self):
-        """Where the ascent is now."""
+        """Return the last point as a :class:`~adakern.svm.dual.Solution`."""
         return Solution(self.point, self.point.gap, self.converged, self.history)
 
 
 def solve(problem, start, tol, *, max_iter):
-    """FISTA with backtracking (Beck, Teboulle 2009) and restart (O'Donoghue, Candes
-    2015).
+    """Maximise by FISTA with backtracking and restarts.
+
+    See Beck, Teboulle (2009) and O'Donoghue, Candes (2015).
     """
     ascent = Ascent(start, tol)
     ahead = start
@@ -66,7 +67,7 @@ def solve(problem, start, tol, *, max_iter):
             if new.value >= bound - ROUNDING * abs(ahead.value):
                 break
             if np.linalg.norm(step) <= ROUNDING * np.linalg.norm(ahead.u):
-                # The objective is not known to more digits than this.
+                # The objective is not known more precisely than this.
                 return ascent.solution()
             L *= 2
         if ahead.gradient @ (new.u - point.u) < 0:

@@ -1,10 +1,10 @@
-"""Dual problem of support vector machines, for a kernel to be learned.
+"""Dual problem of support vector machines with a learned kernel.
 
-In the coefficients d of the decision function both models maximise
+In the coefficients d of the decision function, both models maximise
 
     target'd - epsilon |d|_1 - 1/2 d'G d    over  lower <= d <= upper,
 
-with ``1'd = 0`` where there is an intercept, G being the Gram matrix that is learned:
+where G is the learned Gram matrix, with ``1'd = 0`` if there is an intercept:
 
 - the classifier (JMLR, equation 2) has ``target = y``, ``epsilon = 0`` and d between 0
   and C y, so that target'd is the paper's 1'alpha;
@@ -12,8 +12,8 @@ with ``1'd = 0`` where there is an intercept, G being the Gram matrix that is le
 
 The papers write the same problem in the non-negative variables u = alpha, or
 u = (alpha hat, alpha check): ``linear'u - 1/2 d'G d`` over ``0 <= u <= C`` and
-``signs'u = 0``, where d is ``signs∘u`` summed by row. That form is smooth, and the
-ascent methods work in it; the solvers that move single rows work in d.
+``signs'u = 0``, where d is ``signs∘u`` summed by row. This form is smooth and is used
+by the ascent methods; the solvers that change single rows use d.
 """
 
 from dataclasses import dataclass
@@ -35,12 +35,12 @@ class Dual:
     #: Bounds of the coefficients d, shape (n,).
     lower: Any
     upper: Any
-    #: Half the width of the insensitive tube, 0 for classification. With a tube the
-    #: bounds contain zero.
+    #: Half-width of the insensitive tube; 0 for classification. With a tube, the bounds
+    #: contain zero.
     epsilon: float = 0.0
-    #: Without an intercept there is no constraint ``1'd = 0``.
+    #: Whether there is an intercept, and thereby the constraint ``1'd = 0``.
     fit_intercept: bool = True
-    #: How often each row counts, shape (n,); None where all count once.
+    #: How often each row counts, shape (n,); None if all rows count once.
     weights: Any = None
 
     def take(self, rows):
@@ -52,7 +52,7 @@ class Dual:
 
     @property
     def copies(self):
-        """How often each row counts: a row of weight w stands for w equal ones."""
+        """How often each row counts: a row of weight w counts as w equal rows."""
         return 1.0 if self.weights is None else self.weights
 
     def squares(self, d):
@@ -61,7 +61,7 @@ class Dual:
 
     @cached_property
     def most(self):
-        """Upper bounds of the variables u: one number where all are equal."""
+        """Upper bounds of the variables u, as one number if all are equal."""
         if self.weights is None:
             return self.C
         sizes = np.maximum(self.upper, -self.lower)
@@ -132,8 +132,9 @@ class Dual:
         return self.C * np.maximum(slack - self.signs * intercept, 0).sum(), intercept
 
     def _weighted_intercept(self, slack):
-        """The middle of where the slope, which rises by the bound at each breakpoint,
-        is zero.
+        """Midpoint of the interval where the slope is zero.
+
+        The slope rises by the bound of a row at the row's breakpoint.
         """
         breakpoints = self.signs * slack
         bounds = self.most
@@ -147,7 +148,7 @@ class Dual:
 def classification_dual(y, C, fit_intercept=True, weights=None):
     """Dual of support vector classification (JMLR, equation 2).
 
-    A row of weight w stands for w equal rows: its bound is C w.
+    A row of weight w counts as w equal rows, so its bound is C w.
     """
     xp = array_namespace(y)
     zero = xp.zeros_like(y)
@@ -158,9 +159,10 @@ def classification_dual(y, C, fit_intercept=True, weights=None):
 
 
 def regression_dual(y, C, epsilon, fit_intercept=True, weights=None):
-    """Dual of epsilon-regression (JMLR, problem 22), rows weighted as in the other.
+    """Dual of epsilon-regression (JMLR, problem 22).
 
-    The constraint d'y = 0 printed there is a typo for 1'd = 0.
+    The constraint d'y = 0 printed there is a typo for 1'd = 0. Weights are treated as
+    in :func:`classification_dual`.
     """
     bound = C * (array_namespace(y).ones_like(y) if weights is None else weights)
     return Dual(y, -bound, bound, epsilon, fit_intercept, weights)
@@ -169,7 +171,7 @@ def regression_dual(y, C, epsilon, fit_intercept=True, weights=None):
 class DualEvaluation:
     """Dual value of an SVM plus a regulariser at a feasible u.
 
-    ``scores`` are ``G d``, shape (n,), with the learned G; ``parts`` are further
+    ``scores`` is ``G d``, shape (n,), with the learned G; ``parts`` are further
     quantities of the objective at u.
     """
 
@@ -191,21 +193,18 @@ class DualEvaluation:
 
 @dataclass(frozen=True)
 class Solution:
-    """What every ``solve(problem, start, tol)`` returns: where it ended, and its way
-    there.
-    """
+    """Result of ``solve(problem, start, tol)``: the last point and the history."""
 
-    #: The evaluation there, with ``d``, ``intercept`` and ``value``.
+    #: Evaluation of the last point, with ``d``, ``intercept`` and ``value``.
     point: Any
-    #: What the value can still gain, at most.
+    #: Duality gap, an upper bound on the suboptimality of the value.
     gap: float
     #: Whether the gap is below the tolerance.
     converged: bool
-    #: Columns "objective" and "gap", and what else is known, of the start and of each
-    #: iteration.
+    #: "objective", "gap" and possibly more, at the start and after each iteration.
     history: dict
 
     @property
     def n_iter(self):
-        """Iterations, or rounds."""
+        """Number of iterations."""
         return len(self.history["gap"]) - 1

@@ -16,8 +16,7 @@ STEPS_PER_ROW = 20_000
 
 
 def fit_libsvm(model, X, y, sample_weight=None):
-    """Fit an SVC or SVR with a limit of iterations, without using NumPy's global
-    random state."""
+    """Fit an SVC or SVR with a limit on iterations and a fixed seed."""
     model.random_state = 0
     model.tol = max(model.tol, FINEST_TOL)
     if model.max_iter < 0:

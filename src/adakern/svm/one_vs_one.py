@@ -100,7 +100,7 @@ def class_pairs(codes, n_classes):
 
 
 def rows_of(estimator, X, rows):
-    """Some rows of X; where the kernel is precomputed, these columns alone as well."""
+    """Select rows of X; if the kernel is precomputed, also the same columns."""
     if estimator.__sklearn_tags__().input_tags.pairwise:
         return principal_submatrix(X, as_index(rows, X))
     if np.array_equal(rows, np.arange(X.shape[0])):

@@ -10,17 +10,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import as_numpy, output_like
 
-#: Folds whose decision values the sigmoids are fitted to, fewer for small classes.
+#: Number of folds for the decision values that the sigmoids are fitted to. There are
+#: fewer if a class has fewer rows.
 FOLDS = 5
 
 
 def fit_sigmoids(estimator, X, codes, weights=None):
-    """One sigmoid for each class, or one for two classes, on decision values of rows
-    that were left out.
+    """Fit sigmoids to cross-validated decision values.
+
+    There is one sigmoid for two classes; otherwise, there is one per class.
     """
     X = as_numpy(X)
     if weights is not None:
-        # A row that stands for all of its class cannot be left out as a whole.
+        # A row that is the only one of its class cannot be left out with all copies.
         halved = (np.bincount(codes)[codes] == 1) & (weights >= 2)
         rows = np.append(np.arange(len(codes)), np.flatnonzero(halved))
         X, codes = _safe_split(estimator, X, codes, rows)

@@ -12,9 +12,15 @@ MOST_ABOVE, MOST_REMARKS = 50, 20
 #: Rows that tell whether a column holds numbers.
 _SAMPLE = 200
 #: What is said of a row of new ones that looks as if it were none of the table.
-PREDICTED = "is predicted like any other"
+PREDICTED = "predicted like any other"
+#: In the second row below the header of what Qualtrics exports.
+_QUALTRICS = '{"ImportId"'
 _EMPTY = ("", "nan", "None", "NaT")
-_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
+_TOTAL = re.compile(
+    r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt|averages?|mean"
+    r"|gesamtsumme|gesamtergebnis|zwischensumme|endsumme|mittelwert|durchschnitt"
+    r"|total g[eé]n[eé]ral|moyenne|somme|totale|totaal|suma|media) ?:?"
+)
 _NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
 
@@ -52,18 +58,27 @@ def names_recur(first, others):
     )
 
 
-def has_units(frame):
-    """Whether the first row holds words where all other rows hold numbers."""
-    words = 0
-    for _, column in frame.head(_SAMPLE).items():
-        cells = [str(cell).strip() for cell in column]
-        rest = [cell for cell in cells[1:] if cell.casefold() not in NO_VALUE]
+def n_units(frame):
+    """How many rows below the header hold words where all other rows hold numbers: of
+    units, or of questions and what Qualtrics calls them.
+    """
+    head = frame.head(_SAMPLE)
+    if len(head) > 1 and any(_QUALTRICS in str(cell) for cell in head.iloc[1]):
+        return 2
+    columns = [[str(cell).strip() for cell in head[name]] for name in head]
+    return next((n for n in (2, 1) if _are_units(columns, n)), 0)
+
+
+def _are_units(columns, n):
+    words = np.zeros(n)
+    for cells in columns:
+        rest = [cell for cell in cells[n:] if cell.casefold() not in NO_VALUE]
         if len(rest) < 3 or sum(map(is_number, rest)) < 0.95 * len(rest):
             continue
-        if is_number(cells[0]):
+        if any(map(is_number, cells[:n])):
             return False
-        words += cells[0].casefold() not in NO_VALUE
-    return words >= 2
+        words += [cell.casefold() not in NO_VALUE for cell in cells[:n]]
+    return words.min() >= 2
 
 
 def n_remarks(frame, target=None):
@@ -96,42 +111,55 @@ def total_of(frame):
     return None
 
 
-def without_others(frame, target, notes):
-    """The frame, its columns named, without rows that are none of the table."""
+def _units(frame, target):
+    n = n_units(frame)
+    rows = "the row" if n == 1 else f"the {n} rows"
+    return frame.index[:n], f"{rows} below the header, {_shown(frame[:n])}"
+
+
+def _headers(frame, target):
     names = [str(name) for name in frame.columns]
     is_header = (frame.to_numpy(dtype=object) == np.array(names, object)).all(axis=1)
-    if is_header.any() and len(names) > 1:
-        notes.append(f"left out: the header, repeated in {int(is_header.sum())} rows")
-        frame = frame[~is_header]
-    if n := n_remarks(frame, target):
-        shown = next(str(cell) for cell in frame.iloc[-1] if str(cell).strip())
-        lines = "the last row" if n == 1 else f"the last {n} rows"
-        notes.append(f"left out: {lines}, remarks such as {shown[:60]!r}")
-        frame = frame.iloc[:-n]
-    return frame
+    is_header &= len(names) > 1
+    said = f"the header, repeated in {int(is_header.sum())} rows"
+    return frame.index[is_header], said
 
 
-def without_units(frame, notes, all_rows=False):
-    """The frame without a row of units below its header, which ``all_rows`` says to
-    predict: it could be one whose values are missing.
+def _remarks(frame, target):
+    n = n_remarks(frame, target)
+    rows = "the last row" if n == 1 else f"the last {n} rows"
+    return frame.index[
+        len(frame) - n :
+    ], f"{rows}, remarks such as {_shown(frame[-1:])}"
+
+
+def _totals(frame, target):
+    totals = []
+    while total := total_of(frame[: len(frame) - len(totals)]):
+        totals.append(total)
+    n = len(totals)
+    rows = "the last row" if n == 1 else f"the last {n} rows"
+    shown = ", ".join(map(repr, reversed(totals)))
+    return frame.index[len(frame) - n :], f"{rows}, {shown}"
+
+
+def _shown(rows):
+    """The first cell that is not empty."""
+    cells = (str(cell).strip() for cell in rows.to_numpy().ravel())
+    return repr(next(filter(None, cells), "")[:60])
+
+
+def without_others(frame, target, notes, *, is_typed=False, all_rows=False):
+    """The frame, its columns named and its rows numbered, without rows that are none of
+    the table. ``all_rows`` says to predict them: each could be one whose values are
+    missing. Files of typed columns are written by programs: only totals are sought.
     """
-    if len(frame) < 4 or not has_units(frame):
-        return frame
-    shown = next(str(cell) for cell in frame.iloc[0] if str(cell).strip())
-    if all_rows:
-        notes.append(f"the row below the header, {shown!r}, {PREDICTED}")
-        return frame
-    notes.append(f"left out: the row below the header, {shown!r}: words above numbers")
-    return frame.iloc[1:]
-
-
-def without_total(frame, notes, all_rows=False):
-    """The frame without a last row of totals, which ``all_rows`` says to predict."""
-    total = total_of(frame) if len(frame) else None
-    if total is None:
-        return frame
-    if all_rows:
-        notes.append(f"the last row, {total!r}, {PREDICTED}")
-        return frame
-    notes.append(f"left out: the last row, {total!r}")
-    return frame.iloc[:-1]
+    rest = frame
+    for find in [_totals] if is_typed else [_units, _headers, _remarks, _totals]:
+        rows, said = find(rest, target)
+        if len(rows):
+            are = "is" if len(rows) == 1 else "are"
+            told = f"{said}, {are} {PREDICTED}" if all_rows else f"left out: {said}"
+            notes.append(told)
+            rest = rest.drop(index=rows)
+    return frame if all_rows else rest.reset_index(drop=True)

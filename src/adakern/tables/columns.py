@@ -171,10 +171,14 @@ class TableReader:
         """Find out what each column of X (n, d), an array of any type, holds."""
         self.columns_ = []
         for j, declared in enumerate(self.categorical):
-            if declared or X.dtype.kind not in "biuf" or self._are_days(X[:, j], j):
-                column = self._learned(X[:, j], j)
+            name = self._name(j)
+            values = X[:, j]
+            is_other = declared or X.dtype.kind not in "biuf"
+            # Numbers are days in a column whose name says so.
+            if is_other or (says_date(name) and kinds.are_days(Cells.of(values, name))):
+                column = self._learned(values, j)
             else:
-                column = ReadColumn("numeric", n_missing=int(np.isnan(X[:, j]).sum()))
+                column = ReadColumn("numeric", n_missing=int(np.isnan(values).sum()))
             column.name = str(j if self.names is None else self.names[j])
             self.columns_.append(column)
         return self
@@ -246,11 +250,6 @@ class TableReader:
     def _name(self, j):
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
 
-    def _are_days(self, values, j):
-        """Whether numbers are days, in a column whose name says so."""
-        name = self._name(j)
-        return says_date(name) and kinds.are_days(Cells.of(values, name))
-
     def _learned(self, values, j):
         cells = Cells.of(values, self._name(j))
         declared = self.categorical[j]
@@ -283,6 +282,8 @@ class TableReader:
         read, strays = kinds.read(cells, column.kind, column.form)
         if strays:
             warn_user(kinds.about_strays(cells, column.kind, strays))
+        for sentence in kinds.about_new(cells, column.kind, column.form or "."):
+            warn_user(sentence)
         if column.kind == "date":
             return date_parts(read, column.with_hour)
         if column.with_limits:

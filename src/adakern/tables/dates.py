@@ -19,6 +19,8 @@ _MONTHS = (
     "jän feb mär apr mai jun jul aug sep okt nov dez",
     "janv févr mars avr mai juin juil août sept oct nov déc",
     "ene feb mar abr may jun jul ago sep oct nov dic",
+    "gen feb mrz apr mag giu lug ago set ott nov dic",
+    "jan fev mrt abr mei jun jul ago set out nov dez",
     "january february march april may june july august september october november "
     "december",
     "januar februar märz april mai juni juli august september oktober november "
@@ -27,6 +29,12 @@ _MONTHS = (
     "décembre",
     "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
     "diciembre",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre "
+    "novembre dicembre",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro "
+    "dezembro",
+    "januari februari maart april mei juni juli augustus september oktober november "
+    "december",
 )
 MONTHS = {name: i for row in _MONTHS for i, name in enumerate(row.split(), start=1)}
 _WEEKDAYS = (
@@ -40,15 +48,17 @@ _DAYS = [
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y"),
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d"),
-    *("%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%Y-%b-%d"),
+    *("%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%Y-%b-%d", "%d%b%Y", "%d%b%y"),
     *("%d %b %Y", "%d. %b %Y", "%b %d, %Y", "%b %d %Y", "%d %b %y"),
-    "%d de %b de %Y",
+    *("%d de %b de %Y", "%Y年%m月%d日", "%Y. %m. %d."),
 ]
 _CLOCKS = ["", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"]
 _OTHERS = [
-    *("%b-%y", "%b-%Y", "%m/%Y", "%Y-%m", "%Y/%m", "%m.%Y", "%b %Y", "%b %y"),
+    *("%b-%y", "%b-%Y", "%m/%Y", "%Y-%m", "%Y/%m", "%m.%Y", "%b %Y", "%b %y", "%b%Y"),
     *("%YQ%q", "%Y Q%q", "%Y-Q%q", "Q%q %Y", "%YM%m"),
     *("%H:%M", "%H:%M:%S", "%I:%M %p", "%d/%b/%Y:%H:%M:%S", "%Y%m%dT%H%M%S"),
+    *("%d%b%Y:%H:%M:%S", "%d%b%y:%H:%M:%S"),
+    *("%b %d %H:%M:%S %Y", "%b %d %H:%M:%S %z %Y"),
 ]
 FORMS = [
     *(f"{day} {clock}".strip() for clock in _CLOCKS for day in _DAYS),
@@ -58,11 +68,11 @@ _PARTS = {
     "%Y": r"(?P<Y>\d{4})",
     "%y": r"(?P<y>\d{2})",
     "%m": r"(?P<m>\d{1,2})",
-    "%d": r"(?P<d>\d{1,2})(?:(?<=[123])(?:st|er|nd|rd)|th)?",
+    "%d": r" ?(?P<d>\d{1,2})(?:(?<=[123])(?:st|er|nd|rd)|th)?",
     "%b": r"(?P<b>[^\W\d_]{3,}?)\.?",
     "%q": r"(?P<q>[1-4])",
-    "%H": r"(?P<H>\d{1,2})",
-    "%I": r"(?P<I>\d{1,2})",
+    "%H": r" ?(?P<H>\d{1,2})",
+    "%I": r" ?(?P<I>\d{1,2})",
     "%M": r"(?P<M>\d{2})",
     "%S": r"(?P<S>\d{2})",
     "%f": r"(?P<f>\d{1,6})",
@@ -70,7 +80,13 @@ _PARTS = {
 }
 #: What may stand before a day and behind a time.
 _WEEKDAY = rf"(?:(?i:{'|'.join(_WEEKDAYS.split())})\.?,?\s+)?"
-_ZONE = r"(?:\s?(?:UTC|GMT|Z|(?P<z>[-+]\d{2}:?\d{2})))?"
+#: Hours ahead of UTC of names that mean one zone alone.
+_ZONES = {"utc": 0, "gmt": 0, "z": 0, "wet": 0, "west": 1, "cet": 1, "cest": 2}
+_ZONES |= {"mez": 1, "mesz": 2, "eet": 2, "eest": 3, "est": -5, "edt": -4}
+_ZONES |= {"cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7}
+_NAMED_ZONE = rf"(?P<n>{'|'.join(sorted(_ZONES, reverse=True))})"
+_PARTS["%z"] = rf"(?:(?:UTC|GMT)?(?P<z>[-+]\d{{1,2}}(?::?\d{{2}})?)|{_NAMED_ZONE})"
+_ZONE = rf"(?:\s?{_PARTS['%z']})?"
 #: Years of two digits below are those of this century, as POSIX has it.
 _CENTURY = 69
 #: Cells that find the form; the others are then read in it.
@@ -99,8 +115,8 @@ def _pattern(form):
     pieces = re.split(r"(%[A-Za-z])", form.replace("%B", "%b"))
     text = "".join(_PARTS.get(piece, re.escape(piece)) for piece in pieces)
     before = _WEEKDAY if "%d" in form else ""
-    behind = _ZONE if "%M" in form else ""
-    return re.compile(before + text + behind)
+    behind = _ZONE if "%M" in form and "%z" not in form else ""
+    return re.compile(before + text + behind, re.IGNORECASE)
 
 
 def _built(parts):
@@ -124,12 +140,15 @@ def _built(parts):
     second = int(parts.get("S") or 0)
     day = int(parts.get("d") or 1)
     found = datetime(year, month, day, hour, minute, second, micro)
-    return found - _offset(parts["z"]) if parts.get("z") else found
+    return found - _offset(parts.get("z"), parts.get("n"))
 
 
-def _offset(zone):
-    """How far a zone such as "+02:00" is ahead of UTC."""
-    size = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+def _offset(zone, name):
+    """How far a zone such as "+02:00" or "CET" is ahead of UTC."""
+    if not zone:
+        return timedelta(hours=_ZONES[name.casefold()] if name else 0)
+    hours, minutes = re.fullmatch(r"(\d{1,2}):?(\d{2})?", zone[1:]).groups()
+    size = timedelta(hours=int(hours), minutes=int(minutes or 0))
     return -size if zone[0] == "-" else size
 
 
@@ -273,5 +292,5 @@ def written_date(time, form):
         return None
     if form == ISO:
         return str(time.item())
-    value = time.item()
+    value = time.item().replace(tzinfo=UTC)
     return value.strftime(form.replace("%q", str((value.month + 2) // 3)))

@@ -17,8 +17,6 @@ from adakern.tables.around import (
     is_number,
     names_recur,
     without_others,
-    without_total,
-    without_units,
 )
 from adakern.tables.unpack import TableError, check_size, most_unpacked, unpack
 
@@ -29,6 +27,8 @@ _NONE = "\x1f"
 _CELL = re.compile(
     rb"""<(?:\w+:)?c\s(?:[^<>]*?\s)?r=["']([A-Z]{1,3})([0-9]+)["'](?:[^<>]*[^<>/])?>"""
 )
+#: A line between the rows of a table that is drawn.
+_RULER = re.compile(r"(?m)^(?=.{0,99}(?:---|===))[-=+|: ]++(?:\r?\n|$)")
 
 
 @dataclass
@@ -69,12 +69,12 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
             frame = frame[(frame != "").any(axis=1)]
     if not len(frame):
         raise TableError(f"{name} holds no rows.")
-    frame.columns = _names(frame.columns if header is None else header, target, notes)
-    if header is not None:  # Parquet is written by programs alone
-        frame = without_units(frame, notes, all_rows)
-        frame = frame if all_rows else without_others(frame, target, notes)
-    frame = without_total(frame, notes, all_rows).reset_index(drop=True)
-    return frame, layout, notes
+    is_typed = header is None
+    target = None if all_rows else target  # new rows need none
+    frame.columns = _names(frame.columns if is_typed else header, target, notes)
+    frame = frame.reset_index(drop=True)
+    how = {"is_typed": is_typed, "all_rows": all_rows}
+    return without_others(frame, target, notes, **how), layout, notes
 
 
 def _parquet(data, name):
@@ -118,7 +118,13 @@ def _by_pandas(reader, data, name, **settings):
     except ImportError as error:
         raise TableError(f"{name}: {error} Or save it as CSV.") from None
     except Exception as error:
-        raise TableError(f"{name} cannot be read: {str(error).strip()}.") from error
+        said = str(error).strip()
+        if "Expected" in said and "fields in line" in said:
+            said += (
+                ", lines counted from the header: a field that holds the separator "
+                "needs quotation marks"
+            )
+        raise TableError(f"{name} cannot be read: {said}.") from error
 
 
 def _cells_of_parquet(file):
@@ -150,7 +156,7 @@ def _cells_of_sheets(file):
 def _text(data, name, target, layout, notes):
     """(cells, header, layout) of separated values."""
     encoding = layout.encoding or _encoding(data)
-    text = _decoded(data, encoding, name, notes)
+    text = _without_rulers(_decoded(data, encoding, name, notes), notes)
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
     separator = (
@@ -200,12 +206,23 @@ def _decoded(data, encoding, name, notes):
         )
     elif encoding != "utf-8-sig":
         notes.append(f"encoding: {encoding}")
+    if "\n" not in text:  # Excel's CSV of the Macintosh
+        text = text.replace("\r", "\n")
     if found := re.search("[\0\x1b]", text):  # the latter in iso2022_jp and its like
         line = text[: found.start()].count("\n") + 1
         raise TableError(
             f"{name} holds the character {found[0]!r} in line {line}, as no text does: "
             "save it as CSV in UTF-8, Parquet or xlsx."
         )
+    return text
+
+
+def _without_rulers(text, notes):
+    """A text without lines of dashes, where no quoted field can hold them."""
+    if '"' in text:
+        return text
+    text, n = _RULER.subn("", text)
+    notes += [f"left out: lines of dashes ({n})"] * bool(n)
     return text
 
 
@@ -299,7 +316,10 @@ def _separator(text, name, target, notes):
             first, *others = rows[header_row(rows, target) :]
         except (csv.Error, ValueError):
             continue
-        usual, n_usual = Counter(map(len, others or [first])).most_common(1)[0]
+        usual = Counter(map(len, others or [first])).most_common(1)[0][0]
+        while others and len(others[-1]) < usual:
+            others.pop()  # a remark
+        n_usual = sum(len(row) == usual for row in others or [first])
         share = n_usual / max(1, len(others))
         if usual < 2 or share < 0.9:
             continue

@@ -17,11 +17,20 @@ MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?", "<na>"}
 #: Marks that are a missing value beside numbers and dates; beside categories they are
 #: one.
 NO_VALUE = MISSING | {"n.a.", "n. a.", "n.d.", "none", "-", "--", ".", "...", "*"}
-NO_VALUE |= {"missing", "unknown", "#div/0!", "#value!", "#ref!", "nat"}
+NO_VALUE |= {"missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."}
+NO_VALUE |= {"keine angabe", "unbekannt", "non disponible", "n/d", "–", "—", "---"}
+#: Errors of Excel, and what it shows of a number that is wider than its column.
+NO_VALUE |= {"#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"}
+NO_VALUE |= {"#wert!", "#bezug!", "#zahl!", "#valeur!", "#nombre!", "#nom?"}
+NO_VALUE |= {"#" * n for n in range(3, 21)}
+#: Stata's missing values beside the point.
+NO_VALUE |= {f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"}
 #: Numbers of at most so many values may be codes, and so is a text beside them.
 FEW_NUMBERS = 10
-#: The form of a column of the words true and false.
+#: The form of a column of the words true and false, in languages of Excel.
 TRUE_OR_FALSE = "true or false"
+TRUTHS = {"true": 1.0, "false": 0.0, "wahr": 1.0, "falsch": 0.0, "vrai": 1.0}
+TRUTHS |= {"faux": 0.0, "verdadero": 1.0, "falso": 0.0, "vero": 1.0}
 #: The form of categories that are one where :func:`plain_spelling` is.
 ALIKE = "alike"
 #: A column of fewer different texts has categories.
@@ -188,8 +197,7 @@ def _most_strays(n):
 
 def _described_numbers(cells, texts, usual, is_target):
     """The column of numbers, or None if it is none."""
-    known = {text.casefold() for text in texts}
-    if not is_target and known == {"true", "false"} and not cells.others():
+    if not is_target and _are_truths([*texts, *cells.others()]):
         return Column("numeric", TRUE_OR_FALSE)
     if texts and numbers.are_codes(texts):
         return None
@@ -216,6 +224,12 @@ def _described_numbers(cells, texts, usual, is_target):
     if strays:
         notes.append(about_strays(cells, "numeric", strays))
     return Column("numeric", form, notes)
+
+
+def _are_truths(values):
+    """Whether all are true or false, and both occur."""
+    found = {TRUTHS.get(str(value).casefold()) for value in values}
+    return found == {0.0, 1.0}
 
 
 def _described_amounts(cells, usual):
@@ -258,6 +272,29 @@ def _about_numbers(name, texts, form, is_doubtful):
 def sides_of_limits(cells):
     """Which cells (n,) of a column of numbers are limits: -1 below, 1 above."""
     return cells.spread([numbers.limit_side(v) for v in cells.distinct], float)
+
+
+def about_new(cells, kind, form):
+    """Sentences about numbers of new rows that may be meant otherwise than they are
+    read in the form of the training rows.
+    """
+    if kind != "numeric" or form[0] not in numbers.MARKS:
+        return
+    texts = cells.counts(NO_VALUE)
+    is_percent = form[1:] == "%"
+    for value in [*texts, *cells.others()]:
+        number = number_of(value, form)
+        if number is not None and ("%" in str(value)) != is_percent:
+            here, there = ("no", "one") if is_percent else ("a", "none")
+            yield (
+                f"{cells.name}: {str(value)!r} is read as {number:g}; it has {here} "
+                f"percent sign, and the training rows have {there}"
+            )
+            break
+    marks = [text for text in texts if numbers.other_mark(form[:1]) in text]
+    mark, _, is_open = numbers.find_mark(texts, form[1:]) if marks else ("", 0, False)
+    if mark is None and is_open:
+        yield _about_numbers(cells.name, marks, form, is_doubtful=True)[0]
 
 
 def _is_written(text, form):
@@ -311,7 +348,7 @@ def number_of(value, form="."):
     """The number that a value is or writes, or None."""
     if isinstance(value, str):
         if form == TRUE_OR_FALSE:
-            return {"true": 1.0, "false": 0.0}.get(value.casefold())
+            return TRUTHS.get(value.casefold())
         return numbers.parse_number(value, form or ".")
     if isinstance(value, np.timedelta64):
         value = value.astype("m8[us]").item()

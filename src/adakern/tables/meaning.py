@@ -1,5 +1,6 @@
 """What the columns of a file mean: the task, identifiers, what is no feature."""
 
+import math
 import re
 
 import numpy as np
@@ -23,6 +24,10 @@ _IDENTIFIER = re.compile(
 #: Names of columns that count the rows.
 _COUNTS = re.compile(r"(?i:#|no\.?|n|num|number|obs|observation|rownames?|zeile)")
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
+#: Names of what orders the rows of one time: never who or what is followed.
+_WITHIN = re.compile(r"(?i)(.*[\W_])?(hour|hr|minute|stunde|rank|position|place|slot)")
+#: A column is followed over time if chance would repeat it within times so often.
+_FEWEST_REPEATS = 10
 
 
 def count(n, noun):
@@ -101,7 +106,9 @@ def why_no_feature(values, kind, position):
     if n_kinds == 0:
         return "empty in every row"
     if n_kinds == 1:
-        return f"'{values.iloc[0]}' in every row"
+        rows = "every row" if len(values) == n else f"{count(len(values), 'row')}, and"
+        rows += " nothing in others" * (len(values) < n)
+        return f"'{values.iloc[0]}' in {rows}"
     if kind == "numeric" and is_whole(values):
         if (values.diff().dropna() == 1).all() and len(values) == n:
             return "it numbers the rows" if counts else ""
@@ -152,13 +159,33 @@ def about(X, kinds, time):
         f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
         "forecast is used"
     )
-    if X[times[0]].is_unique:
-        return
     for name in X.columns.difference(times, sort=False):
-        n_groups = X[name].nunique()
-        if 5 <= n_groups <= len(X) / 3 and not X.duplicated([name, times[0]]).any():
+        if _is_followed(X[name], X[times[0]], kinds[name]):
             yield (
-                f"panel: {name!r} has {n_groups} values, each once at a time; --group "
-                f"{name!r} would test on others than it trains on"
+                f"panel: {name!r} has {X[name].nunique()} values, each once at a time; "
+                f"--group {name!r} would test on others than it trains on"
             )
             return
+
+
+def _is_followed(values, times, kind):
+    """Whether the values are each once at a time, as those of a panel's units are.
+
+    Values that chance alone keeps apart, such as a measurement of many values, are not.
+    """
+    if kind not in ("categorical", "numeric") or _WITHIN.fullmatch(values.name):
+        return False
+    if kind == "numeric" and not is_whole(values.dropna()):
+        return False
+    if not 5 <= values.nunique() <= len(values) / 3:
+        return False
+    repeats = _n_pairs(values) * _n_pairs(times) / math.comb(len(values), 2)
+    if repeats < _FEWEST_REPEATS:
+        return False
+    return not values.to_frame("unit").assign(time=times).duplicated().any()
+
+
+def _n_pairs(values):
+    """The number of pairs of rows that have the same value."""
+    counts = values.value_counts()
+    return float((counts * (counts - 1)).sum() / 2)

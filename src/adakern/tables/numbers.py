@@ -40,6 +40,8 @@ _MOST_DIGITS = 15
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 #: Whose points may part thousands.
 _EITHER = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})?")
+#: How Excel's format of accounts shows zero.
+_NOTHING = re.compile(rf"{_CURRENCY}\s*[-–—]+|[-–—]+\s*{_CURRENCY}")
 _INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 _UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ][^\d()]*)$")
 
@@ -55,7 +57,7 @@ def parse_number(text, form="."):
         return None
     size, start, stop, unread = found
     digits = text[start:stop].translate(unread)
-    return size * float(digits)
+    return size * float(digits or 0)
 
 
 def shape_of(text):
@@ -91,6 +93,8 @@ def _reading(shape, form):
     unit = form[1:]
     if (mark == "." and _PLAIN.fullmatch(shape)) or _INFINITE.fullmatch(shape):
         return 1.0, 0, len(shape), {}
+    if _NOTHING.fullmatch(shape):
+        return 0.0, 0, 0, {}
     found = _pattern(mark).fullmatch(shape)
     if not found or not re.search(r"\d", found["number"]):
         return None
@@ -133,7 +137,8 @@ def _pattern(mark):
         rf"\(?{blank}[<>≤≥]?=?{blank}(?P<sign>[-+−])?{blank}"
         rf"(?P<before>{_CURRENCY})?{blank}\(?(?P<second>[-+−])?{blank}"
         rf"(?P<number>(?:{thousands}|{indian}|\d+)?(?:\{mark}\d*)?(?:[eE][-+]?\d+)?)"
-        rf"(?P<last>-)?\)?{blank}%?{blank}(?P<tail>(?:(?!{_CURRENCY})[^\d()%<>])*?)"
+        # Of a price without cents, such as "12.-", the dash is no sign.
+        rf"(?:(?<=\d\{mark})[-–—]{{1,2}}|(?P<last>-))?\)?{blank}%?{blank}(?P<tail>(?:(?!{_CURRENCY})[^\d()%<>])*?)"
         rf"{blank}(?P<after>{_CURRENCY})?{blank}\)?"
     )
 
@@ -152,8 +157,10 @@ def find_unit(counts):
     for text, count in counts.items():
         found = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
         n += count * bool(re.search(r"\d", text))
-        if found:
+        if found and not found[1][0].isnumeric():  # which "½" is
             units[found[1].strip()] += count
+        elif text.endswith("%"):
+            units["%"] += count
     if not units:
         return ""
     has_fraction = any(re.search(r"\d[.,]\d+\s*[A-Za-z]", text) for text in counts)

@@ -77,11 +77,6 @@ class TableFile:
     layout: Layout = field(default_factory=Layout)
     account: AccountTable = field(default_factory=AccountTable)
 
-    @property
-    def date_formats(self):
-        """The forms of the dates among the features."""
-        return {k: form for k, form in self.forms.items() if self.kinds[k] == "date"}
-
 
 def read_table(
     path,
@@ -209,7 +204,7 @@ def read_rows(path, kinds, forms=None, decimal=None):
     with _named(Path(path)) as (data, name):
         raw, _, notes = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
         for note in notes:
-            if PREDICTED in note:
+            if PREDICTED in note or note.startswith("left out"):
                 warn_user(note)
         found = {}
         add_limits(raw, forms or {})
@@ -237,8 +232,12 @@ def read_as(values, name, kind, form):
 
     cells = cells_of(values, name)
     read, strays = columns.read(cells, kind, form)
-    if strays and kind == "numeric" and (form or ".")[0] in MARKS:
-        other = other_mark((form or ".")[0]) + form[1:]
+    form = form or "." * (kind == "numeric")
+    if values.dtype.kind not in "biufmM":
+        for sentence in columns.about_new(cells, kind, form):
+            warn_user(sentence)
+    if strays and kind == "numeric" and form[0] in MARKS:
+        other = other_mark(form[0]) + form[1:]
         by_other, others = columns.read(cells, kind, other)
         if len(others) < len(strays):
             shown = next(cell for cell in strays if cell not in others)

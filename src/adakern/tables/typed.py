@@ -80,7 +80,10 @@ def _typed(values, cells, usual, is_target, is_merged):
     is_number = kind in "iuf" and (is_target or not columns.are_days(cells))
     if is_number or (kind == "b" and not is_target):
         has_no_gap = kind in "iu" and not values.isna().any()
-        return columns.Column("numeric"), values if has_no_gap else values.astype(float)
+        form = columns.TRUE_OR_FALSE * (kind == "b")
+        return columns.Column("numeric", form), (
+            values if has_no_gap else values.astype(float)
+        )
     try:
         found = columns.Column("categorical")
         if kind == "b":

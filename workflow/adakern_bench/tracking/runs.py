@@ -35,6 +35,7 @@ class Run(NamedTuple):
     params: dict = {}
     metrics: dict = {}
     artifacts: dict = {}  # name -> text, function that makes it, or Path of a file
+    model: dict = {}  # name -> Path of a file of the fitted model
     parent: str | None = None  # its key
 
     @property
@@ -146,7 +147,8 @@ def of_fit(record, config, model):
         records=[record],
         params=_params(record),
         metrics=_metrics(record),
-        artifacts=artifacts | {f"model/{name}": path for name, path in model.items()},
+        artifacts=artifacts,
+        model=model,
         parent=cell,
     )
 

@@ -35,6 +35,7 @@ PARENT = "mlflow.parentRunId"
 NOTE = "mlflow.note.content"
 
 _MOST_RUNS = 50_000  # maximum number of results of a request to MLflow
+_MOST_OF_PARAM = 500  # maximum length of a parameter of a model in MLflow
 _STAGES = ("search_seconds", "fit_seconds", "predict_seconds")
 #: Part of an error message, and its meaning.
 _REASONS = {
@@ -107,7 +108,8 @@ def register(results, name, tracking_uri=None):
         known = client.search_model_versions(f"name = '{name}'")
         if run.info.run_id not in {version.run_id for version in known}:
             mlflow.set_tracking_uri(tracking_uri)
-            version = mlflow.register_model(f"runs:/{run.info.run_id}/model", name)
+            (model,) = _models(client, number, run.info.run_id)
+            version = mlflow.register_model(f"models:/{model.model_id}", name)
             _describe(client, version, run, results)
 
 
@@ -116,11 +118,10 @@ def _describe(client, version, run, results):
     name = version.name
     number = version.version
     told = run.data.tags
+    what = f"{told['method']} on {told['dataset']}, the best of {Path(results).name}"
+    client.update_registered_model(name, f"Predicts {told['dataset']}; now {what}.")
     client.update_model_version(
-        name,
-        number,
-        f"{told['method']} on {told['dataset']}, the best of {Path(results).name}: its "
-        f"first repeat, fitted to the training part",
+        name, number, f"{what}: its first repeat, fitted to the training part"
     )
     for metric, value in sorted(run.data.metrics.items()):
         if metric.startswith("test/"):
@@ -252,7 +253,7 @@ def log_runs(runs, experiment, tracking_uri, prune, view):
             else:
                 ids[run.key] = _write(client, number, run, parent)
         for made in gone:
-            client.delete_run(made.info.run_id)
+            _delete(client, number, made.info.run_id)
     return Logged(len(runs) - len(whole), len(whole), len(gone))
 
 
@@ -282,15 +283,20 @@ def _write(client, experiment_id, run, tags):
     finite = {
         name: value for name, value in run.metrics.items() if math.isfinite(value)
     }
-    metrics = [Metric(_allowed(name), value, end, 0) for name, value in finite.items()]
+    model = None
+    if run.model:
+        model = _write_model(client, experiment_id, run_id, tags[PARENT], run)
+    metrics = [
+        Metric(_allowed(name), value, end, 0, model_id=model)
+        for name, value in finite.items()
+    ]
     params = [Param(_allowed(name), value) for name, value in run.params.items()]
     client.log_batch(run_id, metrics=metrics, params=params)
     for record in run.records[:1]:
         _log_data(client, run_id, record)
     for name, source in run.artifacts.items():
         if isinstance(source, Path):
-            folder = Path(name).parent.as_posix()
-            client.log_artifact(run_id, source, None if folder == "." else folder)
+            client.log_artifact(run_id, source, _folder(name))
         else:
             client.log_text(run_id, source() if callable(source) else source, name)
     failed = run.records and all(record["status"] != "ok" for record in run.records)
@@ -298,6 +304,43 @@ def _write(client, experiment_id, run, tags):
         run_id, status="FAILED" if failed else "FINISHED", end_time=end
     )
     return run_id
+
+
+def _write_model(client, experiment_id, run_id, parent, run):
+    """Log the fitted model of a run, and show it with the run of its method, too."""
+    from mlflow.entities import LoggedModelOutput
+
+    made = client.create_logged_model(
+        experiment_id,
+        re.sub(r"[^\w@=,-]+", " ", f"{run.parent} {run.name}"),
+        source_run_id=run_id,
+        tags=run.tags,
+        params={name: value[:_MOST_OF_PARAM] for name, value in run.params.items()},
+    )
+    for name, path in run.model.items():
+        client.log_model_artifact(made.model_id, str(path), _folder(name))
+    client.finalize_logged_model(made.model_id, "READY")
+    for number in (run_id, parent):
+        client.log_outputs(number, [LoggedModelOutput(made.model_id, 0)])
+    return made.model_id
+
+
+def _folder(name):
+    """The folder of an artifact as MLflow wants it named."""
+    folder = Path(name).parent.as_posix()
+    return None if folder == "." else folder
+
+
+def _models(client, experiment_id, run_id):
+    """The fitted models that a run has logged."""
+    return client.search_logged_models([experiment_id], f"source_run_id = '{run_id}'")
+
+
+def _delete(client, experiment_id, run_id):
+    """Delete a run and its fitted models."""
+    for model in _models(client, experiment_id, run_id):
+        client.delete_logged_model(model.model_id)
+    client.delete_run(run_id)
 
 
 def _allowed(name):
