@@ -391,7 +391,13 @@ def test_ten_minutes_are_enough_for_five_repeats_of_all_methods():
 
 def test_time_that_other_programs_take_makes_no_machine_slow(monkeypatch):
     monkeypatch.setattr(np.linalg, "svd", lambda matrix: time.sleep(0.1))
-    assert slowness() == 1.0
+    slower, busy = slowness()
+    assert slower == 1.0 and busy > 2  # it slept
+
+    *_, told = choose(compared(), 300, 9, "regression", memory=16e9)
+    *_, told_busy = choose(compared(), 300, 9, "regression", memory=16e9, busy=4.0)
+    (more,) = {*told_busy} - {*told}
+    assert "by the clock it may take 4 times as long" in more
 
 
 def test_a_method_of_ones_own_is_compared_without_a_cost():

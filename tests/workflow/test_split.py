@@ -148,6 +148,10 @@ def test_time_goes_forward():
     for train, test in found:
         assert train.max() < test.min() and np.all(np.diff(train) > 0)
     assert found[-1][1].max() == 39
+    data = table(39, "regression", in_order_of_time=True)
+    ((train, test),) = splits(data, kind="time", repeats=1)
+    np.testing.assert_array_equal(train, np.arange(26))
+    np.testing.assert_array_equal(test, np.arange(26, 39))
 
 
 @given(st.integers(12, 60), st.integers(12, 60), st.integers(0, 99))

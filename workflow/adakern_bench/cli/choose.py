@@ -15,6 +15,8 @@ REFERENCE_SECONDS = 0.1
 FLAGSHIP = "adaptive"
 #: Seconds: the limit of a run (conf/experiment/compare.yaml), the start of a job there.
 LONGEST, JOB = 600, 2.0
+#: By the clock, from so many times the time of the processor on, it is told.
+BUSY = 1.5
 #: Repeats of a comparison, with fewer of which nothing can be tested, and jobs after
 #: them.
 REPEATS = 5
@@ -25,20 +27,35 @@ BATCH_ROWS = 2000
 
 
 def slowness():
-    """How much slower this processor is than that of the methods' costs.
+    """How much slower this processor is than that of the methods' costs, and how much
+    longer than the time of the processor work takes by the clock.
 
-    By the time of the processor and on one thread: where other programs run, threads
-    that wait for each other take twenty to seventy times as long, and fits do not.
+    On one thread: where other programs run, threads that wait for each other take
+    twenty to seventy times as long, and fits do not.
     """
     matrix = np.random.default_rng(0).normal(size=(300, 300))
     with one_thread():
         start = time.thread_time()
+        since = time.perf_counter()
         for _ in range(5):
             np.linalg.svd(matrix)
-        return max(1.0, (time.thread_time() - start) / REFERENCE_SECONDS)
+        seconds = time.thread_time() - start
+        by_clock = time.perf_counter() - since
+    return max(1.0, seconds / REFERENCE_SECONDS), max(1.0, by_clock / seconds)
 
 
-def choose(methods, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0):
+def choose(
+    methods,
+    n,
+    d,
+    task,
+    *,
+    minutes=None,
+    cores=1,
+    memory=None,
+    slower=1.0,
+    busy=1.0,
+):
     """(names of `methods`, the flagship's limits, sentences) of a comparison on n rows
     of d features.
     """
@@ -61,6 +78,11 @@ def choose(methods, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
         f"{count(REPEATS, 'repeat')} of {len(work.seconds)} methods; "
         f"{slowest} about {duration(work.seconds[slowest])} a fit",
     ]
+    if busy > BUSY:
+        said.append(
+            "the processors are busy with other programs: by the clock it may take "
+            f"{busy:.0f} times as long, {duration(round(busy * in_all))}"
+        )
     if unknown := [name for name in work.seconds if work.cost(name).seconds is None]:
         said.append(f"not in that estimate, without a cost: {', '.join(unknown)}")
     if minutes:

@@ -21,7 +21,7 @@ from adakern.cli import NAMED, add_table_arguments, named_columns
 from adakern.datasets import TableError
 from adakern_bench.base.notes import digest
 from adakern_bench.base.paths import ROOT
-from adakern_bench.cli.choose import FLAGSHIP, JOB, choose, slowness
+from adakern_bench.cli.choose import FLAGSHIP, JOB, REST_JOBS, choose, slowness
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import ENDINGS, DatasetEntry, DatasetError
 from adakern_bench.config.infer import inferred_yaml
@@ -61,8 +61,8 @@ def run_compare(arguments, given):
         file = None
         size = None
         overrides = _of_openml(number, arguments)
-    slower = slowness()
-    choice = partial(_chosen, size, given, arguments, slower)
+    slower, busy = slowness()
+    choice = partial(_chosen, size, given, arguments, slower, busy)
     plan = load_plan([*overrides, *given], choose=choice)
     if arguments.dry_run:
         return run(plan, arguments.cores, dry_run=True)
@@ -70,7 +70,7 @@ def run_compare(arguments, given):
     if arguments.minutes:
         # What comes after the fits takes the start of some jobs.
         seconds = 60 * arguments.minutes
-        ends = started + seconds - min(4 * JOB * slower, seconds / 3)
+        ends = started + seconds - min(REST_JOBS * JOB * slower * busy, seconds / 3)
         cores = arguments.cores or os.cpu_count()
         status, n_batches = _first_repeats(plan, cores, ends)
         if status:
@@ -78,6 +78,12 @@ def run_compare(arguments, given):
         plan = plan.limited(n_batches, ends)
     if status := run(plan, arguments.cores):
         return status
+    took = time.time() - started
+    if arguments.minutes and took > 60 * arguments.minutes:
+        print(
+            f"\nBy the clock it took {duration(took)}: --minutes ends the fits; what "
+            "shows them comes after, and takes longer on busy processors."
+        )
     most, said = out_of_time(plan.results)
     if said:
         print(f"\n{said}")
@@ -126,7 +132,7 @@ def _of_openml(number, arguments):
     return overrides
 
 
-def _chosen(size, given, arguments, slower, config):
+def _chosen(size, given, arguments, slower, busy, config):
     """Keep the methods and set the limits that the size of a table and --minutes allow;
     the overrides that say so.
     """
@@ -147,8 +153,16 @@ def _chosen(size, given, arguments, slower, config):
         print(f"  left out: {method} ({', '.join(needs)} is not installed)")
         del methods[method]
     cores = arguments.cores or os.cpu_count()
-    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
-    names, of_flagship, told = choose(methods, n, d, entry.task, **limits)
+    names, of_flagship, told = choose(
+        methods,
+        n,
+        d,
+        entry.task,
+        minutes=arguments.minutes,
+        cores=cores,
+        slower=slower,
+        busy=busy,
+    )
     print("\n".join(f"  {sentence}" for sentence in told), flush=True)
     config.method = with_tuners(config.method, names)
     config.compared = names

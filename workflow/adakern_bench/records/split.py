@@ -81,7 +81,7 @@ def _later_rows(table, repeats):
     n = len(table.y)
     moments = np.arange(n) if table.moments is None else table.moments
     splits = {}
-    for train, test in splitters.TimeSeriesSplit(n_splits=repeats).split(table.X):
+    for train, test in _earlier_and_later(table.X, repeats):
         # From the first time that does not reach into the training rows.
         first = moments[test[0]]
         if first == moments[train[-1]]:
@@ -91,6 +91,11 @@ def _later_rows(table, repeats):
             end = np.searchsorted(moments, moments[max(test[-1], start)], "right")
             splits.setdefault(start, (np.arange(start), np.arange(start, end)))
     return list(splits.values())
+
+
+def _earlier_and_later(X, n_splits):
+    """Splits of rows in order of time; a single one has the last third as test part."""
+    return list(splitters.TimeSeriesSplit(max(2, n_splits)).split(X))[-n_splits:]
 
 
 def check_repeats(splits, table, repeats):
@@ -158,7 +163,7 @@ def inner_folds(prepared, task, n_splits, seed):
     X = prepared.X_train
     y = prepared.y_fit
     if prepared.times is not None:
-        return list(splitters.TimeSeriesSplit(max(2, n_splits)).split(X))[-n_splits:]
+        return _earlier_and_later(X, n_splits)
     if prepared.groups is None:
         return list(folds(task, n_splits, seed).split(X, strata(y, task)))
     settings = {"n_splits": n_splits, "random_state": seed}

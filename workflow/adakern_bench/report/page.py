@@ -174,7 +174,8 @@ def _task(task, records, styles, tables, rare):
         if len(cells) and (part, metric) != ("test", main):
             details[part, metric] = _grid(cells, metric, heading(metric) + _PARTS[part])
     # If a class is rare, never predicting it is accurate but useless.
-    unbalanced = sorted(set(rare) & set(records["dataset"].map(base_name)))
+    here = {*records["dataset"].map(base_name)} if main == "accuracy" else set()
+    unbalanced = sorted(here.intersection(rare))
     return {
         "name": task,
         "many": records["dataset"].nunique() > MOST_PANELS,

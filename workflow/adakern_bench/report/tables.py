@@ -77,8 +77,9 @@ def display(metric, value):
 
 
 def display_table(frame):
-    """Cells of any table as texts."""
-    return frame.map(lambda v: as_written(v, 4) if isinstance(v, float) else str(v))
+    """Cells of any table as texts; a dash where there is none."""
+    shown = frame.map(lambda v: as_written(v, 4) if isinstance(v, float) else str(v))
+    return shown.mask(frame.isna(), "\N{EN DASH}")
 
 
 def comparison(tables, task, metric=None, split="test"):

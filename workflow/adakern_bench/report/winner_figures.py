@@ -82,9 +82,9 @@ def _errors(figure, best, columns):
     called = predicted == best.event
     return (
         f"{best.method} on {count(n, 'test row')} of one split. Of "
-        f"{is_event.sum():,} rows of '{best.event}', {(is_event & called).sum():,} are "
-        f"predicted as such; of {called.sum():,} that are predicted as '{best.event}', "
-        f"{(called & ~is_event).sum():,} are not."
+        f"{count(is_event.sum(), 'row')} of '{best.event}', the method finds "
+        f"{(is_event & called).sum():,}, and takes "
+        f"{count((called & ~is_event).sum(), 'other')} for '{best.event}'."
     )
 
 
@@ -127,10 +127,10 @@ def _cost_of_thresholds(event, truth, p, balanced):
     return (
         f"Precision: which share of the rows called '{event}' are; recall: which share "
         f"of '{event}' is called so. They balance at {_percent(balanced)}: of "
-        f"{called.sum():,} rows called '{event}', {found:,} are, and of {events:,} "
-        f"{found:,} are found. To find nine in ten, {needed:,} of {n:,} rows must be "
-        f"looked at. A threshold looks better on the rows that it was chosen on than "
-        f"it will on others."
+        f"{count(called.sum(), 'row')} called '{event}', {found:,} are, of {events:,} "
+        f"that there are. To find nine in ten, {needed:,} of {n:,} rows must be looked "
+        f"at. A threshold looks better on the rows that it was chosen on than it will "
+        f"on others."
     )
 
 
@@ -370,7 +370,10 @@ def _dependences(figure, best, columns):
             axis.plot([str(v)[:10] for v in values], means, "o", color=COLOURS[1])
             axis.tick_params("x", rotation=90 if len(values) > 3 else 0, labelsize=8)
         axis.set_xlabel(name)
-        plain_ticks(axis.yaxis)
+        if best.event is None:
+            plain_ticks(axis.yaxis)
+        else:
+            axis.yaxis.set_major_formatter(_percent)
     what = "prediction" if best.event is None else f"probability of {best.event}"
     figure.suptitle(f"Mean {what}", fontsize=9, fontweight="bold")
     return (
