@@ -6,7 +6,15 @@ AutoGluon is installed in an environment of its own.
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    clone,
+    is_regressor,
+)
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
 
 
 class _Boosting(BaseEstimator):
@@ -45,9 +53,14 @@ class _Boosting(BaseEstimator):
 
 
 class _Classifies(ClassifierMixin):
-    @property
-    def classes_(self):
-        return self.model_.classes_
+    """Classes are numbered from 0: not all of these packages take other labels."""
+
+    def fit(self, X, y):
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        return super().fit(X, codes)
+
+    def predict(self, X):
+        return self.classes_[super().predict(X).astype(int)]
 
     def predict_proba(self, X):
         return self.model_.predict_proba(self._columns(X))
@@ -109,6 +122,76 @@ class PerpetualRegressor(RegressorMixin, _Perpetual):
 
 class PerpetualClassifier(_Classifies, _Perpetual):
     """See `_Perpetual`."""
+
+
+class _XGBoost(_Boosting):
+    """XGBoost."""
+
+    names_categories = False
+
+    def _model(self):
+        import xgboost
+
+        Model = getattr(xgboost, type(self).__name__)
+        return Model(
+            random_state=self.random_state, n_jobs=self.n_jobs, enable_categorical=True
+        )
+
+
+class XGBRegressor(RegressorMixin, _XGBoost):
+    """See `_XGBoost`."""
+
+
+class XGBClassifier(_Classifies, _XGBoost):
+    """See `_XGBoost`."""
+
+
+class _Filled(BaseEstimator):
+    """An estimator of pytabkit, which refuses missing numbers.
+
+    They become the median of the training rows, with a column that marks where they
+    were missing. Missing categories stay: pytabkit takes them.
+    """
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def fit(self, X, y, X_val=None, y_val=None):
+        if hasattr(X, "columns"):
+            fill = SimpleImputer(
+                strategy="median", add_indicator=True, keep_empty_features=True
+            )
+            numbers = X.select_dtypes("number").columns
+            self.fill_ = make_column_transformer(
+                (fill, numbers),
+                remainder="passthrough",
+                verbose_feature_names_out=False,
+            ).set_output(transform="pandas")
+            self.fill_.fit(X)
+        told = {} if X_val is None else {"X_val": self._columns(X_val), "y_val": y_val}
+        self.model_ = clone(self.estimator).fit(self._columns(X), y, **told)
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(self._columns(X))
+
+    def _columns(self, X):
+        return self.fill_.transform(X) if hasattr(X, "columns") else X
+
+
+class FilledRegressor(RegressorMixin, _Filled):
+    """See `_Filled`."""
+
+
+class FilledClassifier(ClassifierMixin, _Filled):
+    """See `_Filled`."""
+
+    @property
+    def classes_(self):
+        return self.model_.classes_
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(self._columns(X))
 
 
 class _AutoGluon(BaseEstimator):

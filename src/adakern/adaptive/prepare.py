@@ -55,7 +55,7 @@ class Problem:
         Index of the first passed row (X, followed by X_val) that each row of the table
         represents.
     ungrouped : bool
-        Whether predictions of a left-out fold are representative for new rows.
+        Whether folds are drawn without regard to groups, time or X_val.
     refit : callable
         Recomputes the coefficients of Nyström members for all rows if the table is a
         sample of them.

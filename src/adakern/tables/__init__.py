@@ -1,4 +1,4 @@
-"""The one reader of tables: from files and data frames to what models learn from."""
+"""The reader of tables: from files and data frames to the input of models."""
 
 from adakern.tables.read_table import TableFile as TableFile
 from adakern.tables.read_table import read_rows as read_rows

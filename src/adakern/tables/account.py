@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-#: Lines of a printed table; more columns are counted.
+#: Maximum number of columns printed; the number of others is given.
 MOST_LINES = 40
 
 

@@ -1,4 +1,4 @@
-"""What people write around a table: titles above, units below the header, remarks."""
+"""Detection of titles, units, repeated headers, remarks and totals around a table."""
 
 import re
 from collections import Counter
@@ -7,13 +7,13 @@ import numpy as np
 
 from adakern.tables.kinds import NO_VALUE
 
-#: Lines that may stand above a header, and remarks below a table.
+#: Maximum number of lines above a header, and of remarks below a table.
 MOST_ABOVE, MOST_REMARKS = 50, 20
-#: Rows that tell whether a column holds numbers.
+#: Number of rows from which to tell whether a column is numeric.
 _SAMPLE = 200
-#: What is said of a row of new ones that looks as if it were none of the table.
+#: Note about a row to predict that looks as if it did not belong to the table.
 PREDICTED = "predicted like any other"
-#: In the second row below the header of what Qualtrics exports.
+#: Beginning of cells in the second row below the header of Qualtrics exports.
 _QUALTRICS = '{"ImportId"'
 _EMPTY = ("", "nan", "None", "NaT")
 _TOTAL = re.compile(
@@ -30,10 +30,10 @@ def is_number(cell):
 
 
 def header_row(rows, target=None):
-    """The place of the header among the first rows (lists of texts) of a file.
+    """Index of the header among the first rows (lists of strings) of a file.
 
-    It is the first row that is at least half as full as most rows are; a row with the
-    name of the target if only rows of other widths are above it.
+    This is the first row that is at least half as full as most rows. A row with the
+    name of the target is preferred if only rows of other widths are above it.
     """
     filled = [sum(cell != "" for cell in row) for row in rows]
     several = [n for n in filled if n > 1]
@@ -50,7 +50,7 @@ def header_row(rows, target=None):
 
 
 def names_recur(first, others):
-    """Whether cells of the first row occur again in their columns: it is no header."""
+    """Whether cells of the first row recur in their columns, so it is not a header."""
     others = [row for row in others if row != first]  # a header may be repeated
     seen = [{*column} for column in zip(*others, strict=False)]
     return any(
@@ -59,8 +59,9 @@ def names_recur(first, others):
 
 
 def n_units(frame):
-    """How many rows below the header hold words where all other rows hold numbers: of
-    units, or of questions and what Qualtrics calls them.
+    """Number of rows below the header with words in otherwise numeric columns.
+
+    These are units, or the questions and import codes of Qualtrics.
     """
     head = frame.head(_SAMPLE)
     if len(head) > 1 and any(_QUALTRICS in str(cell) for cell in head.iloc[1]):
@@ -82,7 +83,7 @@ def _are_units(columns, n):
 
 
 def n_remarks(frame, target=None):
-    """How many of the last rows hold a text and hardly anything else."""
+    """Number of rows at the end that contain a text and hardly anything else."""
     width = frame.shape[1]
     if width < 3:
         return 0
@@ -102,7 +103,7 @@ def n_remarks(frame, target=None):
 
 
 def total_of(frame):
-    """The cell that says that the last row is one of totals, or None."""
+    """Return the cell that marks the last row as a row of totals, or None."""
     last = frame.iloc[-1] if len(frame) > 2 else {}
     for column, cell in last.items():
         is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
@@ -144,15 +145,17 @@ def _totals(frame, target):
 
 
 def _shown(rows):
-    """The first cell that is not empty."""
+    """Return the first cell that is not empty."""
     cells = (str(cell).strip() for cell in rows.to_numpy().ravel())
     return repr(next(filter(None, cells), "")[:60])
 
 
 def without_others(frame, target, notes, *, is_typed=False, all_rows=False):
-    """The frame, its columns named and its rows numbered, without rows that are none of
-    the table. ``all_rows`` says to predict them: each could be one whose values are
-    missing. Files of typed columns are written by programs: only totals are sought.
+    """Remove rows that do not belong to the table, and number the others.
+
+    With ``all_rows``, they are kept and predicted, since each could be a row with
+    missing values. Files with typed columns are written by programs, so only totals are
+    searched for.
     """
     rest = frame
     for find in [_totals] if is_typed else [_units, _headers, _remarks, _totals]:

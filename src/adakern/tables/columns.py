@@ -1,4 +1,4 @@
-"""A table of columns of any kind as numbers: categories, dates, texts, gaps."""
+"""Conversion of columns of any kind to numbers, with missing values as NaN."""
 
 from dataclasses import dataclass, field
 
@@ -20,12 +20,10 @@ from adakern.tables.texts import MOST_CHARACTERS, TextVectors
 
 
 def as_columns(X):
-    """X as an array, of objects if need be, and which columns a data frame calls
-    categorical.
-    """
+    """Convert X to an array, of objects if needed, and find categorical dtypes."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         words = isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U"
-        # As words, NaN would be one.
+        # In an array of strings, NaN would be a string.
         return np.asarray(X, dtype=object) if words else X, None
     # Polars has no `items`.
     columns = (
@@ -40,7 +38,7 @@ def as_columns(X):
         return (np.column_stack(arrays) if arrays else np.empty(X.shape)), categorical
     table = np.empty(X.shape, dtype=object)
     for j, (column, array) in enumerate(zip(columns, arrays, strict=True)):
-        # As objects, times in nanoseconds of Polars and Arrow are whole numbers.
+        # As objects, times in nanoseconds of Polars and Arrow would become integers.
         if array.dtype.kind in "mM":
             table[:, j] = array.astype(f"{array.dtype.kind}8[us]").astype(object)
         else:
@@ -49,8 +47,7 @@ def as_columns(X):
 
 
 def in_order_of(names, X):
-    """A data frame's columns in the order of these names, of which none may
-    be missing."""
+    """Select a data frame's columns by name; raise if some are missing."""
     found = {str(name): name for name in X.columns}
     if len(found) < len(X.columns) or list(found) == list(names):
         return X
@@ -64,7 +61,7 @@ def in_order_of(names, X):
 
 
 def declared_categorical(features, n_columns, names):
-    """A boolean for each column from names, numbers or booleans of columns."""
+    """Convert names, indices or a mask of columns to a boolean mask."""
     features = [] if features is None else list(features)
     if len(features) == n_columns and all(
         isinstance(f, bool | np.bool_) for f in features
@@ -86,23 +83,23 @@ def declared_categorical(features, n_columns, names):
 
 @dataclass
 class ReadColumn(Column):
-    """A column that was learned from: its kind, its form, and what was found in it.
+    """A training column: its kind, its form, and what was found in it.
 
     Attributes
     ----------
     codes : dict of str to int
-        The number of each category.
+        Code of each category.
     with_limits : bool
-        Whether some of its numbers are limits of what can be measured.
+        Whether some of its numbers are limits of detection.
     with_hour : bool
-        Whether times of the day were among its dates.
+        Whether some of its dates have a time of day.
     vectors : TextVectors or None
-        What makes numbers of its texts.
+        Vectorizer of its texts.
     means : ndarray or None
-        What each of its many levels is worth.
+        Target encoding of its categories, if there are many.
     name : str
     n_missing : int
-        Training rows without a value.
+        Number of training rows without a value.
     """
 
     codes: dict = field(default_factory=dict)
@@ -115,7 +112,7 @@ class ReadColumn(Column):
 
     @property
     def width(self):
-        """How many columns of numbers it becomes."""
+        """Number of numeric columns that it becomes."""
         if self.kind == "text":
             return self.vectors.n_vectors
         if self.kind == "date":
@@ -123,7 +120,7 @@ class ReadColumn(Column):
         return 1 + self.with_limits
 
     def account(self):
-        """What is said of it to people."""
+        """Return its :class:`~adakern.tables.account.Account`."""
         became = {
             "date": ", ".join([*PARTS, HOUR][: self.width]),
             "text": f"feature, {self.width} numbers by pieces of its words",
@@ -145,22 +142,22 @@ class ReadColumn(Column):
 
 
 class TableReader:
-    """Columns of numbers, dates, texts and categories, all as numbers.
+    """Converter of columns of numbers, dates, texts and categories to numbers.
 
-    What a column holds is found as for the cells of a file, see
-    :func:`adakern.tables.kinds.describe`: texts that write numbers are numbers, texts
-    that write dates become columns of elapsed days, year, season, weekday and hour,
-    texts of several words that hardly repeat a few numbers by the pieces of their words
-    (:class:`adakern.tables.texts.TextVectors`), any other column is categorical.
-    Nothing is learned by ``fit`` but the form of the cells, the spelling of categories
-    and which pieces texts share; ``learn_means`` adds columns, after all others, of
-    what the levels of categories are worth where these are many.
+    The kind of a column is inferred as for the cells of a file, see
+    :func:`adakern.tables.kinds.describe`. Strings that represent numbers become
+    numbers. Dates become elapsed days, year, season, weekday and hour. Texts of several
+    words that are rarely repeated become a few numbers
+    (:class:`adakern.tables.texts.TextVectors`). Any other column is categorical.
+    ``fit`` only determines the format of cells, the spelling of categories and the
+    text vectors. ``learn_means`` appends target encodings of columns with many
+    categories.
 
     Attributes
     ----------
     columns_ : list of ReadColumn
     source_ : ndarray of int
-        The column that each column of the answer comes from.
+        Input column of each output column.
     """
 
     def __init__(self, names, categorical):
@@ -168,13 +165,13 @@ class TableReader:
         self.categorical = categorical
 
     def fit(self, X):
-        """Find out what each column of X (n, d), an array of any type, holds."""
+        """Infer the kind of each column of X (n, d), an array of any type."""
         self.columns_ = []
         for j, declared in enumerate(self.categorical):
             name = self._name(j)
             values = X[:, j]
             is_other = declared or X.dtype.kind not in "biuf"
-            # Numbers are days in a column whose name says so.
+            # Integers such as 20240131 are dates if the column's name suggests it.
             if is_other or (says_date(name) and kinds.are_days(Cells.of(values, name))):
                 column = self._learned(values, j)
             else:
@@ -185,7 +182,7 @@ class TableReader:
 
     @property
     def source_(self):
-        """The column that each column of the answer comes from."""
+        """Input column of each output column."""
         places = np.arange(len(self.columns_))
         widths = [column.width for column in self.columns_]
         n_means = [
@@ -196,15 +193,16 @@ class TableReader:
 
     @property
     def is_categorical(self):
-        """Which columns of the answer hold codes of categories."""
+        """Mask of the output columns that contain category codes."""
         found = np.array([column.kind == "categorical" for column in self.columns_])
         flags = found[self.source_]
         flags[sum(column.width for column in self.columns_) :] = False
         return flags
 
     def learn_means(self, X, targets, weights):
-        """Learn what targets (n, k) say of the levels of columns that have many, of
-        rows as read.
+        """Fit target encodings of columns with many categories to targets (n, k).
+
+        X are rows returned by ``transform``.
         """
         for place in np.flatnonzero(self.is_categorical):
             column = self.columns_[self.source_[place]]
@@ -213,7 +211,7 @@ class TableReader:
                 column.means = means_of_levels(*known)
 
     def means_left_out(self, X, targets, weights, part):
-        """What was learned, of each row by rows of other parts alone, (n, m)."""
+        """Target encodings of each row, computed from other parts only, (n, m)."""
         first = np.unique(self.source_, return_index=True)[1]
         means = [
             means_left_out(X[:, place], targets, weights, part, len(column.codes))
@@ -223,7 +221,7 @@ class TableReader:
         return np.hstack([np.empty((len(X), 0)), *means])
 
     def transform(self, X):
-        """X (n, d) as float64; NaN for missing values and new categories."""
+        """Convert X (n, d) to float64; missing values and new categories become NaN."""
         plain = X.dtype.kind in "biuf"
         if plain and all(column.kind == "numeric" for column in self.columns_):
             table = np.asarray(X, dtype=np.float64)
@@ -273,7 +271,7 @@ class TableReader:
         return column
 
     def _read(self, values, column, j):
-        """The columns of numbers (n, width) of one column."""
+        """Convert one column to numbers (n, width)."""
         cells = Cells.of(values, self._name(j))
         if column.kind == "categorical":
             return self._codes(cells, column)
@@ -291,11 +289,11 @@ class TableReader:
         return read[:, None]
 
     def _codes(self, cells, column):
-        """The codes (n, 1) of categories; new ones, which are told of, are missing."""
+        """Category codes (n, 1); new categories become missing, with a warning."""
         spellings = kinds.read_categories(cells)
         known = column.codes
         if not known.keys() >= {s for s in spellings if s is not None}:
-            # A file that was saved with a gap has "1.0" for "1".
+            # Files saved from a column with missing values have "1.0" instead of "1".
             whole = {kinds.without_decimals(s): s for s in known}
             spellings = [
                 s if s in known else whole.get(kinds.without_decimals(s), s)
@@ -314,7 +312,7 @@ class TableReader:
 
 
 def _text_numbers(cells, column):
-    """The numbers (n, width) of texts, of which each is read once."""
+    """Convert texts to numbers (n, width), each distinct text only once."""
     distinct = Cells(cells.name, cells.distinct, np.arange(len(cells.distinct)))
     texts = kinds.read_categories(distinct)
     n_long = sum(text is not None and len(text) > MOST_CHARACTERS for text in texts)

@@ -1,6 +1,6 @@
-"""How the cells of a column write dates and times.
+"""Formats of dates and times in the cells of a column.
 
-A form is a string, kept with a model: "ISO8601", or as in ``strptime``.
+A form is a string that is stored with a model: "ISO8601" or a ``strptime`` format.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 ISO = "ISO8601"
-#: Of days as whole numbers, such as 20240131, in columns whose names say so.
+#: Form of dates as integers, such as 20240131, in columns whose names suggest dates.
 WHOLE = "%Y%m%d"
 _SAYS_DATE = re.compile(r"(?i)date|datum|fecha|(?<![a-z])(day|tag|dat|dt|dob)(?![a-z])")
 _WHOLE_YEARS = 1900, 2100
@@ -78,28 +78,28 @@ _PARTS = {
     "%f": r"(?P<f>\d{1,6})",
     "%p": r"(?P<p>[aApP])\.?[mM]\.?",
 }
-#: What may stand before a day and behind a time.
+#: Optional weekday before a date, and time zone after a time.
 _WEEKDAY = rf"(?:(?i:{'|'.join(_WEEKDAYS.split())})\.?,?\s+)?"
-#: Hours ahead of UTC of names that mean one zone alone.
+#: Hours ahead of UTC for unambiguous names of time zones.
 _ZONES = {"utc": 0, "gmt": 0, "z": 0, "wet": 0, "west": 1, "cet": 1, "cest": 2}
 _ZONES |= {"mez": 1, "mesz": 2, "eet": 2, "eest": 3, "est": -5, "edt": -4}
 _ZONES |= {"cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7}
 _NAMED_ZONE = rf"(?P<n>{'|'.join(sorted(_ZONES, reverse=True))})"
 _PARTS["%z"] = rf"(?:(?:UTC|GMT)?(?P<z>[-+]\d{{1,2}}(?::?\d{{2}})?)|{_NAMED_ZONE})"
 _ZONE = rf"(?:\s?{_PARTS['%z']})?"
-#: Years of two digits below are those of this century, as POSIX has it.
+#: Two-digit years below this value are in this century, as in POSIX.
 _CENTURY = 69
-#: Cells that find the form; the others are then read in it.
+#: Number of cells from which the form is inferred.
 _SAMPLE = 200
-#: Parts of a number of one date.
+#: Names of the numbers that represent a date.
 PARTS = ("elapsed days", "year", "sine of season", "cosine of season", "weekday")
 HOUR = "hour"
-#: Microseconds of a day.
+#: Microseconds per day.
 _DAY = 86_400e6
 
 
 def parse_date(text, form):
-    """The time that a cell writes in this form, in UTC, or None."""
+    """Parse a cell in the given form; return a time in UTC, or None."""
     try:
         if form == ISO:
             found = datetime.fromisoformat(text.removesuffix(" UTC"))
@@ -120,7 +120,7 @@ def _pattern(form):
 
 
 def _built(parts):
-    """The time of named parts of a text."""
+    """Construct a time from the named groups of a match."""
     year = int(parts.get("Y") or 1970)
     if parts.get("y"):
         year = int(parts["y"])
@@ -144,7 +144,7 @@ def _built(parts):
 
 
 def _offset(zone, name):
-    """How far a zone such as "+02:00" or "CET" is ahead of UTC."""
+    """Offset from UTC of a time zone such as "+02:00" or "CET"."""
     if not zone:
         return timedelta(hours=_ZONES[name.casefold()] if name else 0)
     hours, minutes = re.fullmatch(r"(\d{1,2}):?(\d{2})?", zone[1:]).groups()
@@ -153,12 +153,12 @@ def _offset(zone, name):
 
 
 def says_date(name):
-    """Whether a column's name says that it holds dates."""
+    """Whether a column's name suggests that it contains dates."""
     return bool(_SAYS_DATE.search(name))
 
 
 def parse_whole(value):
-    """The day of a whole number such as 20240131, or of its digits, or None."""
+    """Parse a date from an integer such as 20240131 or its digits, or return None."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -171,14 +171,14 @@ def parse_whole(value):
 
 
 def find_form(counts, most_bad):
-    """The form in which the cells are dates, and another that would do, or None.
+    """Infer the form of dates, and another form that fits as well, or None.
 
     Parameters
     ----------
     counts : dict of str to int
-        How often each cell occurs.
+        Number of occurrences of each cell.
     most_bad : int
-        So many cells need not be dates.
+        Maximum number of cells that are not dates.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def _differ(first, second, texts):
 
 
 def as_time(value):
-    """A date of Python, NumPy or pandas as datetime64 in microseconds, in UTC."""
+    """Convert a date of Python, NumPy or pandas to datetime64[us], in UTC."""
     if isinstance(value, np.datetime64):
         return value.astype("M8[us]")
     if not isinstance(value, datetime):
@@ -226,12 +226,12 @@ def as_time(value):
 
 
 def is_date(value):
-    """Whether a value is a date or a time of one."""
+    """Whether a value is a date or a datetime."""
     return isinstance(value, date | np.datetime64)
 
 
 def date_parts(times, with_hour):
-    """What times say, a column each: :data:`PARTS`, and the hour.
+    """Convert times to numeric columns: :data:`PARTS`, and optionally the hour.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def date_parts(times, with_hour):
     Returns
     -------
     ndarray of shape (n, 5) or (n, 6)
-        NaN where a time is missing.
+        NaN for missing times.
     """
     times = times.astype("M8[us]")
     missing = np.isnat(times)
@@ -267,26 +267,26 @@ def date_parts(times, with_hour):
 
 
 def has_hours(times):
-    """Whether one of the times is not the start of a day."""
+    """Whether any of the times is not at the start of a day."""
     known = times[~np.isnat(times)]
     return bool((known != known.astype("M8[D]")).any())
 
 
 def days_of(times):
-    """Times (n,) as days since 1970, NaN where one is missing."""
+    """Convert times (n,) to days since 1970, with NaN for missing times."""
     days = times.astype("M8[us]").astype(np.int64) / _DAY
     return np.where(np.isnat(times), np.nan, days)
 
 
 def times_of(days):
-    """The times of days since 1970, the inverse of :func:`days_of`."""
+    """Convert days since 1970 to times, the inverse of :func:`days_of`."""
     missing = np.isnan(days)
     micro = np.rint(np.where(missing, 0, days) * _DAY).astype(np.int64)
     return np.where(missing, np.datetime64("NaT"), micro.astype("M8[us]"))
 
 
 def written_date(time, form):
-    """A time as :func:`parse_date` reads it, None for a missing one."""
+    """Format a time such that :func:`parse_date` reads it; None if it is missing."""
     time = np.datetime64(time, "us")
     if np.isnat(time):
         return None

@@ -1,4 +1,4 @@
-"""From columns of numbers, categories and missing values to columns of numbers."""
+"""Encoding of columns with categories, dates and missing values for estimators."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -10,8 +10,8 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from adakern.tables.dates import date_parts, has_hours
 from adakern.tables.means import MOST_INDICATORS
 
-#: By the beginning of their names, estimators of other packages that take missing
-#: values and pandas' dtype category, with as many categories of a column as they allow.
+#: Estimators of other packages that support missing values and pandas' dtype category,
+#: by the beginnings of their names, with the maximum number of categories of a column.
 TAKE_CATEGORIES = {
     "interpret.": 10_000,
     "lightgbm.": 10_000,
@@ -26,10 +26,10 @@ def takes_raw_columns(estimator):
 
 
 def most_categories(estimator):
-    """Categories of a column that an estimator takes as pandas' dtype category; 0 for
-    none.
+    """Maximum number of categories that an estimator supports as pandas' dtype.
 
-    A class of one's own says it by its attribute ``most_categories``.
+    It is 0 if the dtype category is not supported. Custom classes set the attribute
+    ``most_categories``.
     """
     kind = type(estimator)
     taken = (n for start, n in TAKE_CATEGORIES.items() if is_named(kind, start))
@@ -37,19 +37,21 @@ def most_categories(estimator):
 
 
 def is_named(kind, start):
-    """Whether the name of a class begins like this, its module first."""
+    """Whether the dotted name of a class begins with ``start``."""
     return f"{kind.__module__}.{kind.__name__}".startswith(start)
 
 
 class CategoryColumns(TransformerMixin, BaseEstimator):
-    """Categories become pandas' dtype category, dates their parts; gaps stay.
+    """Convert categories to pandas' dtype category and dates to their parts.
+
+    Missing values are kept.
 
     Parameters
     ----------
     kinds : dict
-        Column -> "numeric", "categorical" or "date".
+        Kind of each column: "numeric", "categorical" or "date".
     max_categories : int
-        Of a column with more of them the rarest share one.
+        Maximum number of categories of a column; the rarest ones are merged.
     """
 
     def __init__(self, kinds, max_categories):
@@ -57,7 +59,7 @@ class CategoryColumns(TransformerMixin, BaseEstimator):
         self.max_categories = max_categories
 
     def fit(self, X, y=None):
-        """Learn the categories of the training rows, a DataFrame."""
+        """Determine the categories of the training rows, a DataFrame."""
         of = _by_kind(self.kinds)
         codes = OrdinalEncoder(
             handle_unknown="use_encoded_value",
@@ -70,16 +72,16 @@ class CategoryColumns(TransformerMixin, BaseEstimator):
         )
         values = self.encoder_.fit_transform(self._with_gaps(X))
         values = np.asarray(values[:, : len(of["categorical"])], dtype=float)
-        # All missing: then there is no code.
+        # If all values are missing, there are no codes.
         self.n_categories_ = [int(np.nanmax([*column, -1])) + 1 for column in values.T]
         return self
 
     def transform(self, X):
-        """A DataFrame, the categorical columns first; new categories are missing."""
+        """Return a DataFrame, categorical columns first; new categories are missing."""
         import pandas as pd
 
         values = np.asarray(self.encoder_.transform(self._with_gaps(X)), dtype=float)
-        # Some packages refuse brackets or quotation marks in names.
+        # Some packages do not allow brackets or quotation marks in names.
         frame = pd.DataFrame(values, index=X.index).add_prefix("x")
         for k, n in enumerate(self.n_categories_):
             codes = np.nan_to_num(values[:, k], nan=-1).astype(int)
@@ -87,7 +89,7 @@ class CategoryColumns(TransformerMixin, BaseEstimator):
         return frame
 
     def _with_gaps(self, X):
-        """The frame with NaN for every missing category: None would be one."""
+        """Replace missing categories by NaN, since None would be a category."""
         texts = X[_by_kind(self.kinds)["categorical"]].astype(object)
         return X.assign(**texts.where(texts.notna(), np.nan))
 
@@ -100,21 +102,21 @@ def _by_kind(kinds):
 
 
 class DateParts(TransformerMixin, BaseEstimator):
-    """Times become elapsed days, year, season, weekday, and hour where there are any.
+    """Convert times to elapsed days, year, season, weekday, and hour if there are any.
 
     Attributes
     ----------
     with_hour_ : list of bool
-        For each column, whether times of the day were among its training rows.
+        Whether the training rows of each column have times of day.
     """
 
     def fit(self, X, y=None):
-        """Find out which columns of times X (n, d) have times of the day."""
+        """Determine which columns of X (n, d) have times of day."""
         self.with_hour_ = [has_hours(column) for column in _times(X)]
         return self
 
     def transform(self, X):
-        """The parts of the dates of each column, side by side."""
+        """Return the date parts of all columns."""
         return np.hstack(
             [
                 date_parts(column, with_hour)
@@ -128,8 +130,10 @@ def _times(X):
 
 
 def make_encoder(kinds):
-    """Missing numbers become the median, with a mark; categories become indicators, and
-    dates their parts.
+    """Return an encoder for numeric, categorical and date columns.
+
+    Missing numbers are replaced by the median and marked by an indicator. Categories
+    are one-hot encoded, and dates become their parts.
     """
     of = _by_kind(kinds)
     fill = SimpleImputer(

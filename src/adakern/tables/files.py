@@ -1,4 +1,4 @@
-"""The bytes of a file as named columns of cells: separated values, Parquet, Excel."""
+"""Parsing of files (delimited text, Parquet, Excel) to named columns of cells."""
 
 import csv
 import io
@@ -21,32 +21,31 @@ from adakern.tables.around import (
 from adakern.tables.unpack import TableError, check_size, most_unpacked, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
-#: Separates nothing: what ends a unit, which no text holds.
+#: Separator for a single column: the unit separator, which does not occur in texts.
 _NONE = "\x1f"
-#: Of a sheet, the column and the row of a cell that holds something.
+#: Column and row of a non-empty cell in the XML of a sheet.
 _CELL = re.compile(
     rb"""<(?:\w+:)?c\s(?:[^<>]*?\s)?r=["']([A-Z]{1,3})([0-9]+)["'](?:[^<>]*[^<>/])?>"""
 )
-#: A line between the rows of a table that is drawn.
+#: Horizontal line between the rows of a table that is drawn in text.
 _RULER = re.compile(r"(?m)^(?=.{0,99}(?:---|===))[-=+|: ]++(?:\r?\n|$)")
 
 
 @dataclass
 class Layout:
-    """How a text file is written; what is None is found out."""
+    """Format of a text file; values that are None are inferred."""
 
     separator: str | None = None
-    #: The decimal mark of a column that does not show its own.
+    #: Decimal mark of columns in which it is ambiguous.
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
 
 
 def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
-    """The columns as the file has them, cells of text files as text: (frame, layout,
-    sentences).
+    """Parse a file to (frame, layout, notes), with cells of text files as strings.
 
-    With ``all_rows`` no row is left out: empty ones and totals are rows to predict.
+    With ``all_rows``, no rows are dropped: empty rows and totals are predicted, too.
     """
 
     notes, data = [], unpack(data, name)
@@ -78,7 +77,7 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
 
 
 def _parquet(data, name):
-    """The columns of a Parquet file."""
+    """Read the columns of a Parquet file."""
     import pandas as pd
 
     n_cells = _by_pandas(_cells_of_parquet, data, name)
@@ -88,14 +87,15 @@ def _parquet(data, name):
 
 
 def _first_sheet(data, name, target, notes):
-    """(cells, header) of the first sheet of an Excel file, from its header to its last
-    row that is not empty.
+    """Return (cells, header) of the first sheet of an Excel file.
+
+    The rows are those from the header to the last row that is not empty.
     """
     import pandas as pd
 
     n_cells = _by_pandas(_cells_of_sheets, data, name)
     check_size(8 * n_cells, most_unpacked(len(data)), name)
-    # Empty cells are "", since NA and None may be classes.
+    # Read empty cells as "", since NA and None may be classes.
     settings = {"header": None, "dtype": object, "keep_default_na": False}
     sheets = _by_pandas(pd.read_excel, data, name, sheet_name=None, **settings)
     sheet, frame = next(iter(sheets.items()))
@@ -128,7 +128,7 @@ def _by_pandas(reader, data, name, **settings):
 
 
 def _cells_of_parquet(file):
-    """How many cells a file holds, however short it writes repeated ones."""
+    """Number of cells of a file, however well repeated values are compressed."""
     from pyarrow.parquet import read_metadata
 
     found = read_metadata(file)
@@ -136,7 +136,7 @@ def _cells_of_parquet(file):
 
 
 def _cells_of_sheets(file):
-    """How many cells lie between the corner of a sheet and the farthest ones."""
+    """Number of cells up to the last row and column in use, summed over all sheets."""
     n_cells = 0
     with zipfile.ZipFile(file) as archive:
         for part in archive.namelist():
@@ -154,7 +154,7 @@ def _cells_of_sheets(file):
 
 
 def _text(data, name, target, layout, notes):
-    """(cells, header, layout) of separated values."""
+    """Return (cells, header, layout) of a delimited text file."""
     encoding = layout.encoding or _encoding(data)
     text = _without_rulers(_decoded(data, encoding, name, notes), notes)
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
@@ -176,7 +176,7 @@ def _text(data, name, target, layout, notes):
         header = _has_header(first, others, target, notes)
     usual = Counter(map(len, others)).most_common(1)[0][0]
     width = len(first) if header else usual
-    # The rows may be longer, by a field without a name.
+    # Rows may have one more field than the header, without a name.
     is_longer = bool(header) and usual == width + 1
     frame = _separated(text, name, separator, width + is_longer)
     if n_short := int(frame.iloc[int(is_longer) :, -1].isna().sum()):
@@ -195,7 +195,7 @@ def _text(data, name, target, layout, notes):
 
 
 def _decoded(data, encoding, name, notes):
-    """The text of a file; what is doubtful about its encoding is said."""
+    """Decode the text of a file; add a note if the encoding is uncertain."""
     try:
         text = data.decode(encoding)
     except (LookupError, UnicodeError) as error:
@@ -206,9 +206,9 @@ def _decoded(data, encoding, name, notes):
         )
     elif encoding != "utf-8-sig":
         notes.append(f"encoding: {encoding}")
-    if "\n" not in text:  # Excel's CSV of the Macintosh
+    if "\n" not in text:  # the format "CSV (Macintosh)" of Excel
         text = text.replace("\r", "\n")
-    if found := re.search("[\0\x1b]", text):  # the latter in iso2022_jp and its like
+    if found := re.search("[\0\x1b]", text):  # escapes occur in iso2022_jp and similar
         line = text[: found.start()].count("\n") + 1
         raise TableError(
             f"{name} holds the character {found[0]!r} in line {line}, as no text does: "
@@ -218,7 +218,7 @@ def _decoded(data, encoding, name, notes):
 
 
 def _without_rulers(text, notes):
-    """A text without lines of dashes, where no quoted field can hold them."""
+    """Remove lines of dashes from a text, unless they may be in a quoted field."""
     if '"' in text:
         return text
     text, n = _RULER.subn("", text)
@@ -227,7 +227,7 @@ def _without_rulers(text, notes):
 
 
 def _separated(text, name, separator, width):
-    """All fields of separated values as texts, NaN where a line is too short."""
+    """Parse all fields as strings, with NaN for the missing fields of short lines."""
     import pandas as pd
 
     return _by_pandas(
@@ -241,7 +241,7 @@ def _separated(text, name, separator, width):
         keep_default_na=False,
         index_col=False,
         skipinitialspace=True,
-        # Of a single column, an empty line is a row whose cell is missing.
+        # With a single column, an empty line is a row with a missing value.
         skip_blank_lines=width > 1,
     )
 
@@ -269,14 +269,14 @@ def _has_header(first, others, target, notes):
 
 
 def _about_above(n):
-    """The sentence about rows above a header, if there are any."""
+    """Notes about rows above a header, if there are any."""
     return [f"left out: {n} lines above the header"] * (n > 1) + [
         "left out: the line above the header"
     ] * (n == 1)
 
 
 def _below(text, n_lines):
-    """A text without its first lines."""
+    """Remove the first lines of a text."""
     lines = io.StringIO(text, newline="")
     for _ in range(n_lines):
         lines.readline()
@@ -284,9 +284,7 @@ def _below(text, n_lines):
 
 
 def _first_rows(text, separator):
-    """Cells of the first thousand rows that are not empty, and the lines that each
-    ends at.
-    """
+    """Return the first thousand non-empty rows, and the last line of each."""
     lines = csv.reader(
         io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True
     )
@@ -303,7 +301,7 @@ def _first_rows(text, separator):
 
 
 def _separator(text, name, target, notes):
-    """The separator that yields the target and gives all lines as many fields."""
+    """Infer the separator that yields the target and equal numbers of fields."""
     n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
     if n_lines < 2:
         raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
@@ -346,7 +344,7 @@ def _separator(text, name, target, notes):
 
 
 def _names(header, target, notes):
-    """Names of columns, every one once."""
+    """Make column names unique."""
     names = []
     for i, cell in enumerate(header):
         name = str(cell).strip() or f"Unnamed: {i}"

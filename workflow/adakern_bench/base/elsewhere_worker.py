@@ -15,31 +15,42 @@ from importlib import metadata
 import numpy as np
 
 
-def build(node):
-    """What a mapping with ``_target_`` describes, those within it first."""
+def build(node, usual):
+    """Build what a mapping with ``_target_`` describes, nested ones first.
+
+    Each gets those of the `usual` parameters that it has and that the mapping omits.
+    """
     if isinstance(node, list):
-        return [build(item) for item in node]
+        return [build(item, usual) for item in node]
     if not isinstance(node, dict):
         return node
-    built = {key: build(value) for key, value in node.items()}
+    built = {key: build(value, usual) for key, value in node.items()}
     if "_target_" not in built:
         return built
     module, _, name = built.pop("_target_").rpartition(".")
-    return getattr(importlib.import_module(module), name)(**built)
+    kind = getattr(importlib.import_module(module), name)
+    known = inspect.signature(kind).parameters
+    return kind(**{key: value for key, value in usual.items() if key in known} | built)
+
+
+def targets(node):
+    """All values of ``_target_`` within a recipe."""
+    if isinstance(node, list):
+        return [found for item in node for found in targets(item)]
+    if not isinstance(node, dict):
+        return []
+    own = [node["_target_"]] if "_target_" in node else []
+    return own + targets(list(node.values()))
 
 
 def fit(asked, given):
     """(fitted estimator, answer, its classes)."""
-    recipe = asked["recipe"]
-    module, _, name = recipe["_target_"].rpartition(".")
-    known = inspect.signature(getattr(importlib.import_module(module), name)).parameters
     usual = {"random_state": asked["seed"], "n_jobs": asked["threads"]}
-    free = {key: value for key, value in usual.items() if key in known}
-    estimator = build(free | recipe)
+    estimator = build(asked["recipe"], usual)
     estimator.fit(rows(given), given["y"])
     wanted = ("predict_proba", "decision_function")
     methods = [name for name in wanted if hasattr(estimator, name)]
-    answer = {"methods": methods, "versions": versions(recipe["_target_"])}
+    answer = {"methods": methods, "versions": versions(targets(asked["recipe"]))}
     return estimator, answer, getattr(estimator, "classes_", None)
 
 
@@ -57,11 +68,11 @@ def rows(given):
     return frame
 
 
-def versions(target):
-    """Of Python, of what computes, and of the package of the class."""
+def versions(classes):
+    """Versions of Python, of what computes, and of the packages of the classes."""
     found = {"python": platform.python_version()}
-    top = target.partition(".")[0]
-    for name in ("numpy", "scipy", "scikit-learn", "pandas", "torch", top):
+    packages = [name.partition(".")[0] for name in classes]
+    for name in ("numpy", "scipy", "scikit-learn", "pandas", "torch", *packages):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
