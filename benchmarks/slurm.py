@@ -76,7 +76,7 @@ def measure(jobs, group=1, arrays=False):
             seconds = time.monotonic() - start
             requests = count_requests(cluster) - asked
             submitted = len(cluster.jobs())
-            processor = processor_seconds(cluster)
+            processor = cluster.processor_seconds()
     return {
         "solves": jobs,
         "SLURM jobs": submitted,
@@ -96,21 +96,6 @@ def count_requests(cluster):
         .partition("\n\n")[0]
     )
     return sum(map(int, re.findall(r"count:\s*(\d+)", told)))
-
-
-def processor_seconds(cluster):
-    """Processor seconds of all jobs, which SLURM counts as ``[d-][h:]m:s``."""
-    total = 0.0
-    for line in cluster.says("sacct", "-nP", "--format=JobID,TotalCPU").split():
-        job, _, text = line.partition("|")
-        if "." in job:  # a step, which is part of its job
-            continue
-        days, _, clock = text.rpartition("-")
-        parts = enumerate(reversed(clock.split(":")))
-        total += 86_400 * int(days or 0) + sum(
-            60**power * float(part) for power, part in parts
-        )
-    return total
 
 
 if __name__ == "__main__":

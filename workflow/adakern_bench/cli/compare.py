@@ -53,8 +53,8 @@ def run_compare(arguments, given):
 
     started = time.time()
     given += [f"metric={arguments.metric}"] * bool(arguments.metric)
-    number = str(arguments.file).removeprefix("openml:")
-    if number == str(arguments.file):
+    scheme, _, number = str(arguments.file).partition(":")
+    if scheme.lower() != "openml":
         file = (arguments.started_in / arguments.file.expanduser()).resolve()
         overrides, size = _own(file, arguments)
     else:
@@ -118,11 +118,17 @@ def _of_openml(number, arguments):
             )
     name = f"openml-{number}"
     if not re.fullmatch(r"openml-(task-)?\d+", name):
-        sys.exit(f"openml:{number} is to be openml:31 (a data set) or openml:task-59")
+        sys.exit(
+            f"openml:{number} is to be openml:31 (a data set) or openml:task-59; a "
+            "study is the suite of a run: adakern run EXPERIMENT suite=openml-99"
+        )
     overrides = ["experiment=compare", f"name={name}", f"dataset=[{name}]"]
     overrides += ["protocol.published_split=prefer"] * ("task" in name)
     if arguments.target:
-        overrides.append(f"dataset.{name}.target={arguments.target}")
+        target = json.dumps(
+            arguments.target, ensure_ascii=False
+        )  # 0 and null are names
+        overrides.append(f"dataset.{name}.target={target}")
     return overrides
 
 

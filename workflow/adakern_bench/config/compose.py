@@ -81,7 +81,7 @@ def _checked(override):
         raise ConfigError(
             f"{override} names none; {key}=[] selects none, {key}=[name] one"
         )
-    if value.count("[") > value.count("]"):
+    if value[:1] not in ("'", '"') and value.count("[") > value.count("]"):
         raise ConfigError(
             f"the override {override!r} opens a list and does not close it; a list has "
             "no blank after a comma: dataset=[a,b]"

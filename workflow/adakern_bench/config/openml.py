@@ -251,7 +251,10 @@ def _target(called, name, target, columns):
         return found[0]
     known = ", ".join(one_line(column["name"]) for column in columns[:20])
     why = f"has no column {target!r} to predict" if target else "names no target"
-    raise DatasetError(f"{called} {why}; say dataset.{name}.target=, one of {known}")
+    raise DatasetError(
+        f"{called} {why}; say --target to adakern compare, or dataset.{name}.target= "
+        f"to a run: one of {known}"
+    )
 
 
 def _places(columns):

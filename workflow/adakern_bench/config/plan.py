@@ -262,11 +262,14 @@ class Plan:
         most = self.config.jobs.cells
         if most is None and len(self.cells) >= GROUPED_FROM:
             most = min(MOST_CELLS, len(self.cells) // FEWEST_GROUPS)
+        points = {}
+        for dataset in self.datasets:
+            points.setdefault(base_name(dataset), []).append(dataset)
         groups = []
         n_cells = 0
         seconds = 0.0
         for name in self.table_names if (most or 1) > 1 else ():
-            datasets = [d for d in self.datasets if base_name(d) == name]
+            datasets = points[name]
             cells = [(d, method) for d in datasets for method in self.methods_of[d]]
             own = sum(self.n_repeats(d) * sum(self.seconds_of(d, m)) for d, m in cells)
             if not self._is_small(name, cells) or own > SHORT:
