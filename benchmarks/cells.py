@@ -1,4 +1,4 @@
-"""What planning and running costs beside the fits, by the number of cells.
+"""Overhead of planning and running beside the fits, by the number of cells.
 
     python benchmarks/cells.py                          # 100 and 1,000 cells
     python benchmarks/cells.py --cells 10000 --run 0    # the plan alone
@@ -127,13 +127,13 @@ def measure(project, n, n_run, cores, cluster=None):
 
 
 def processor_seconds():
-    """Of all processes that have ended so far."""
+    """Processor seconds of all processes that have ended so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def keep(rows, path):
-    """Put what was measured into the file, in place of what it had of these sizes."""
+    """Write measurements into the file, replacing those of the same sizes."""
     if path.exists():
         known = pd.read_csv(path)
         columns = ["where", "cells"]

@@ -96,7 +96,7 @@ rule report:
         f"{RESULTS}/logs/report.log",
     localrule: True
     params:
-        # Without what one call of the run is limited to.
+        # Without the limits of a single call of the run.
         config=asdict(PLAN.limited().config),
         code=code_version(
             SCRIPTS / "report.py",

@@ -1,4 +1,4 @@
-"""The best method of one table, fitted again on its first split and looked into."""
+"""Fit the best method of a single table again, and explain its predictions."""
 
 import json
 from functools import partial
@@ -18,10 +18,10 @@ params = snakemake.params
 
 
 def fitted_again(method, runs):
-    """Why the method was not, "" where it was."""
+    """Fit the method again; return why that was impossible, "" if it was not."""
     if not runs:
         return f"no run of {method} was finished, and none is looked into"
-    record = max(runs, key=lambda run: run["n_train"])  # in time, the latest rows
+    record = max(runs, key=lambda run: run["n_train"])  # with time splits, the latest
     repeat = record["repeat"]
     cell = params.fits[method]
     found = json.loads(record["chosen"]) or {}
