@@ -48,10 +48,10 @@ test: .venv/test.done  ## the quick tests, a few minutes
 coverage: .venv/test.done  ## the quick tests, and which lines they run
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal --cov --cov-report=term
 
-test-all: .venv/test.done  ## every test but those of a cluster
+test-all: .venv/test.done  ## every test except those on a cluster
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "$(TESTS)"
 
-test-long: .venv/test.done  ## what takes minutes each, which .ci/run has no time for
+test-long: .venv/test.done  ## the tests that take minutes each, too long for .ci/run
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "long"
 
 test-blas: .venv/test.done  ## the numeric tests under other kernels of OpenBLAS
@@ -61,18 +61,18 @@ test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this m
 	$(BIN)/python -m pytest -m cluster -n 2 --dist worksteal -rs tests/workflow/test_slurm.py
 
 # SciPy's OpenBLAS of then crashes on newer Intel processors in its AVX-512 kernels.
-test-oldest: .venv-oldest/done  ## the quick tests on the oldest versions that are declared
+test-oldest: .venv-oldest/done  ## the quick tests on the oldest declared versions
 	OPENBLAS_CORETYPE=Haswell .venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
 
-check: lint test-all test-blas test-cluster test-oldest  ## all that has to pass, three quarters of an hour
+check: lint test-all test-blas test-cluster test-oldest  ## everything that has to pass, three quarters of an hour
 
 dist: .venv/workflow.done  ## build the wheel and the source distribution in dist
 	$(BIN)/python tools/dist.py
 
-audit: .venv-audit/done  ## known vulnerabilities of the pinned packages; needs a network
+audit: .venv-audit/done  ## list known vulnerabilities of the pinned packages; needs a network
 	@PATH="$(CURDIR)/.venv-audit/bin:$$PATH" requirements/audit.sh
 
-sbom: .venv-audit/done  ## a software bill of materials (CycloneDX) in build/sbom.cdx.json
+sbom: .venv-audit/done  ## write a software bill of materials (CycloneDX) to build/sbom.cdx.json
 	@mkdir -p build
 	@PYTHONWARNINGS=ignore .venv-audit/bin/cyclonedx-py requirements requirements/workflow.txt \
 		--pyproject workflow/pyproject.toml --output-reproducible --output-file build/sbom.cdx.json
@@ -90,7 +90,7 @@ fuzz: .venv/test.done  ## 2,000 altered model files and tables of all kinds, hal
 kills: .venv/test.done  ## 30 kills at random times, each mended and compared
 	PYTHONPATH=tests $(BIN)/python tools/kills.py --kills 30 --table docs/torture.md
 
-pictures: .venv/test.done  ## of the report, MLflow and the pages, after `make run docs`
+pictures: .venv/test.done  ## take pictures of the report, MLflow and the pages, after `make run docs`
 	PYTHONPATH=tests $(BIN)/python tools/pictures.py
 
 lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy
@@ -99,7 +99,7 @@ lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
 
-format: .venv/test.done  ## correct what lint complains of
+format: .venv/test.done  ## fix what lint complains about
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow

@@ -9,7 +9,7 @@ predictions of the function itself, divided by its spread. Each fit has a proces
 own, whose peak memory, with the rows, is measured. "lightgbm" grows 1,000 trees;
 "search" draws 30 points of the space of ``conf/method/lightgbm.yaml``, judges each by
 three folds (beyond 3,000 rows by a third held out) and fits the best to all rows. With
-``--save FILE`` what was measured replaces what the file (CSV) has for the same method
+``--save FILE``, the measurements replace those in the file (CSV) for the same method
 and rows, and the figure beside it is drawn again.
 """
 
@@ -41,7 +41,7 @@ def lightgbm(n, **options):
 
 
 def whole(low, high):
-    """Whole numbers, about uniform in the logarithm."""
+    """Log-uniform distribution of integers, approximately."""
     return np.geomspace(low, high, 100).round().astype(int)
 
 
@@ -68,7 +68,7 @@ METHODS = {
 
 
 def measured(method, n):
-    """One row of the table."""
+    """Measure one row of the table."""
     warnings.simplefilter("ignore")
     X, y = make_friedman1(n + TEST, n_features=10, noise=0.0, random_state=0)
     noisy = y[:n] + np.random.default_rng(0).normal(size=n)
@@ -89,7 +89,7 @@ def measured(method, n):
 
 
 def draw(table, path):
-    """Processor seconds and memory by the rows, both axes logarithmic."""
+    """Plot processor seconds and memory against the rows on logarithmic axes."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")

@@ -1,13 +1,13 @@
-"""Fits beside a process that keeps one processor busy, against the same fits alone.
+"""Fits beside a process that keeps one core busy, against the same fits alone.
 
     python benchmarks/busy.py            # rows as Parkinson's for LAB RBF: minutes
     python benchmarks/busy.py --quick    # few rows: does it run?
     python benchmarks/busy.py DANK KNPL  # these alone
 
 BLAS threads are at their defaults, as in a shell that sets nothing. Each fit runs in a
-process of its own, alone and beside the busy one in turns, and the ratio of the medians
-is printed; at most 3 is wanted. It says something only on a machine that is idle
-otherwise: the load before the first fit is printed too.
+process of its own, alternately alone and beside the busy one, and the ratio of the
+medians is printed; it should be at most 3. The ratio is meaningful only on an otherwise
+idle machine: the load before the first fit is printed, too.
 """
 
 import os
@@ -73,7 +73,7 @@ def seconds(name, n, d):
 
 @contextmanager
 def busy():
-    """A process that never waits."""
+    """Keep one core busy."""
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         yield

@@ -1,7 +1,8 @@
-"""What planning and running costs beside the fits, by the number of cells.
+"""Overhead of planning and running beside the fits, by the number of cells.
 
     python benchmarks/cells.py                          # 100 and 1,000 cells
     python benchmarks/cells.py --cells 10000 --run 0    # the plan alone
+    python benchmarks/cells.py --slurm                  # as jobs of a cluster
     python benchmarks/cells.py --quick                  # does it run?
 
 A cell is a generated data set of 100 rows and the method "dummy". A plan is a dry run
@@ -9,7 +10,9 @@ of Snakemake in a process of its own: the processor's seconds and the memory at 
 peak. A run makes the tables, splits and records of the groups with the first `--run`
 cells; the processor's seconds that it takes beside the plan are its overhead, a cell
 (a dummy's fit takes nothing), and as a ratio to the time in the children that fit. With
-``--save FILE`` (CSV) what was measured replaces what the file has for as many cells.
+``--slurm`` each group is a job of a cluster of this machine alone, whose own count is
+added. With ``--save FILE`` (CSV) what was measured replaces what the file has of as
+many cells.
 """
 
 import json
@@ -18,6 +21,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pandas as pd
@@ -28,6 +32,7 @@ from adakern_bench.config.plan import FEWEST_GROUPS, GROUPED_FROM, MOST_CELLS
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from project import Project
+from slurm import Cluster, reason_to_skip
 
 ENTRY = (
     "{task: classification, loader: {_target_: adakern.datasets.make_clowns, n: 100, "
@@ -41,20 +46,36 @@ def main():
     parser.add_argument("--cells", type=int, nargs="+", default=[100, 1000])
     parser.add_argument("--run", type=int, default=100, metavar="CELLS")
     parser.add_argument("--cores", type=int, default=os.cpu_count())
+    parser.add_argument("--slurm", action="store_true")
     parser.add_argument("--save", type=Path, metavar="FILE")
     options = parser.parse_args()
     sizes, most = ([4], 2) if options.quick else (options.cells, options.run)
+    if options.slurm and reason_to_skip():
+        print(f"skipped: {reason_to_skip()}")
+        return
     rows = []
     for n in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(measure(Project(folder), n, min(n, most), options.cores))
-        print("  ".join(f"{name} {value:.4g}" for name, value in rows[-1].items()))
+            root = Path(folder)
+            for name in ("cluster", "project"):
+                (root / name).mkdir()
+            project = Project(root / "project")
+            where = Cluster(root / "cluster") if options.slurm else nullcontext()
+            with where as cluster:
+                found = measure(project, n, min(n, most), options.cores, cluster)
+        rows.append({"where": "SLURM" if options.slurm else "here"} | found)
+        print("  ".join(f"{name} {told(value)}" for name, value in rows[-1].items()))
     if options.save:
         keep(pd.DataFrame(rows), options.save)
 
 
-def measure(project, n, n_run, cores):
-    """The plan of n cells, and the run of the first of them."""
+def told(value):
+    """A word, or a number of four digits."""
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def measure(project, n, n_run, cores, cluster=None):
+    """The plan of n cells, and the run of the first of them, here or on a cluster."""
     sets = "\n".join(f"  s{k}: {ENTRY % k}" for k in range(n))
     project.write(
         "conf/experiment/small.yaml",
@@ -86,9 +107,14 @@ def measure(project, n, n_run, cores):
     files = [f"results/small/groups/{k}.cells" for k in range(-(-n_run // group))]
     if group == 1:
         files = [f"results/small/records/s{k}/dummy/0-0.json" for k in range(n_run)]
+    if cluster:
+        project.environment |= cluster.environment
+        project.profile = ["--quiet", "all", "--workflow-profile", "profiles/slurm"]
     before = processor_seconds()
     project.run(*files, timeout=3600)
     spent = processor_seconds() - before
+    if cluster:
+        spent += cluster.processor_seconds()
     records = project.root.glob("results/small/records/*/*/*.json")
     seconds = [json.loads(file.read_text())[0]["run_seconds"] for file in records]
     n_run, fits = len(seconds), sum(seconds)
@@ -101,17 +127,19 @@ def measure(project, n, n_run, cores):
 
 
 def processor_seconds():
-    """Of all processes that have ended so far."""
+    """Processor seconds of all processes that have ended so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def keep(rows, path):
-    """Put what was measured into the file, in place of what it had of these sizes."""
+    """Write measurements into the file, replacing those of the same sizes."""
     if path.exists():
         known = pd.read_csv(path)
-        rows = pd.concat([known[~known["cells"].isin(rows["cells"])], rows])
-    rows.sort_values("cells").to_csv(path, index=False, float_format="%.4g")
+        columns = ["where", "cells"]
+        new = known.set_index(columns).index.isin(rows.set_index(columns).index)
+        rows = pd.concat([known[~new], rows])
+    rows.sort_values(["where", "cells"]).to_csv(path, index=False, float_format="%.4g")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How often intervals and sets of 90 % hold the rows of each category.
+"""Coverage of 90 % prediction intervals and sets in each category.
 
     python benchmarks/coverage.py --sets uci121-abalone heart
 
-Of each development set's training part ``--rows`` rows are learned from, and each is
-judged by models that did not learn from it (``oof_covered_``). Categories are the
-values of columns that have two to ten, of fifty rows or more. Prints a table.
+``--rows`` rows of each development set's training part are fitted, and each of them is
+assessed by models that were not fitted to it (``oof_covered_``). Categories are values
+of columns with two to ten values that occur in at least fifty rows. Prints a table.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def shares(table, n_rows, preset):
 
 
 def main():
-    """Print the table, and the sum of all sets."""
+    """Print the table, and the total over all sets."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", nargs="+", help="names; all by default")
     parser.add_argument("--rows", type=int, default=600)

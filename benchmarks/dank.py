@@ -1,4 +1,4 @@
-"""DANK against the support vector machine that it starts from: time, memory, accuracy.
+"""DANK against the SVM that it starts from: time, memory and accuracy.
 
     python benchmarks/dank.py                     # generated rows, eeg and ijcnn1
     python benchmarks/dank.py --only ijcnn1
@@ -44,8 +44,8 @@ def generated(n):
 
 
 def published(name, mirror):
-    """The same of a data set; None where its files cannot be obtained."""
-    # Not above: the processes of the fits would load the workflow, too.
+    """Return the same of a data set; None if its files cannot be obtained."""
+    # Imported here, since the processes of the fits would load the workflow, too.
     from adakern_bench.config.compose import load_config
     from adakern_bench.data import DatasetError, load_table
     from adakern_bench.records.prepare import prepare

@@ -1,4 +1,4 @@
-"""Score the flagship by inner validation alone, so that nobody needs a test part.
+"""Score the flagship by inner validation only, so that no test part is used.
 
     python benchmarks/develop.py --save before.json        # 94 sets: both suites and 19
     others python benchmarks/develop.py --against before.json     # after a change

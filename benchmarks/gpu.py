@@ -1,4 +1,4 @@
-"""DANK, the kernel products and the flagship on a GPU against the processor.
+"""DANK, the kernel products and the flagship on a GPU against the CPU.
 
     python benchmarks/gpu.py            # 20,000 rows; needs PyTorch, uses CUDA if there
     python benchmarks/gpu.py --quick    # 2,000 rows: does it run?
@@ -25,7 +25,7 @@ KERNEL = {"kernel": "rbf", "gamma": GAMMA}
 
 
 def arrays(library, dtype, device, *parts):
-    """The arrays in this library, on this device."""
+    """Convert arrays to this library on this device."""
     if library == "numpy":
         return [part.astype(dtype) for part in parts]
     import torch
@@ -35,7 +35,7 @@ def arrays(library, dtype, device, *parts):
 
 
 def wait(device):
-    """CUDA answers before it is done."""
+    """Wait for CUDA, whose calls return before they are done."""
     if device == "cuda":
         import torch
 
@@ -66,7 +66,7 @@ def run(library, dtype, device, X, y, T, t):
 
 
 def beside(times, reference):
-    """Each time, and how many times faster than the reference it is."""
+    """Format each time with its speed-up over the reference."""
     pairs = zip(times, reference, strict=True)
     return " ".join(f"{now:8.2f} s {then / now:5.1f}x" for now, then in pairs)
 
@@ -80,7 +80,7 @@ def compare_flagship(device, X, y, T, t):
         model = AdaptiveKernelClassifier(members=kernels, random_state=0)
         rows, new = arrays(library, "float64", place, X, T)
         times = [seconds(model.fit, rows, y)[1]]
-        # Predictions come back to the processor: nothing to wait for.
+        # Predictions are returned on the CPU: nothing to wait for.
         predicted, predicting = seconds(model.predict, new)
         times.append(predicting)
         reference = reference or times

@@ -30,7 +30,7 @@ def rows(n):
 
 
 def processor_seconds(search, X, y):
-    """Of one search, on one thread."""
+    """Processor seconds of one search on one thread."""
     start = time.process_time()
     with threadpool_limits(1):
         search.fit(X, y)

@@ -1,4 +1,4 @@
-"""Milliseconds to predict one row, as a server does, and a thousand.
+"""Milliseconds to predict one row, as in a service, and a thousand rows.
 
     python benchmarks/serve.py                 # models of 1,000 and 10,000 rows
     python benchmarks/serve.py --profile       # where they go, of one row
@@ -6,9 +6,9 @@
     python benchmarks/serve.py --quick         # does it run?
 
 Regression: Friedman's first function, ten features, noise of variance 1.
-Classification: twenty features, of which eight say which of two classes it is, and one
-label in twenty drawn anew; what is timed is ``predict_proba``. Each time is the median
-processor time of repeats after a first call, in a batch of 1,000 a row's share of it.
+Classification: two classes, twenty features of which eight are informative, and one
+label in twenty drawn at random; ``predict_proba`` is timed. Each time is the median
+processor time of repeats after a first call; in a batch of 1,000, the time per row.
 The ratio is against the simple blend of the baselines, fitted to the same rows in the
 same process; CatBoost is added where it is installed.
 """
@@ -36,7 +36,7 @@ def regression(n):
 
 
 def classification(n):
-    """The same, of two classes."""
+    """Return the same for two classes."""
     X, y = make_classification(
         n + ASKED, 20, n_informative=8, flip_y=0.05, random_state=0
     )
@@ -44,7 +44,7 @@ def classification(n):
 
 
 def models(classify):
-    """Unfitted ones by name."""
+    """Unfitted models by name."""
     flagship = AdaptiveKernelClassifier if classify else AdaptiveKernelRegressor
     blend = SimpleBlendClassifier if classify else SimpleBlendRegressor
     found = {
@@ -73,13 +73,13 @@ def milliseconds(answer, rows, repeats):
 
 
 def batch_difference(answer, rows):
-    """How far the answer for a row depends on the rows predicted with it."""
+    """How much the prediction of a row depends on the rows predicted with it."""
     alone = np.concatenate([answer(row[None, :]) for row in rows])
     return float(np.abs(alone - answer(rows)).max())
 
 
 def print_table(task, n, repeats, *, profile=False):
-    """A line for each model; only the flagship's profile if asked for."""
+    """Print a line for each model, or only the flagship's profile."""
     (X, y, asked), classify = task(n), task is classification
     taken = {}
     for name, model in models(classify).items():
@@ -102,7 +102,7 @@ def print_table(task, n, repeats, *, profile=False):
 
 
 def print_profile(answer, row):
-    """Where the time of a row goes."""
+    """Print where the time of a row is spent."""
     profile = cProfile.Profile()
     profile.runcall(lambda: [answer(row) for _ in range(50)])
     pstats.Stats(profile).sort_stats("cumulative").print_stats(60)

@@ -1,13 +1,12 @@
-"""Small jobs through a real SLURM: what the scheduler costs beside the work.
+"""Small jobs on a real SLURM cluster: the scheduler's overhead.
 
     python benchmarks/slurm.py [--jobs 1000] [--group 8]
 
-Starts a cluster of this machine alone (tests/install_debian.sh brings SLURM) and runs
-one experiment of that many solves with one solve a SLURM job, with the same jobs in
-arrays, and in groups. Prints the seconds per solve, the processor's seconds that SLURM
-has counted for it, and the requests to the scheduler a minute, each as a ratio to one
-solve a job too. Solves take milliseconds here: what is measured is what a job costs
-beside its work.
+Starts a cluster of only this machine (tests/install_debian.sh installs SLURM) and runs
+an experiment of that many fits with one fit per SLURM job, with the same jobs in
+arrays, and in groups. Prints the seconds per fit, the processor seconds that SLURM has
+counted for it, and the requests to the scheduler per minute, also as a ratio to one fit
+per job. Fits take milliseconds here, so that the overhead of a job is measured.
 """
 
 import re
@@ -49,7 +48,7 @@ def main():
 
 
 def measure(jobs, group=1, arrays=False):
-    """One run of so many solves, and what the scheduler had to do for it."""
+    """Run this many fits, and measure what the scheduler had to do for it."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "cluster").mkdir()
@@ -68,7 +67,7 @@ def measure(jobs, group=1, arrays=False):
             asked = count_requests(cluster)
             start = time.monotonic()
             how = ["--slurm-array-jobs", "all"] if arrays else []
-            # Each repeat a solve of its own: no batches.
+            # Each repeat is a job of its own: no batches.
             project.solve(
                 *how,
                 overrides=f"protocol.repeats={jobs} jobs.batch_rows=0 method=[plain]",
@@ -77,7 +76,7 @@ def measure(jobs, group=1, arrays=False):
             seconds = time.monotonic() - start
             requests = count_requests(cluster) - asked
             submitted = len(cluster.jobs())
-            processor = processor_seconds(cluster)
+            processor = cluster.processor_seconds()
     return {
         "solves": jobs,
         "SLURM jobs": submitted,
@@ -89,7 +88,7 @@ def measure(jobs, group=1, arrays=False):
 
 
 def count_requests(cluster):
-    """Remote calls that the controller has answered since it started."""
+    """Number of remote calls that the controller has answered since it started."""
     told = (
         cluster.says("sdiag")
         .partition("by message type")[2]
@@ -97,21 +96,6 @@ def count_requests(cluster):
         .partition("\n\n")[0]
     )
     return sum(map(int, re.findall(r"count:\s*(\d+)", told)))
-
-
-def processor_seconds(cluster):
-    """Of all jobs, as SLURM has counted them: ``[days-][hours:]minutes:seconds``."""
-    total = 0.0
-    for line in cluster.says("sacct", "-nP", "--format=JobID,TotalCPU").split():
-        job, _, text = line.partition("|")
-        if "." in job:  # a step, which its job holds
-            continue
-        days, _, clock = text.rpartition("-")
-        parts = enumerate(reversed(clock.split(":")))
-        total += 86_400 * int(days or 0) + sum(
-            60**power * float(part) for power, part in parts
-        )
-    return total
 
 
 if __name__ == "__main__":

@@ -243,6 +243,20 @@ class Cluster:
         rows = [line.split("|") for line in table.splitlines()]
         return {row[0]: dict(zip(names.split(","), row, strict=True)) for row in rows}
 
+    def processor_seconds(self):
+        """Of all jobs, as SLURM counts them: ``[days-][hours:]minutes:seconds``."""
+        total = 0.0
+        for line in self.says("sacct", "-nP", "--format=JobID,TotalCPU").split():
+            job, _, text = line.partition("|")
+            if "." in job:  # a step, which its job holds
+                continue
+            days, _, clock = text.rpartition("-")
+            parts = enumerate(reversed(clock.split(":")))
+            total += 86_400 * int(days or 0) + sum(
+                60**power * float(part) for power, part in parts
+            )
+        return total
+
     def node_of(self, job):
         """Name of the node on which a job runs."""
         return self.says("squeue", "-h", f"--jobs={job}", "--format=%N").strip()

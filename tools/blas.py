@@ -1,11 +1,11 @@
-"""The numeric tests under other kernels of OpenBLAS: a step of ``make check``.
+"""Run the numeric tests under other kernels of OpenBLAS: a step of ``make check``.
 
     python tools/blas.py [--kernels 2] [--list] [pytest's arguments]
 
-OpenBLAS adds up in another order on another processor, so that the last digits differ.
-Which kernels there are depends on how NumPy and SciPy were built and on the processor:
-of those below that are distinct, the first ``--kernels`` are taken. The processor's own
-is that of ``make test``.
+OpenBLAS sums in a different order on each type of processor, so that the last digits
+differ. Which kernels are available depends on the builds of NumPy and SciPy and on the
+processor: of the distinct ones among those below, the first ``--kernels`` are used.
+``make test`` uses the processor's own.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def main():
 
 
 def other_kernels():
-    """Names of the kernels that this processor can run, but not its own; each once."""
+    """Names of the distinct kernels that this processor can run, except its own."""
     information = Path("/proc/cpuinfo")
     features = set(information.read_text().split()) if information.exists() else set()
     seen, names = {architectures(None)}, []
@@ -82,7 +82,7 @@ def other_kernels():
 
 
 def architectures(kernel):
-    """What NumPy's and SciPy's OpenBLAS say that they compute with."""
+    """Architectures that the OpenBLAS of NumPy and SciPy report."""
     environment = {key: v for key, v in os.environ.items() if key != VARIABLE}
     if kernel:
         environment[VARIABLE] = kernel

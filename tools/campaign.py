@@ -1,10 +1,10 @@
-"""The whole campaign of extremes, and its tables: ``make torture``.
+"""Run the campaign of extreme inputs and write its tables: ``make torture``.
 
     python tools/campaign.py [--minutes 30] [--table docs/torture.md]
     python tools/campaign.py --doors [--table docs/torture.md]
 
-The cases come in a random order, always the same: where the time does not suffice, what
-was tried is a fair sample. Ends with 1 if anything was not right.
+The cases run in a fixed random order: if the time does not suffice, those that were
+tried are a fair sample. The exit status is 1 if any outcome was wrong.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def main():
 
 
 def _doors():
-    """What other people bring: (kind, what failed or nothing) of each test."""
+    """Return (kind, what failed or nothing) of each test of input from outside."""
     verdicts = []
     for kind, tests in DOORS.items():
         with tempfile.NamedTemporaryFile(suffix=".xml") as told:
@@ -91,7 +91,7 @@ def _doors():
 
 
 def _tell(verdicts, name, page, note=""):
-    """Print a table of cases, and write it into a page; how many were not right."""
+    """Print a table of cases, write it into a page; return the number not right."""
     lines = ["| category | tried | right | not right |", "|---|---:|---:|---|"]
     for category in dict.fromkeys(category for category, _ in verdicts):
         found = [what for of, what in verdicts if of == category]
@@ -107,7 +107,7 @@ def _tell(verdicts, name, page, note=""):
 
 
 def write_table(page, name, table):
-    """Put a table between its two marks in a page of the documentation."""
+    """Replace the table between two markers of a page of the documentation."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     before, _, rest = page.read_text().partition(begin)
     after = rest.partition(end)[2]

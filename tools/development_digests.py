@@ -1,9 +1,9 @@
-"""Write conf/suite/development.csv: digests of every set that was developed on or seen.
+"""Write conf/suite/development.csv: digests of every set developed on or evaluated.
 
     python tools/development_digests.py --mirror FOLDER
 
-The mirror is laid out as data/README.md says. A set whose files are not there is named
-and keeps its line. The file holds hashes alone: no value can be told from it.
+The mirror is laid out as described in data/README.md. A set whose files are missing is
+named and keeps its line. The file contains only hashes: no value can be recovered.
 """
 
 import argparse
@@ -20,7 +20,7 @@ COLUMNS = ("name", "n", "n_rows", "target", "columns", "rows")
 
 
 def main():
-    """Write the file, and print what could not be read."""
+    """Write the file, and print which sets could not be read."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--mirror", type=Path)
     mirror = parser.parse_args().mirror
@@ -30,7 +30,7 @@ def main():
             lines = {line["name"]: line for line in csv.DictReader(file)}
     for name, entry in sorted(known_entries().items()):
         for file in entry.sources:
-            file.urls = []  # what is here alone
+            file.urls = []  # only local files
         try:
             table = load_table(name, entry, cache_dir="data/raw", mirror=mirror)
         except DatasetError as error:
@@ -44,7 +44,7 @@ def main():
 
 
 def known_entries():
-    """Name -> entry of all data sets that come from somewhere, none of generators."""
+    """Name -> entry of all data sets except generated ones."""
     names = [name for name in available("dataset") if not name.startswith("my-")]
     found = load_config([f"dataset=[{','.join(names)}]"]).dataset
     for suite in SUITES:

@@ -2,8 +2,8 @@
 
     python tools/dist.py [--output dist]
 
-Both are built in a temporary folder, so that nothing left by an earlier build gets in,
-and the wheel is built from the unpacked source distribution, which proves it complete.
+Both are built in a temporary folder, so that nothing from an earlier build gets in. The
+wheel is built from the unpacked source distribution, which proves that to be complete.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def main():
 
 
 def copy_library(target):
-    """Copy what the library is built from, without what building left there."""
+    """Copy the sources of the library without the remains of earlier builds."""
     left_over = shutil.ignore_patterns("__pycache__", "*.egg-info")
     target.mkdir()
     for name in PARTS:
@@ -48,7 +48,7 @@ def copy_library(target):
 
 
 def build(kind, tree, output):
-    """Call the build backend of ``pyproject.toml``; returns the path of the file."""
+    """Call the build backend of ``pyproject.toml``; return the path of the file."""
     hook = f"print(build_meta.build_{kind}({str(output)!r}))"
     command = [sys.executable, "-c", f"from setuptools import build_meta; {hook}"]
     done = subprocess.run(command, cwd=tree, capture_output=True, text=True)

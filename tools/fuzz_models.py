@@ -1,4 +1,4 @@
-"""Model files with something altered: each is refused, or loaded and used without harm.
+"""Fuzz model files: each altered file must be refused, or be harmless to load and use.
 
 ``python tools/fuzz_models.py --files 2000 --seed 0`` alters files of several kinds of
 models, in bytes, in arrays and in the schema, and loads and predicts with each in a
@@ -33,7 +33,7 @@ REFUSED, RAISED = 3, 4
 
 
 def models():
-    """Pipelines of small models with what compiled code follows, by name."""
+    """Pipelines of small models whose arrays compiled code relies on, by name."""
     from sklearn.ensemble import (
         GradientBoostingClassifier,
         HistGradientBoostingClassifier,
@@ -70,7 +70,7 @@ def rows():
 
 
 def write(name, path):
-    """Fit the model of this name, and keep it."""
+    """Fit the model of this name and write it to a file."""
     from sklearn.base import is_classifier
     from sklearn.pipeline import make_pipeline
 
@@ -85,7 +85,7 @@ def write(name, path):
 
 
 def altered(data, rng):
-    """The bytes of a model file with something altered, and in words what."""
+    """Return the bytes of a model file with an alteration, and describe it."""
     kind = rng.choice(["bytes", "cut", "array", "header", "schema", "schema", "array"])
     if kind in ("bytes", "cut"):
         changed = bytearray(data)
@@ -113,7 +113,7 @@ def altered(data, rng):
 
 
 def alter_schema(schema, rng):
-    """Alter one place of the schema; in words, how."""
+    """Alter one place of the schema; return a description."""
     places, left = [], [schema]
     while left:
         node = left.pop()
@@ -138,7 +138,7 @@ def alter_schema(schema, rng):
 
 
 def alter_array(content, rng):
-    """Numbers of an array replaced: of one field where it has several."""
+    """Replace numbers of an array, in one field if it has several."""
     array = np.load(io.BytesIO(content), allow_pickle=False).copy()
     if not array.size:
         return content
@@ -159,7 +159,7 @@ def alter_array(content, rng):
 
 
 def alter_header(content, rng):
-    """A byte of an array's header replaced, or its shape by a large one."""
+    """Replace a byte of an array's header, or its shape by a large one."""
     end = content.index(b"\n") + 1
     header = bytearray(content[:end])
     if rng.random() < 0.5:
@@ -176,7 +176,7 @@ def alter_header(content, rng):
 
 
 def use(path):
-    """Load and predict; the exit status says whether it was refused."""
+    """Load a model and predict; the exit status says whether it was refused."""
     from adakern.model_file import ModelFileError, load_model
 
     try:
@@ -191,7 +191,7 @@ def use(path):
 
 
 def in_child(function, *args, limit=HANG):
-    """Exit status and largest memory of a call in a process of its own."""
+    """Return how a call in a process of its own ended, and its peak memory."""
     child = os.fork()
     if not child:
         status = 1
@@ -217,7 +217,7 @@ def in_child(function, *args, limit=HANG):
 
 
 def fuzz(n_files, seed, folder, say=print):
-    """Faults among so many altered files, and how many ended in which way."""
+    """Return the faults among altered files, and the number of each outcome."""
     folder, faults, ends = Path(folder), [], {}
     for name in models():
         path = folder / f"{name}.skops"
@@ -244,16 +244,16 @@ def fuzz(n_files, seed, folder, say=print):
 
 
 def main():
-    """Alter as many files as asked; the exit status says whether one did harm."""
+    """Alter the requested number of files; the exit status is 1 if one did harm."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    # What all children need is imported once; no parallel region may begin here.
+    # Import once what all children need; no parallel region may start in the parent.
     for name in ("pandas", "skops.io", "adakern.model_file"):
         import_module(name)
     models()
-    # A file of adakern may ask for as much memory as it likes: not of this machine.
+    # A file of adakern may request any amount of memory, but not get it here.
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     with tempfile.TemporaryDirectory() as folder:
         faults, ends = fuzz(arguments.files, arguments.seed, folder)

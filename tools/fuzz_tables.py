@@ -1,10 +1,11 @@
-"""Tables with anything in their cells: each is read, or refused in a sentence.
+"""Fuzz the reader of tables: each is read, or refused with a clear message.
 
 ``python tools/fuzz_tables.py --seconds 60 --seed 0`` writes small files as people and
 programs do, with titles, remarks, blank lines and cells of every kind, and reads them.
-A fault is another error than a sentence about the table, a feature that new rows are
-read otherwise than the training rows were, a row without a prediction, or rows in
-another order that are another table. Exit status 1, with the seed of each.
+Faults are: any error that is not a message about the table, a feature that is read
+differently in new rows than in the training rows, a row without a prediction, and a
+table that depends on the order of its rows. The exit status is then 1, and the seed of
+each is printed.
 """
 
 import argparse
@@ -54,7 +55,7 @@ NAMES = ["a", "b", "id", "date", "Datum", "x y", "Ä", "1", "user_id", ""]
 
 
 def table(rng):
-    """(lines above, header, rows, lines below) of a file, and its separator."""
+    """Return (lines above, header, rows, lines below) of a file, and its separator."""
     separator, d = rng.choice(",;\t|"), rng.randint(2, 6)
     header = [rng.choice(NAMES) for _ in range(d - 1)] + ["target"]
     pools = [rng.sample(CELLS, rng.randint(1, 6)) for _ in range(d)]
@@ -65,7 +66,7 @@ def table(rng):
 
     n = rng.randint(2, 60)
     rows = [written(rng.choice(pool) for pool in pools) for _ in range(n)]
-    # A header with a single name cannot be told from another title.
+    # A header with a single name cannot be distinguished from a title.
     has_names = sum(name != "" for name in header) > 1
     above = ["Title"] * rng.choice([0, 0, 0, 1, 3]) * has_names
     below = ["Source: x"] * rng.choice([0, 0, 0, 1])
@@ -73,7 +74,7 @@ def table(rng):
 
 
 def faults(seed, folder):
-    """What is wrong with the reading of one table."""
+    """Faults in reading one table."""
     rng = random.Random(seed)
     above, header, rows, below = table(rng)
     path = Path(folder, "table.csv")
@@ -111,7 +112,7 @@ def faults(seed, folder):
 
 
 def _same(first, second):
-    """Whether two frames hold the same values."""
+    """Whether two frames contain the same values."""
     pairs = zip(first.items(), second.items(), strict=True)
     return all(_equal(a.to_numpy(), b.to_numpy()) for (_, a), (_, b) in pairs)
 

@@ -1,8 +1,8 @@
 """Keep a model file of this version, which later versions must read.
 
 ``python tools/keep_model.py`` fits small models to a fixed table and writes them to
-tests/models, with the rows that are predicted and the predictions. A step of
-RELEASING.md; before a release, also where the classes of a model have changed.
+tests/models, with the rows to predict and the predictions. It is a step of
+RELEASING.md; before a release, run it also if the classes of a model have changed.
 """
 
 import json
@@ -28,7 +28,7 @@ MODELS = {
 
 
 def table():
-    """Sixty rows with a number, a category and a date."""
+    """Return sixty rows with a number, a category and a date."""
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(
         {

@@ -1,12 +1,12 @@
-"""Kills at random times, and whether the documented command mends them: ``make kills``.
+"""Kill runs at random times and check that they recover as documented: ``make kills``.
 
     python tools/kills.py [--kills 30] [--table PAGE]
 
-Each run of a small experiment loses one process to SIGKILL: Snakemake itself, a job,
-the worker that fits, or the job that writes to the tracker. It is then called again as
-the documentation says, and everything but times and the memory used must be, byte for
-byte, what an undisturbed run wrote: tables, splits, searches, records, comparisons and
-what the tracker holds. Two undisturbed runs are compared first.
+In each run of a small experiment, one process is killed by SIGKILL: Snakemake itself, a
+job, the worker that fits, or the job that writes to the tracker. The command is then
+repeated as documented. Everything except times and memory use must be, byte for byte,
+what an undisturbed run wrote: tables, splits, searches, records, comparisons and the
+content of the tracker. Two undisturbed runs are compared first.
 """
 
 import argparse
@@ -38,7 +38,7 @@ OVERRIDES = (
 
 
 def main():
-    """Kill, mend, compare."""
+    """Kill runs, let them recover, and compare."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--table", type=Path, help="page to write the table into")
@@ -55,7 +55,7 @@ def main():
         victim = VICTIMS[number % len(VICTIMS)]
         at, hit = whole, ""
         while not hit:
-            at = draw.uniform(0, at)  # earlier where none lived so late in the run
+            at = draw.uniform(0, at)  # earlier if none ran so late
             with _project() as project:
                 if hit := killed(project, victim, at):
                     differ = _differ(expected, _outcome_of_command(project))
@@ -81,20 +81,20 @@ def _project():
 
 
 def _outcome_of_command(project):
-    """What there is after the documented way back, which is the same command."""
+    """Content after the documented recovery, which is to repeat the command."""
     run = project.start(overrides=OVERRIDES)
     failed = run.process.wait(3600)
     return {"output": run.output[-2000:]} if failed else outcome(project)
 
 
 def _differ(expected, found):
-    """What is wrong: the names of files, or what a run that failed has printed."""
+    """Names of the files that differ, or the output of a run that failed."""
     names = sorted(k for k in expected | found if expected.get(k) != found.get(k))
     return found.get("output", names)
 
 
 def killed(project, victim, seconds):
-    """Start a run and kill one process; which and when, empty if there was none."""
+    """Start a run, kill one process; return which and when, empty if none."""
     run = project.start(overrides=OVERRIDES)
     start = time.monotonic()
     try:
@@ -103,7 +103,7 @@ def killed(project, victim, seconds):
                 return ""
             time.sleep(0.02)
         at = time.monotonic() - start
-        run.process.wait(3600)  # what it leaves behind has to end by itself
+        run.process.wait(3600)  # its remaining processes must end by themselves
     except BaseException:
         with suppress(ProcessLookupError):
             os.killpg(run.process.pid, signal.SIGKILL)
@@ -114,7 +114,7 @@ def killed(project, victim, seconds):
 
 
 def _is_script(process):
-    """Whether it runs the script of a rule."""
+    """Whether a process runs the script of a rule."""
     return "/.snakemake/scripts/" in process.cmdline()[-1]
 
 
@@ -129,7 +129,7 @@ def _kind(process):
 
 
 def _kill_one(run, victim):
-    """Kill the first process of a kind; whether there was one."""
+    """Kill the first process of a kind; return whether there was one."""
     with suppress(psutil.Error, IndexError, AttributeError):  # it has just ended
         main = psutil.Process(run.process.pid)
         below = main.children(recursive=True)
@@ -145,7 +145,7 @@ def _kill_one(run, victim):
 
 
 def outcome(project):
-    """Content of every file that a run leaves, without what no two runs share."""
+    """Content of every file that a run leaves, without what differs in any two runs."""
     results = project.root / "results" / "small"
     tables = project.root / "data" / "tables"
     found = {"tracker": _tracked(project.root / "mlflow.db")}
@@ -178,7 +178,7 @@ def _is_measured(name):
 
 
 def _tracked(database):
-    """Of every finished run of the tracker: its key, its parameters, its metrics."""
+    """Key, parameters and metrics of every finished run in the tracker."""
     query = """
         select t.value, v.key, v.value
         from runs r join tags t using (run_uuid) join (

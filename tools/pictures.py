@@ -1,10 +1,10 @@
-"""Pictures of a finished run and of the documentation, taken in headless Chromium.
+"""Take pictures of a finished run and of the documentation in headless Chromium.
 
     make run docs pictures
 
 Writes docs/images: the report at 1400 and 800 pixels, in dark mode and on paper,
-MLflow's page of runs and its comparison of those on one data set, the first page and
-the guide. ``tests/install_debian.sh`` brings Chromium.
+MLflow's list of runs and its comparison of those on one data set, the first page and
+the guide. ``tests/install_debian.sh`` installs Chromium.
 """
 
 import json
@@ -32,7 +32,7 @@ PAGES = {
 
 
 def main():
-    """Take them all."""
+    """Take all pictures."""
     if lacking := [page for page, *_ in PAGES.values() if not Path(page).exists()]:
         sys.exit(f"There is no {lacking[0]} to take a picture of: make run docs first.")
     found = shutil.which("chromium") or shutil.which("google-chrome")
@@ -64,9 +64,9 @@ def main():
 
 
 def comparison(client, address, experiment):
-    """The page that comes when an experiment's runs on one data set are ticked."""
+    """Address of the page that compares an experiment's runs on one data set."""
     runs = client.search_runs([experiment], order_by=["attributes.run_name"])
-    # The runs of a data set and method are called by both; repeats lie below them.
+    # Runs are named by data set and method; the repeats are their child runs.
     parents = [run.info for run in runs if "mlflow.parentRunId" not in run.data.tags]
     parents = [info for info in parents if " / " in info.run_name]
     dataset = parents[0].run_name.partition(" / ")[0]

@@ -1,7 +1,7 @@
-"""Every estimator at extremes: what the campaign tries, and what counts as right.
+"""Every estimator with extreme inputs: the campaign's cases and the right outcomes.
 
-Right is a finite answer, or an error in the project's own words, before a minute is
-over. A bare internal error, NaN without a word, a crash or a run without end is not.
+Right is a finite answer, or an error message of the project's own, within a minute. A
+bare internal error, NaN without a warning, a crash or a run without end is wrong.
 """
 
 import multiprocessing
@@ -51,7 +51,7 @@ def data(estimator, n=40):
 
 
 def cases(Estimator):
-    """(category, name, function) of everything that is tried on one class."""
+    """Yield (category, name, function) of every case of one class."""
     X, y = data(Estimator())
     for category, name, given in [*_scales(X, y, Estimator), *_shapes(X, y)]:
         yield category, name, partial(answer, **{"X": X, "y": y} | given)
@@ -75,7 +75,7 @@ def cases(Estimator):
 
 
 def answer(model, X, y, new=None, **parameters):
-    """What a model says of new rows, by default of its own."""
+    """Predictions of a model for new rows, by default for its training rows."""
     model.set_params(**parameters).fit(X, y)
     for way in ("decision_function", "predict", "transform"):
         if hasattr(model, way):
@@ -111,7 +111,7 @@ def _fortran(model, X, y):
 
 
 def _numbers(Estimator):
-    """Names of the parameters that may be a real number."""
+    """Names of the parameters that accept a real number."""
     for name, value in Estimator().get_params().items():
         number = isinstance(value, Real) and not isinstance(value, bool | int)
         allowed = Estimator._parameter_constraints.get(name, [])
@@ -132,11 +132,11 @@ def _kernels():
 
 
 class _Enough(Exception):
-    """The time of a fit that is only to show what it does about memory is over."""
+    """Ends a fit that only has to show how it handles memory."""
 
 
 def _crowded(model):
-    """A kernel matrix of all rows has 13 GB: no room for it, or no need of it."""
+    """Fit with too little memory for a kernel matrix of all rows, which has 13 GB."""
     X, y = data(model, 40_000)
     resource.setrlimit(resource.RLIMIT_AS, (3 * 10**9, 3 * 10**9))
 
@@ -148,16 +148,16 @@ def _crowded(model):
     try:
         return answer(model, X, y, X[:100])
     except _Enough:
-        return 0.0  # at work, and none the worse for the little memory
+        return 0.0  # still running in spite of the small memory
 
 
 def judge(Estimator, case, seconds=PATIENCE):
-    """Run one case in a process of its own and say how it ended.
+    """Run one case in a process of its own and return its verdict.
 
-    The time is the processor's: beside busy neighbours a fit takes no more of it.
+    The limit is on processor time, which other programs hardly change.
     """
     for package in getattr(Estimator, "_required_packages", ()):
-        import_module(package)  # once: PyTorch takes longer than most fits
+        import_module(package)  # imported once: PyTorch takes longer than most fits
     receiver, sender = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(
         target=_try, args=(sender, Estimator, case, seconds)
@@ -187,7 +187,7 @@ def _try(sender, Estimator, case, seconds):
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     try:
-        # The threads of OpenMP do not survive a fork: with more than one a fit sleeps.
+        # OpenMP's threads do not survive a fork: with more than one, a fit would hang.
         with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             answer = np.asarray(case(model), dtype=float)

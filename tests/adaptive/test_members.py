@@ -231,23 +231,48 @@ def test_forests_answer_as_scikit_learns_do(classify, extra, rng):
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.parametrize("categories", [False, True])
 def test_boosting_answers_as_scikit_learns_does(n_classes, categories, rng):
-    """Also of few rows, which are asked about without scikit-learn where they can."""
-    X, y = make_friedman1(150, random_state=0)
+    """Also of few rows, which are asked about without scikit-learn.
+
+    Two models are asked together, each of which has categories that the other lacks.
+    """
+    X, y = make_friedman1(260, random_state=0)
     X[:, 0] = np.floor(4 * X[:, 0])
+    # Fifty rare categories and two that have rows enough to be split off.
+    X[:, 3] = np.where(X[:, 3] < 0.5, np.floor(100 * X[:, 3]), 60 + (X[:, 3] > 0.75))
     X[::5, 1] = np.nan
+    X[::7, 3] = np.nan
     bounds = {0: [], 2: [14], 3: [12, 17]}[n_classes]
     Y = np.eye(n_classes)[np.digitize(y, bounds)] if n_classes else y[:, None]
-    is_categorical = (np.arange(10) == 0) & categories
+    is_categorical = np.isin(np.arange(10), (0, 3)) & categories
     setting = {"classify": n_classes > 0, "is_categorical": is_categorical}
-    found = member("boosting", **setting).fit(X, Y, rng.uniform(size=150))
-    if n_classes:
-        expected = np.log(np.maximum(found.models_[0].predict_proba(X), 1e-6))
-    else:
-        expected = found.models_[0].predict(X)[:, None]
-    np.testing.assert_array_equal(found.predict(X), expected)
-    alone = np.vstack([found.predict(row[None]) for row in X[:6]])
-    np.testing.assert_array_equal(alone, expected[:6])
-    np.testing.assert_array_equal(found.predict(X[:7]), expected[:7])
+    weights = rng.uniform(size=260)
+    models = [
+        member("boosting", **setting).fit(X[rows], Y[rows], weights[rows])
+        for rows in (slice(200), slice(60, 260))
+    ]
+    if categories:
+        assert all(np.any(_splits(found.models_[0]) > 31) for found in models)
+    for model, of_model in zip(models, models[0].predict_each(models, X), strict=True):
+        if n_classes:
+            expected = np.log(np.maximum(model.models_[0].predict_proba(X), 1e-6))
+        else:
+            expected = model.models_[0].predict(X)[:, None]
+        np.testing.assert_array_equal(of_model, expected)
+        np.testing.assert_array_equal(model.predict(X), expected)
+        alone = np.vstack([model.predict(row[None]) for row in X[::8]])
+        np.testing.assert_array_equal(alone, expected[::8])
+    few = models[0].predict_each(models, X[:7])
+    many = [of_model[:7] for of_model in models[0].predict_each(models, X)]
+    np.testing.assert_array_equal(few, many)
+
+
+def _splits(boosting):
+    """Categories that some split of the trees sends left."""
+    trees = [tree for trees in boosting._predictors for tree in trees]
+    words = np.concatenate([tree.raw_left_cat_bitsets for tree in trees])
+    return np.flatnonzero(
+        np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").any(axis=0)
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -219,6 +219,14 @@ def test_each_column_says_what_became_of_it_and_what_undoes_it(tmp_path):
     assert set(read_table(path, "y", keep=["all"]).X) == {*table} - {"y"}
 
 
+def test_line_breaks_of_names_and_categories_begin_no_line(tmp_path):
+    table = pd.DataFrame({"a\nWritten to": np.arange(N) * 0.5, "c": ["x\ny", "z"] * 20})
+    path = written(table.assign(y=np.arange(N) * 1.5), "csv", tmp_path)
+    found = read_table(path, "y")
+    assert len(repr(found.account).splitlines()) == 1 + 3
+    assert "\n" not in "".join(found.notes) and "a\nWritten to" in found.X
+
+
 def test_what_compare_was_told_to_keep_is_in_its_entry(tmp_path):
     table = pd.DataFrame({"id": np.arange(N), "code": [1, 2] * (N // 2)})
     table["y"] = np.random.default_rng(0).normal(size=N)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import openml_server as known
+from adakern.cli import main
 from adakern_bench.base import download
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetError
@@ -126,7 +127,7 @@ def test_a_spoilt_answer_is_asked_for_again(server, tmp_path):
         ("openml-40", "data set 40 is of texts or images"),
         (
             "openml-41",
-            r"41 names no target; say dataset.openml-41.target=, one of a, b",
+            r"41 names no target; say .*dataset.openml-41.target= .*: one of a, b",
         ),
         ("openml-42", "data set 42 is sparse"),
         ("openml-task-62", "task 62 is Clustering; compared are"),
@@ -136,6 +137,23 @@ def test_what_cannot_be_compared_is_said_before_anything_runs(server, name, said
     with pytest.raises(DatasetError, match=said) as error:
         load_plan([f"dataset=[{name}]", METHOD])
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["openml:study-99"], "adakern run EXPERIMENT suite=openml-99"),
+        (["OpenML:62"], "412 "),
+        *(
+            (["OpenML:31", "--target", name], f"no column {name!r} to predict")
+            for name in ("a,b", "[job", "job'", "null", "0", "größe: 1")
+        ),
+    ],
+)
+def test_what_is_wrong_on_the_command_line_is_said(server, typed, said):
+    with pytest.raises(SystemExit) as error:
+        main(["compare", *typed])
+    assert said in error.value.code and "\n" not in error.value.code
 
 
 @pytest.mark.parametrize(

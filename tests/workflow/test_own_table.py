@@ -60,6 +60,7 @@ def test_a_file_becomes_a_report_of_its_own(own):
         "adakern.tables.files.cells_of_file",
         "adakern_bench.config.compose.load_config",
         "adakern_bench.config.validate.validate",
+        "adakern_bench.records.read.read_records",
     )
     command = [
         "compare",
@@ -76,6 +77,7 @@ def test_a_file_becomes_a_report_of_its_own(own):
     assert sorted(done.read_text().split()) == [
         "cells_of_file",
         "load_config",
+        "read_records",
         "validate",
     ]
     assert re.search(r"The first repeat took .*: 2 repeats in all", shown)

@@ -670,3 +670,41 @@ def test_a_figure_that_is_not_there_is_named():
     for page in ("claims", "guide", "noniid", "results/README"):
         text = filled_in((ROOT / f"docs/{page}.md").read_text(encoding="utf-8"))
         assert not re.search(r"^\{(?!class)|\{\w+/", text, re.MULTILINE)
+
+
+def test_on_how_many_sets_of_new_groups_and_later_rows():
+    records = pd.read_parquet(RESULTS / "noniid/records.parquet")
+    assert (records["status"] == "ok").all() and records["base_dataset"].nunique() == 18
+    cells = records.groupby(["sweep_kind", "base_dataset", "method"])
+    accuracy = cells["test_accuracy"].mean().unstack().loc["declared"]
+    haberman = accuracy.loc["haberman-time"]
+    assert haberman.max() - haberman["dummy"] < 0.005
+    assert accuracy.loc["eeg-time"].max() <= 0.52
+    tables = cells["test_rmse"].mean().unstack().dropna(how="all")
+    text = " ".join((ROOT / "docs/noniid.md").read_text(encoding="utf-8").split())
+    by_chance, _ = against(tables.loc["holdout"], "rmse")
+    rival = by_chance.pop("catboost")
+    assert f"CatBoost on {rival.better} sets and worse on {rival.worse}" in text
+    assert {pair.better for pair in by_chance.values()} == {14}
+    found, p = against(tables.loc["declared"], "rmse")
+    for said, *methods in (
+        ("than CatBoost on {} and worse on {} (p = {:.2f}", "catboost"),
+        ("than nearest neighbours on {} and worse on {}", "knn"),
+        ("mixed model on {} and {} each (all p = {:.2f})", "linear", "mixed"),
+        ("than the forest on {} and {} (p = {:.3f})", "forest-default"),
+        ("LightGBM on {} and {} (p = {:.3f}", "boosting-default", "lightgbm-default"),
+    ):
+        for name in methods:
+            pair = found[name]
+            assert said.format(pair.better, pair.worse, p[name]) in text
+    assert p["knn"] == p["linear"]
+    parkinsons = tables.loc["declared", "parkinsons-groups"]
+    assert parkinsons.idxmin() == "knn"
+    assert parkinsons["dummy"] < 1.01 * parkinsons["knn"]
+    coverage = cells["test_interval_coverage"].mean().xs("adaptive", level="method")
+    for name in ("drift-fast", "sml2010-time"):
+        for value in (
+            tables.loc["declared", name]["adaptive"],
+            coverage["declared", name],
+        ):
+            assert f"is {value:.2f}" in text or f"and {value:.2f}" in text

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import Prepared
+from adakern_bench.records.read import to_frame
 from adakern_bench.records.split import save_splits
 from adakern_bench.report.winner import (
     MOST_COLUMNS,
@@ -19,7 +20,7 @@ from adakern_bench.report.winner import (
     fitted,
 )
 from adakern_bench.report.winner_figures import _draw_coverage
-from record_factory import failed, write_records
+from record_factory import failed
 from script import run_script
 
 STANDARD = {"scale": "standard", "scale_target": "standard"}
@@ -219,13 +220,14 @@ def test_a_table_of_many_columns_is_bounded(tmp_path, rng):
 def test_where_no_run_was_finished_none_is_looked_into(tmp_path):
     """The time was over, or every fit failed: the report says so."""
     records = [failed("mine", "dummy", k, status="timeout") for k in range(2)]
-    write_records(tmp_path, records)
+    found = tmp_path / "records.parquet"
+    to_frame(records).to_parquet(found)
     ranks = tmp_path / "ranks.csv"
     ranks.write_text("task,method\nclassification,dummy\n")
-    found = [*tmp_path.glob("records/*/*/*.json")]
     files = {"ranks": ranks, "records": found, "table": "", "split": ""}
     made = {"figures": tmp_path / "figures", "table": tmp_path / "columns.csv"}
-    run_script("winner", files, made, metric=None, fits={"dummy": {}}, limits={})
+    settings = {"metric": None, "fits": {"dummy": {}}, "limits": {}, "own": "mine"}
+    run_script("winner", files, made, **settings)
     told = json.loads((made["figures"] / "captions.json").read_text())
     assert told == {"": "no run of dummy was finished, and none is looked into"}
     assert pd.read_csv(made["table"]).empty

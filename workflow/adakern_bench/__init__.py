@@ -1,10 +1,10 @@
-"""The workflow's own Python."""
+"""Python package of the benchmark workflow."""
 
 import sys
 
 
 def _excepthook(kind, error, trace, before=sys.excepthook):
-    """No traceback of an interrupt: it may meet a job that is still importing, before
+    """Print no traceback on an interrupt, which may reach a job before its log is open.
     its log.
     """
     if not issubclass(kind, KeyboardInterrupt):

@@ -1,4 +1,4 @@
-# What several rules use: folders, files of other rules, what a job is told.
+# Used by several rules: folders, files of other rules, parameters of jobs.
 
 import os
 import re
@@ -40,7 +40,7 @@ def search_of(method, w):
     return [f"{RESULTS}/search/{w.dataset}/{method}/{w.batch}.json"] if method else []
 
 
-# A rule that is asked for by its name, as --until solve does, is done a job a cell.
+# A rule requested by name, as with --until solve, runs one job per cell.
 if {"table", "split", "search", "solve"} & {w.rpartition("=")[2] for w in sys.argv}:
     PLAN.groups = []
 
@@ -155,7 +155,7 @@ def to_come(jobs):
     for job in jobs:
         name = job.rule.name
         if name in ("solve", "cells"):
-            # Snakemake removes the file that a job is to make again.
+            # Snakemake removes the file that a job will make again.
             is_removed = name == "solve" and os.path.exists(job.output[-1])
             is_new = is_forced(job) or is_removed
             for dataset, method, repeats in fits_of(job):

@@ -54,7 +54,7 @@ rule winner:
     input:
         table=f"{DATA}/tables/{PLAN.own}.npz",
         split=f"{RESULTS}/splits/{PLAN.own}.npz",
-        records=records([PLAN.own]),
+        records=rules.compare.output.records,
         ranks=rules.compare.output.ranks,
     output:
         figures=directory(f"{RESULTS}/winner/figures"),
@@ -72,6 +72,7 @@ rule winner:
             method: fit_of(PLAN.own, method, "winner")
             for method in PLAN.methods_of.get(PLAN.own, ())
         },
+        own=PLAN.own,
         metric=PLAN.config.metric,
     message:
         "winner: {output.figures}"
@@ -95,7 +96,7 @@ rule report:
         f"{RESULTS}/logs/report.log",
     localrule: True
     params:
-        # Without what one call of the run is limited to.
+        # Without the limits of a single call of the run.
         config=asdict(PLAN.limited().config),
         code=code_version(
             SCRIPTS / "report.py",

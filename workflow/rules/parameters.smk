@@ -1,4 +1,4 @@
-# What the jobs of one rule are told, and what they make.
+# Parameters and outputs of the jobs of each rule.
 
 from adakern_bench.config.schema import View
 
@@ -45,7 +45,7 @@ def searching(dataset, method):
         "random": recipe["random"],
         "tuning": tuning or PLAN.config.protocol.tuning,
         "folds": recipe["folds"] or search.folds,
-        # Stated folds of a method hold for large data sets too.
+        # Folds stated for a method apply to large data sets, too.
         "holdout_rows": None if recipe["folds"] else search.holdout_rows,
         "step": search.step,
         "max_rows": search.max_rows,

@@ -1,4 +1,4 @@
-# Hyper-parameters by cross-validation on the training part alone.
+# Hyper-parameters, by cross-validation on the training part only.
 
 
 rule search:

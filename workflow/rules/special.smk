@@ -1,4 +1,4 @@
-# What is no solve: a module of workflow/special/ computes it on the rows of the split.
+# Computations other than fits: a module of workflow/special/ on the rows of the split.
 
 
 rule special:

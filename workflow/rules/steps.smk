@@ -1,4 +1,4 @@
-# The jobs of other rules as one process does them, for the groups of cells.smk.
+# Jobs of other rules as one process runs them, for the groups of cells.smk.
 
 import inspect
 from functools import cache

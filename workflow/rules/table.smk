@@ -1,11 +1,11 @@
-# The canonical table of a data set, from the cache, the mirror, its url or its generator.
+# The canonical table of a data set, from the cache, mirror, url or generator.
 
 from adakern_bench.data.sources import made_by, made_from, placed_by_hand
 
 
 rule table:
     input:
-        # What was fetched is checked against its own record; what people put there, here.
+        # Downloads are checked against their own record; files put there by hand, here.
         files=lambda w: placed_by_hand(PLAN.entry(w.dataset), f"{DATA}/raw"),
     output:
         table=f"{DATA}/tables/{{dataset}}.npz",
@@ -16,7 +16,7 @@ rule table:
     localrule: True
     params:
         made_from=lambda w: made_from(PLAN.entry(w.dataset)),
-        # Derived from `output`, a parameter triggers no rerun: the place of a file.
+        # A parameter derived from `output`, here a path, triggers no rerun.
         entry=lambda w, output: asdict(PLAN.entry(w.dataset)),
         made_by=lambda w, output: made_by(PLAN.entry(w.dataset)),
         cache=lambda w, output: f"{DATA}/raw",

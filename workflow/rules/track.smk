@@ -1,4 +1,4 @@
-# MLflow: the records of an experiment, its tables, figures and report.
+# MLflow: records, tables, figures and report of an experiment.
 
 
 rule track:

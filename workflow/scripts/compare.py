@@ -1,4 +1,4 @@
-"""Tables and paired tests over all records of an experiment."""
+"""Write tables and paired tests over all records of an experiment."""
 
 from pathlib import Path
 

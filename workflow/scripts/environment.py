@@ -1,4 +1,4 @@
-"""An environment from its lock file, or what kept it from being made."""
+"""Make an environment from its lock file, or record why that failed."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A figure of the records, or of a special computation."""
+"""Draw a figure of the records or of a special computation."""
 
 import pandas as pd
 

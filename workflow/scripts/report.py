@@ -1,4 +1,4 @@
-"""One self-contained HTML file that tells what an experiment found."""
+"""Write the results of an experiment as one self-contained HTML file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Hyper-parameters of every repeat of a batch; a failure is kept, with its reason."""
+"""Search the hyper-parameters of each repeat of a batch; record failures, too."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ params = snakemake.params
 settings = params.fit | params.search | {"train_rows": params.train_rows}
 
 with job(snakemake):
-    check_whole(files.table, files.split)  # or each search would fail, of any method
+    check_whole(files.table, files.split)  # otherwise every search would fail
     repeats = repeats_of(snakemake.output.search)
     handed_over = by_repeat(files.handed_over)
     before = {repeat: handed_over.get(repeat, NOT_SEARCHED) for repeat in repeats}

@@ -1,4 +1,4 @@
-"""Fit, predict, time, and write down what happened: every repeat of a batch."""
+"""Fit, predict, time and record each repeat of a batch."""
 
 from contextlib import suppress
 from functools import partial
@@ -19,11 +19,11 @@ models = snakemake.output.get("models")
 path = snakemake.output.record
 
 with job(snakemake):
-    check_whole(files.table, files.split)  # or each fit would fail, of any method
+    check_whole(files.table, files.split)  # otherwise every fit would fail
     if models:
         Path(models).mkdir(parents=True, exist_ok=True)
         import adakern_bench.records.models  # noqa: F401 - before the children need it
-    with suppress(Exception):  # what is wrong with it, each fit will say
+    with suppress(Exception):  # each fit will report what is wrong
         # Imported once, before the forks.
         estimator_class(params.fit["estimator"]["_target_"])
     searched = by_repeat(files.search)
@@ -31,7 +31,7 @@ with job(snakemake):
     best = {r: one["best_params"] for r, one in found.items() if one["status"] == "ok"}
     depends = {repeat: [params.fit, chosen] for repeat, chosen in best.items()}
     keys = keys_of(files.table, files.split, depends)
-    # A model that is wanted may not have been kept where its record is.
+    # If models are wanted, an earlier record may lack its model.
     kept = {} if models else taken_over(path, keys)
     outcomes = {
         repeat: Outcome(one["status"], reason=f"search: {one['reason']}")

@@ -1,4 +1,4 @@
-"""Which rows of a data set train and which test, for every repeat."""
+"""Draw the training and test rows of a data set for each repeat."""
 
 from adakern_bench.data import Table
 from adakern_bench.records.job import job

@@ -1,7 +1,7 @@
-"""Jobs of other rules, one after the other in this process: where each is short.
+"""Run short jobs of other rules one after another in this process.
 
-A data set of which one fails is left, the others go on; what is finished stays, and is
-not computed again by the next call.
+If a job fails, the rest of its data set is skipped and the others go on. What is
+finished is kept, and the next call does not compute it again.
 """
 
 import runpy
@@ -19,7 +19,7 @@ params = snakemake.params
 
 
 class Named(dict):
-    """Files or parameters, by attribute too."""
+    """Files or parameters that are also accessible as attributes."""
 
     __getattr__ = dict.__getitem__
 
@@ -35,7 +35,7 @@ def work_off(step, further):
 
 
 def ask_again():
-    """Each search and fit is computed again where the group is, once."""
+    """Mark each search and fit to be computed again, once, if the group is."""
     asked = Path(mark).with_suffix(AGAIN)
     for step in params.steps if asked.exists() else ():
         if step["rule"] in ("search", "solve"):

@@ -1,4 +1,4 @@
-"""The records, or a special computation, condensed to a table for the report."""
+"""Condense the records or a special computation to a table for the report."""
 
 import pandas as pd
 

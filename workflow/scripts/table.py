@@ -1,4 +1,4 @@
-"""The canonical table of a data set, from the first source that has it, checked."""
+"""Make the canonical table of a data set from the first source that has it."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ with job(snakemake):
     asked = params.made_by, snakemake.input.files
     if is_made(ready_table(path), *asked):
         os.replace(ready_table(path), path)
-    elif not is_made(path, *asked):  # Snakemake leaves the files of a group
+    elif not is_made(path, *asked):  # Snakemake does not delete the files of a group
         table = load_table(
             snakemake.wildcards.dataset,
             DatasetEntry(**params.entry),

@@ -1,4 +1,4 @@
-"""Records, tables, figures and report of an experiment, sent to MLflow."""
+"""Send records, tables, figures and the report of an experiment to MLflow."""
 
 from pathlib import Path
 

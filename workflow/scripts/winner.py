@@ -1,5 +1,6 @@
-"""The best method of one table, fitted again on its first split and looked into."""
+"""Fit the best method of a single table again, and explain its predictions."""
 
+import json
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import pandas as pd
 from adakern._utils.files import atomic_path, write_json
 from adakern_bench.records.job import job, journal
 from adakern_bench.records.process import run_each
-from adakern_bench.records.read import read_records
 from adakern_bench.report.tables import read_csv
 from adakern_bench.report.winner import explain_files
 
@@ -18,13 +18,13 @@ params = snakemake.params
 
 
 def fitted_again(method, runs):
-    """Why the method was not, "" where it was."""
+    """Fit the method again; return why that was impossible, "" if it was not."""
     if not runs:
         return f"no run of {method} was finished, and none is looked into"
-    record = max(runs, key=lambda run: run["n_train"])  # in time, the latest rows
+    record = max(runs, key=lambda run: run["n_train"])  # with time splits, the latest
     repeat = record["repeat"]
     cell = params.fits[method]
-    found = record["best_params"] or {}
+    found = json.loads(record["chosen"]) or {}
     given = files.table, files.split, Path(output.figures), output.table
     task = partial(explain_files, method, *given, cell, found, repeat, params.metric)
     limits = params.limits | {"journal": journal(snakemake)}
@@ -36,8 +36,9 @@ def fitted_again(method, runs):
 
 with job(snakemake):
     method = read_csv(files.ranks)["method"][0]
-    paths = [path for path in map(Path, files.records) if path.parent.name == method]
-    finished = [r for r in read_records(paths, params.metric) if r["status"] == "ok"]
+    runs = pd.read_parquet(files.records)
+    runs = runs[(runs["dataset"] == params.own) & (runs["method"] == method)]
+    finished = runs[runs["status"] == "ok"].to_dict("records")
     if reason := fitted_again(method, finished):  # the comparison stands without it
         Path(output.figures).mkdir(parents=True, exist_ok=True)
         write_json(Path(output.figures, "captions.json"), {"": reason})

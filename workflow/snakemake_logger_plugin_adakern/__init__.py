@@ -1,4 +1,4 @@
-"""Snakemake's events as one live line: ``snakemake --logger adakern ...``."""
+"""Show Snakemake's events as one live line: ``snakemake --logger adakern ...``."""
 
 import re
 from logging import WARNING
@@ -13,20 +13,20 @@ WHERE = re.compile(
 
 
 class LogHandler(LogHandlerBase):
-    """Hands each event to :mod:`adakern_bench.cli.progress`; errors stay lines."""
+    """Passes each event to :mod:`adakern_bench.cli.progress`; errors remain lines."""
 
     writes_to_stream = has_filter = has_formatter = True
     writes_to_file = needs_rulegraph = False
 
     def __post_init__(self):
-        # Every job of Snakemake imports its plugins: they have to be light.
+        # Every job of Snakemake imports its plugins, so they must import quickly.
         from adakern_bench.cli.progress import Line
 
         self.line = Line()
         self.job_failed = False
 
     def emit(self, record):
-        """Snakemake calls it for everything that it has to say."""
+        """Handle one of Snakemake's events."""
         event = getattr(record, "event", None)
         if hasattr(record, "planned"):  # by the Snakefile
             self.line.plan(record.planned, record.progress)
@@ -44,6 +44,6 @@ class LogHandler(LogHandlerBase):
                 self.line.say(told)
 
     def close(self):
-        """Snakemake is done."""
+        """Erase the line when Snakemake is done."""
         self.line.end()
         super().close()

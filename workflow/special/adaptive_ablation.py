@@ -1,4 +1,4 @@
-"""What each part of the flagship is worth: taken away in turn, from one fit."""
+"""Ablation of the flagship: each part is removed in turn from one fit."""
 
 from dataclasses import replace
 
@@ -33,9 +33,9 @@ GROUPS = {
 
 
 def compute(data, seed, *, task):
-    """Test losses of the flagship and of what is left without one part of it.
+    """Test losses of the flagship and of what remains without each of its parts.
 
-    The members are fitted once; for each subset of them the blend is found again.
+    The members are fitted once; the blend is fitted again for each subset of them.
     Returns a DataFrame with the columns without, metric and value.
     """
     flagship, losses = TASKS[task]
@@ -51,7 +51,7 @@ def compute(data, seed, *, task):
 
 
 def fitted(flagship, X, y):
-    """The problem that a flagship learns from, and its members, fitted."""
+    """Return the prepared problem of a flagship and its fitted members."""
     rng = check_random_state(flagship.random_state)
     problem = prepare(flagship, X, y, rng=rng)
     members = choose(flagship.members, problem.shape, problem.setting, rng)
@@ -60,7 +60,7 @@ def fitted(flagship, X, y):
 
 
 def variants(problem, everyone):
-    """The name of each part, and what predicts without it."""
+    """Yield the name of each part and a model without it."""
 
     def model(members, blend):
         return make_model(problem, members, blend, np.random.RandomState(0))
@@ -110,13 +110,13 @@ TASKS = {
 
 
 def table(frame):
-    """How much worse the rest is, over the data sets where the part can be taken away.
+    """Loss without each part, over the data sets where the part can be removed.
 
-    One row for each metric and part: ``whole`` and ``rest``, the means (geometric for
-    errors over the spread of the target, ``rmse``) of the flagship and of what is left;
-    on how many sets the rest is ``better`` or ``worse``; the two-sided ``p_value`` of
-    Wilcoxon's signed-rank test, NaN where no set differs, and the same after Holm's
-    correction over all parts.
+    There is one row for each metric and part: ``whole`` and ``rest``, the means
+    (geometric for errors over the spread of the target, ``rmse``) of the flagship and
+    of what remains; the number of sets on which the rest is ``better`` or ``worse``;
+    the two-sided ``p_value`` of Wilcoxon's signed-rank test, NaN if no set differs, and
+    the same after Holm's correction over all parts.
     """
     rows = []
     for metric, part in frame.groupby("metric"):
@@ -149,8 +149,8 @@ def table(frame):
 
 
 def plot(frame):
-    """The loss of the rest less that of the whole, a dot for each part and a panel for
-    each metric.
+    """Plot the loss of the rest minus that of the whole: a dot for each part, a panel
+    for each metric.
     """
     panels = list(table(frame).groupby("metric"))
     figure, axes = grid(1, len(panels), 5.5, 5.0)

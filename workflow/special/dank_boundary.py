@@ -29,7 +29,7 @@ def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
 
 
 def plot(frame):
-    """One row for each data set and kernel width: both boundaries, and F."""
+    """Plot both boundaries and F, a row for each data set and kernel width."""
     return plot_boundaries(frame, ["dataset", "gamma", "rank"], STYLES, "F")
 
 

@@ -1,4 +1,4 @@
-"""Figure 5 of Liu et al. (JMLR 2020): what a partition costs, and what bounds say."""
+"""Figure 5 of Liu et al. (JMLR 2020): the cost of a partition, and its bounds."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from shared import fit_quietly
 
 
 def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0):
-    """JMLR, figure 5: Q(pi), the bounds and what they bound, against the clusters."""
+    """JMLR, figure 5: Q(pi), the bounds and what they bound, by number of clusters."""
     X = data.X_train
     y = data.y_train
     K = gram_matrix(X, gamma=gamma)
@@ -70,7 +70,7 @@ def _h(K, solution, dual, eta):
 
 
 def plot(frame):
-    """Q(pi) against its limit, and each bound beside what it bounds."""
+    """Plot Q(pi) against its limit, and each bound beside what it bounds."""
     datasets = frame.groupby("dataset")
     figure, axes = grid(len(datasets), 4, 3.6, 3.8)
     for (first, *others), (dataset, part) in zip(axes, datasets, strict=True):

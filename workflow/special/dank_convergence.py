@@ -49,12 +49,12 @@ def compute(data, seed, *, methods=tuple(METHODS), max_iter=2000, tau=0.01, tol=
 
 
 def plot(frame):
-    """Distance to the best objective, relative gap and step length by iteration."""
+    """Plot distance to the best objective, relative gap and step length."""
     return plot_lines(frame, "iteration", QUANTITIES, "method", log=QUANTITIES)
 
 
 def table(frame, *, near=1e-4):
-    """What each method reached, and when it was within `near` of the best objective."""
+    """Tabulate what each method reached, and when it was within `near` of the best."""
     best = frame.groupby("dataset")["objective"].transform("max")
     close = frame[best - frame["objective"] <= near * best.abs()]
     groups = frame.groupby(["dataset", "method"], sort=False)

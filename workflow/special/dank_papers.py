@@ -1,10 +1,10 @@
-"""What the papers print: methods, constants and bounds. For experiments only.
+"""Methods, constants and bounds as printed in the papers, for experiments only.
 
 Step lengths 1/L from the theorems are far too short to reach the optimum in the papers'
-2,000 iterations. The projections are exact, where the papers alternate between a box
+2,000 iterations. The projections are exact, whereas the papers alternate between a box
 and a plane.
 
-The bounds on what a partition of the data costs are for the problem without intercept
+The bounds on the cost of a partition of the data are for the problem without intercept
 and without the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart
 (problem 20) has the kernel ``Kbar_ij = K_ij`` within a cluster and 0 between clusters.
 ``smallest`` and ``largest`` are bounds B1 and B2 of the entries of both matrices F, and
@@ -84,14 +84,14 @@ def between_clusters(K, clusters):
 
 
 def partition_bounds(K, clusters, C, eta, smallest, largest):
-    """What the theorems say that a partition changes, by name.
+    """Bounds of the theorems on what a partition changes, by name.
 
-    "objective" is a bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds. JMLR,
+    "objective" is a valid bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|``. JMLR,
     Theorem 6 prints a smaller one, "objective_printed": its proof bounds ``(alpha_i
-    alpha_j - abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and data break it.
-    "coefficients" bounds ``||alpha* - alphabar||_2^2`` and "factor" ``||F* - Fbar||_F``
-    (preprint, Theorem 7): their proof takes the Frobenius norm of a matrix for a lower
-    bound of its quadratic form.
+    alpha_j - abar_i abar_j) F_ij`` by B C^2 although only B2 C^2 holds, and there are
+    data that violate it. "coefficients" bounds ``||alpha* - alphabar||_2^2`` and
+    "factor" ``||F* - Fbar||_F`` (preprint, Theorem 7). Their proof uses the Frobenius
+    norm of a matrix as a lower bound of its quadratic form.
     """
     if not 0 < smallest <= largest:
         raise ValueError(
@@ -112,9 +112,9 @@ def partition_bounds(K, clusters, C, eta, smallest, largest):
 
 
 def screened_rows(gradient, K, C, smallest, largest):
-    """Rows that JMLR, Theorem 7 recognises as no support vectors of the whole.
+    """Rows that JMLR, Theorem 7 rules out as support vectors of the whole problem.
 
-    The condition ``gradient_i <= -(B + B2) C (||K_i||_1 + kappa)`` is safe, and never
+    The condition ``gradient_i <= -(B + B2) C (||K_i||_1 + kappa)`` is safe but never
     met: the gradient is at least ``1 - B2 C ||Kbar_i||_1``. (The number that the papers
     report, 442.3, is positive.)
     """

@@ -11,7 +11,7 @@ from shared import fit_quietly, tuned
 
 
 def compute(data, seed, *, multiples=(None,), epsilon=0.01):
-    """Predictions of all rows after training on some; C and gamma are the SVR's."""
+    """Predict all rows after training on some; C and gamma are the SVR's."""
     svr = tuned(SVR(epsilon=epsilon), data.X_train, data.y_fit)
     models = {"svr": svr}
     for multiple in multiples:
@@ -36,7 +36,7 @@ def compute(data, seed, *, multiples=(None,), epsilon=0.01):
 
 
 def plot(frame):
-    """The function and its reconstructions; over a plane, as coloured points."""
+    """Plot the function and its reconstructions; in 2-D, as coloured points."""
     cells = frame.groupby(["dataset", "method"], sort=False)
     figure, axes = grid(frame["dataset"].nunique(), frame["method"].nunique(), 4.2, 3.8)
     for axis, ((dataset, method), part) in zip(axes.flat, cells, strict=True):

@@ -1,4 +1,4 @@
-"""Figure 2 of Liu et al. (AAAI 2018): what the pairwise layer does to the boundary."""
+"""Figure 2 of Liu et al. (AAAI 2018): how the pairwise layer changes the boundary."""
 
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
@@ -22,7 +22,7 @@ def compute(data, seed, *, multiples=(0.1, 1.0, 10.0, 100.0, 1000.0), n_grid=80)
 
 
 def plot(frame):
-    """Both boundaries over the training rows, and the entries of G."""
+    """Plot both boundaries over the training rows, and the entries of G."""
     return plot_boundaries(frame, ["dataset"], STYLES, "G")
 
 

@@ -15,9 +15,9 @@ MULTIPLES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
 def compute(data, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15):
-    """Both algorithms of the paper round by round, beside the exact ascent.
+    """Run both algorithms of the paper round by round, and the exact ascent.
 
-    C and gamma are those of the cross-validated SVM.
+    C and gamma are the cross-validated SVM's.
     """
     X = data.X_train
     y = data.y_train
@@ -30,7 +30,7 @@ def compute(data, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15):
             C=svm.C, gamma=svm.gamma, reg=reg, solver=solver, **rounds
         )
         history = fit_quietly(model, X, y).history_
-        # Less the constant reg n^2 that the layer G = 11' costs.
+        # Without the constant reg n^2, the cost of the layer G = 11'.
         objective = np.array(history["objective"]) - reg * len(y) ** 2
         curves = {
             "residual": history.get("inner_residuals", [[]])[0],
@@ -44,13 +44,13 @@ def compute(data, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15):
 
 
 def plot(frame):
-    """Figure 3: residuals of algorithm 1, objective and gap of the outer rounds."""
+    """Plot figure 3: residuals of algorithm 1, objective and gap of outer rounds."""
     curves = ["residual", "objective", "gap"]
     return plot_lines(frame, "iteration", curves, "line", log=["residual", "gap"])
 
 
 def table(frame):
-    """Where each solver ended: rounds, objective and relative gap."""
+    """Tabulate the rounds, objective and relative gap at which each solver ended."""
     groups = frame.groupby(["dataset", "solver", "multiple"])
     last = groups[["objective", "gap"]].last()
     last.insert(0, "rounds", groups["objective"].count())

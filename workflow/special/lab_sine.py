@@ -16,7 +16,7 @@ PAPER = {"alpha": ALPHA, "bandwidth": "global", "variant": "paper", "max_iter": 
 
 
 def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
-    """Fits of one curve with global and with trained bandwidths."""
+    """Fit one curve with global and with trained bandwidths."""
     X = data.X_train
     y = data.y_train
     order = np.argsort(X[:, 0])
@@ -45,7 +45,7 @@ def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
 
 
 def plot(frame):
-    """Three fits above each other over the truth, and the learned bandwidths."""
+    """Plot three fits, one above the other, with the truth, and the bandwidths."""
     curves = dict(tuple(frame.groupby("model", sort=False)))
     truth = curves.pop("truth")
     bandwidths = curves.pop("bandwidth")

@@ -1,8 +1,8 @@
 """Figure 1 of Ding et al. (2019), from the records of a sweep over the samplers.
 
-Every record holds the criterion of each candidate gamma, the gamma that it selects and
-the accuracy of kernel ridge regression with it; those of sampling "exact" are what the
-others approximate.
+Every record contains the criterion of each candidate gamma, the selected gamma and the
+accuracy of kernel ridge regression with it. The others approximate those of sampling
+"exact".
 """
 
 import json
@@ -34,13 +34,13 @@ def curves(records):
 
 
 def plot(records):
-    """Criterion against gamma, a panel for each data set and a line for
-    each sampler."""
+    """Plot the criterion against gamma: a panel for each data set, a line for each
+    sampler."""
     return plot_lines(curves(records), "gamma", "criterion", "sampling")
 
 
 def with_distance(records):
-    """The runs that finished, with their mean distance to the exact criterion."""
+    """Finished runs with their mean distance to the exact criterion."""
     points = curves(records)
     keys = ["dataset", "sampling", "repeat"]
     distance = (
@@ -77,11 +77,11 @@ def summary(records):
 
 
 def paired_tests(records):
-    """The two criterion-driven samplers against every other, by the one rule of this
-    project.
+    """Compare the two criterion-driven samplers with every other, by this project's
+    usual tests.
 
-    Holm's correction is over all pairs of samplers on a data set; `winner` is blank
-    where the corrected t-test after it does not reject.
+    Holm's correction is over all pairs of samplers on a data set; `winner` is blank if
+    the corrected t-test then does not reject.
     """
     runs = with_distance(records)
     runs = runs.assign(method=runs["sampling"])

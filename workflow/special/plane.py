@@ -1,4 +1,4 @@
-"""Binary classifiers over a plane, and a matrix that one of them learned."""
+"""Binary classifiers over a plane, and a matrix that one of them has learned."""
 
 import numpy as np
 import pandas as pd
@@ -9,8 +9,8 @@ from adakern_bench.report.figures import grid
 def over_plane(models, matrix, data, n_grid):
     """Decision values on the rows and on a grid of the unit square, and a matrix.
 
-    The matrix is over the training rows, sorted by class; a row of the frame is an
-    entry.
+    The rows and columns of the matrix are the training rows sorted by class; each of
+    its entries is a row of the frame.
     """
     ticks = np.linspace(-0.1, 1.1, n_grid)
     square = np.column_stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
@@ -35,8 +35,8 @@ def over_plane(models, matrix, data, n_grid):
 
 
 def table_of_accuracies(frame, keys, models):
-    """Share of the training and test rows on the right side of each boundary, by the
-    `keys`.
+    """Share of training and test rows on the correct side of each boundary, for each
+    value of the `keys`.
     """
     rows = []
     for names, part in frame.groupby(keys, sort=False):
@@ -51,8 +51,8 @@ def table_of_accuracies(frame, keys, models):
 
 
 def plot_boundaries(frame, keys, styles, matrix_title):
-    """For each value of the `keys` the boundaries over the training rows, and the
-    matrix.
+    """Plot the boundaries over the training rows, and the matrix, for each value of
+    the `keys`.
     """
     groups = frame.groupby(keys, sort=False)
     figure, axes = grid(len(groups), 2, 5.0, 3.8)

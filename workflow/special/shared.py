@@ -1,4 +1,4 @@
-"""What the special computations share: the tuned SVM, quiet fits."""
+"""Shared by the special computations: the tuned SVM, and fits without warnings."""
 
 import warnings
 
@@ -14,12 +14,12 @@ GRID = {
 
 
 def tuned(svm, X, y):
-    """The support vector machine of the best C and gamma in five folds."""
+    """Return the support vector machine with the best C and gamma of five folds."""
     return GridSearchCV(svm, GRID, cv=5).fit(X, y).best_estimator_
 
 
 def fit_quietly(model, X, y):
-    """Fit where non-convergence is a result, not a surprise."""
+    """Fit without convergence warnings, since non-convergence is a result here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y)

@@ -498,8 +498,9 @@ class Mixture:
 
 def _log_proba(calibrations, values):
     """Log probabilities from the scores of the members, which are the first axis."""
-    pairs = zip(calibrations, values, strict=True)
-    return np.array([c.log_probabilities(scores) for c, scores in pairs])
+    slopes = np.array([c.slope_ for c in calibrations])[:, None, None]
+    shifts = np.array([c.shift_ for c in calibrations])[:, None]
+    return log_softmax(slopes * values + shifts, axis=2)
 
 
 def accuracies(log_proba, codes, row_weights):

@@ -17,6 +17,8 @@ FEW_ROWS_ASKED = 10
 #: model files without being checked.
 _KNOWN = WeakKeyDictionary()
 
+_NO_BITS = np.empty(0, dtype=np.uint32)
+
 
 class Trees(NamedTuple):
     """Trees as arrays; ``child`` has two entries per node, for leaves themselves."""
@@ -24,53 +26,75 @@ class Trees(NamedTuple):
     feature: np.ndarray
     threshold: np.ndarray
     missing_left: np.ndarray
+    #: Of a node that splits categories, where its bits start; -1 of others.
+    category: np.ndarray
     child: np.ndarray
     value: np.ndarray
+    #: Words of 32 categories, a bit each: whether it goes left.
+    bits: np.ndarray
     roots: np.ndarray
+    #: How many trees each model has.
+    counts: list
     depth: int
 
-    def leaves(self, X):
-        """Values of the leaves that the rows X reach, shape (n_trees, n, k)."""
-        (n, d) = X.shape
-        numbers = X.ravel()
-        missing = np.isnan(X).any()
-        node, start = (
-            np.repeat(self.roots, n),
-            np.tile(d * np.arange(n), len(self.roots)),
-        )
+    def leaves(self, *rows):
+        """Values of the leaves that rows reach, an array (n_trees, n, k) per model.
+
+        Each model has its own copy of the rows, with categories encoded from 0.
+        """
+        (n, d) = rows[0].shape
+        numbers = np.concatenate(rows, axis=None)
+        missing = np.isnan(numbers).any()
+        first = n * d * np.repeat(np.arange(len(rows)), self.counts)
+        node = np.repeat(self.roots, n)
+        start = (first[:, None] + d * np.arange(n)).ravel()
         for _ in range(self.depth):
             x = numbers.take(start + self.feature.take(node))
             goes_right = x > self.threshold.take(node)
+            if len(self.bits):
+                self._split_categories(node, x, goes_right)
             if missing:
                 goes_right |= np.isnan(x) & ~self.missing_left.take(node)
             node = self.child.take(2 * node + goes_right)
-        return self.value[node].reshape(len(self.roots), n, -1)
+        values = self.value[node].reshape(len(self.roots), n, -1)
+        return np.split(values, np.cumsum(self.counts[:-1]))
+
+    def _split_categories(self, node, x, goes_right):
+        """Say of the rows at nodes that split categories whether they go right."""
+        word = self.category.take(node)
+        here = np.flatnonzero((word >= 0) & ~np.isnan(x))
+        code = x[here].astype(np.intp)
+        left = self.bits[word[here] + code // 32] >> (code % 32).astype(np.uint32) & 1
+        goes_right[here] = left == 0
 
 
 def trees_of(*models):
-    """Trees of forests, or of boosting without categories, in their order."""
+    """Trees of forests, or of boosting, in their order."""
     known = _KNOWN.setdefault(models[0], {})
     key = tuple(map(id, models))
     if key not in known:
         found = _of_boosting if hasattr(models[0], "_predictors") else _of_forest
         parts, depths = zip(*map(found, models), strict=True)
-        known[key] = _joined(list(chain(*parts)), max(depths))
+        known[key] = _joined(list(chain(*parts)), list(map(len, parts)), max(depths))
     return known[key]
 
 
-def _joined(trees, depth):
+def _joined(trees, counts, depth):
     """Concatenate trees, which are tuples of all arrays but the roots."""
-    sizes = [len(feature) for feature, *_ in trees]
+    sizes = [len(tree[0]) for tree in trees]
+    words = np.cumsum([0, *(len(tree[-1]) for tree in trees)])[:-1]
     roots = np.cumsum([0, *sizes[:-1]])
     parts = [np.concatenate(part) for part in zip(*trees, strict=True)]
-    feature, threshold, missing_left, left, right, value = parts
+    feature, threshold, missing_left, category, left, right, value, bits = parts
+    category = np.where(category < 0, -1, category + np.repeat(words, sizes))
     children = np.stack([left, right], axis=1)
     own = np.arange(len(left))[:, None]
     inner = left[:, None] > 0
     child = np.where(inner, children + np.repeat(roots, sizes)[:, None], own).ravel()
     feature = np.where(inner[:, 0], feature, 0)
     missing_left = missing_left.astype(bool)
-    return Trees(feature, threshold, missing_left, child, value, roots, depth)
+    arrays = feature, threshold, missing_left, category, child, value, bits, roots
+    return Trees(*arrays, counts, depth)
 
 
 def _of_forest(model):
@@ -80,9 +104,11 @@ def _of_forest(model):
             tree.feature,
             tree.threshold,
             tree.missing_go_to_left,
+            np.full(len(tree.feature), -1),
             tree.children_left,
             tree.children_right,
             tree.value.reshape(len(tree.value), -1),
+            _NO_BITS,
         )
         for tree in trees
     ]
@@ -90,16 +116,43 @@ def _of_forest(model):
 
 
 def _of_boosting(model):
-    trees = [tree.nodes for trees in model._predictors for tree in trees]
+    trees = [tree for trees in model._predictors for tree in trees]
+    nodes_and_bits = [(tree.nodes, tree.raw_left_cat_bitsets) for tree in trees]
     parts = [
         (
             nodes["feature_idx"].astype(np.intp),
             nodes["num_threshold"],
             nodes["missing_go_to_left"],
+            np.where(
+                nodes["is_categorical"],
+                bits.shape[1] * nodes["bitset_idx"].astype(np.intp),
+                -1,
+            ),
             nodes["left"].astype(np.intp),
             nodes["right"].astype(np.intp),
             nodes["value"][:, None],
+            bits.ravel(),
         )
-        for nodes in trees
+        for nodes, bits in nodes_and_bits
     ]
-    return parts, max(int(nodes["depth"].max()) for nodes in trees)
+    return parts, max(int(nodes["depth"].max()) for nodes, _ in nodes_and_bits)
+
+
+def rows_of_boosting(model, X):
+    """Rows as the trees of boosting have them: categories first, as numbers from 0.
+
+    As scikit-learn, whose checks take most of the time of a few rows.
+    """
+    categorical = model.is_categorical_
+    if categorical is None:
+        return X
+    encoder = model._preprocessor.named_transformers_["encoder"]
+    columns = zip(X[:, categorical].T, encoder.categories_, strict=True)
+    codes = [_codes(column, categories) for column, categories in columns]
+    return np.column_stack([*codes, X[:, ~categorical]])
+
+
+def _codes(column, categories):
+    """Places in sorted categories; NaN for what is missing or in none of them."""
+    place = np.minimum(np.searchsorted(categories, column), len(categories) - 1)
+    return np.where(categories[place] == column, place, np.nan)

@@ -43,7 +43,8 @@ class AccountTable(list):
         rows = [heads]
         for account in self[:MOST_LINES]:
             cells = vars(account) | {"levels": account.levels or ""}
-            rows.append(tuple(str(cells[head])[:60] for head in heads))
+            # A line break in a name would begin a line of its own.
+            rows.append(tuple(" ".join(str(cells[h]).split())[:60] for h in heads))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         right = {heads.index(head) for head in ("missing", "levels")}
         lines = [

@@ -134,7 +134,8 @@ def about(X, kinds, time):
     for name, kind in kinds.items():
         if kind == "categorical":
             known = X[name].dropna().unique()
-            shown = ", ".join(known[:4]) + ", ..." * (len(known) > 4)
+            first = [" ".join(category.split()) for category in known[:4]]
+            shown = ", ".join(first) + ", ..." * (len(known) > 4)
             yield f"categories: {name!r} has {len(known)} ({shown})"
             if alike := _alike(known):
                 yield (

@@ -1,1 +1,1 @@
-"""What all parts share: places, locks, names that a configuration may use."""
+"""What all parts share: paths, locks, and the names that a configuration may use."""

@@ -1,4 +1,4 @@
-"""What a YAML file, maybe of somebody else, may name and no more; see
+"""Names that a YAML file, possibly somebody else's, is allowed to use; see
 `docs/security.md`.
 """
 
@@ -73,9 +73,9 @@ _NOT_PUBLIC = re.compile(r"(^|\.)(_|(conftest|tests|testing|setup)(\.|$))")
 
 
 def estimator_class(dotted):
-    """The class that ``_target_`` names; ValueError where a configuration may not.
+    """Return the class that ``_target_`` names; ValueError if it is not allowed.
 
-    It is an estimator of a package that the project declares or of its folder
+    Allowed are estimators of packages that the project declares and of its folder
     ``methods``; nothing else is imported.
     """
     from sklearn.base import BaseEstimator
@@ -108,7 +108,7 @@ def estimator_class(dotted):
 
 @cache
 def distribution_of(package):
-    """Name of the distribution that brings a package, None where none is installed."""
+    """Name of the distribution that provides a package, None if none is installed."""
     name = RENAMED.get(package, package)
     try:
         return version(name) and name
@@ -118,7 +118,7 @@ def distribution_of(package):
 
 @cache
 def _declared():
-    """Distributions that the project's own files declare, tools of its tests aside."""
+    """Distributions that the project's own files declare, without its test tools."""
     found = ["adakern"]
     for file in (ROOT / "pyproject.toml", ROOT / "workflow" / "pyproject.toml"):
         project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
@@ -129,7 +129,7 @@ def _declared():
 
 
 def loader_function(dotted):
-    """The function of data that a loader names; ValueError where it may not."""
+    """Return the function that a loader names, or raise a ValueError if not allowed."""
     module, _, name = dotted.rpartition(".")
     kind, _, rest = name.partition("_")
     generators = module in ("sklearn.datasets", "adakern.datasets")
@@ -143,7 +143,7 @@ def loader_function(dotted):
 
 
 def is_own(module):
-    """Whether a module is Python source that lies in the project's ``methods/``."""
+    """Whether a module is a Python source file in the project's ``methods/``."""
     folder = ROOT / OWN_METHODS
     base = ROOT.joinpath(*module.split("."))
     sources = (base.with_name(f"{base.name}.py"), base / "__init__.py")
@@ -153,8 +153,9 @@ def is_own(module):
 
 
 def is_inside(path, *, database=False):
-    """Whether a folder lies in the project, links followed, and not among its code;
-    names of databases are for these.
+    """Whether a path, with links followed, is in the project but not among its code.
+
+    A path that ends in ``.db`` is only allowed for a database.
     """
     try:
         parts = Path(path).expanduser().resolve().relative_to(Path.cwd()).parts
@@ -169,7 +170,7 @@ def is_inside(path, *, database=False):
 
 
 def links_out(folder):
-    """Symbolic links below a folder that lead out of it."""
+    """Symbolic links below a folder that point out of it."""
     whole = Path(folder).resolve()
     for above, folders, files in os.walk(folder):
         for path in (Path(above, name) for name in (*folders, *files)):
@@ -178,18 +179,18 @@ def links_out(folder):
 
 
 def outside_paths(node, where=""):
-    """(where, value) of settings that are a path which is not inside the project."""
+    """Yield (where, value) of each setting that is a path outside the project."""
     if isinstance(node, dict | list):
         named = node.items() if isinstance(node, dict) else [("", v) for v in node]
         for name, value in named:
-            # In units of another parameter, a value is of the parameter above it. No
-            # name ends the search: the file gives them.
+            # A value in units of another parameter belongs to the parameter above it.
+            # No name ends the search, since names come from the file.
             name = "" if name in ("value", "values") else name
             yield from outside_paths(value, f"{where}.{name}".strip("."))
     elif isinstance(node, str | Path):
         node = str(node)
-        # An address is no path, and leads elsewhere all the same (`machines` of
-        # LightGBM).
+        # A network address is not a path, but it also leads out of the project
+        # (`machines` of LightGBM).
         is_path = _PATH_NAME.search(f".{where}") or re.search(r"[/\\\0]|^\.\.$", node)
         # scikit-learn's vectorizers open the files that a table names, and joblib
         # unpickles what lies in its folder, wherever that is.
@@ -199,10 +200,10 @@ def outside_paths(node, where=""):
 
 
 def use_own_resolvers(**own):
-    """Let interpolations call these functions, read a few variables, and no more."""
+    """Let interpolations call these functions and read a few variables, no more."""
     from omegaconf import OmegaConf
 
-    OmegaConf.clear_resolvers()  # Hydra's; those of OmegaConf are made again
+    OmegaConf.clear_resolvers()  # Hydra's too; OmegaConf registers its own again
     for name, function in {"oc.env": _variable, **own}.items():
         OmegaConf.register_new_resolver(name, function, replace=True)
 
@@ -219,8 +220,9 @@ def _variable(name, default=None):
 
 
 def instantiate(node):
-    """Build what a ``_target_`` mapping describes, nested ones first; Hydra would start
-    slowly.
+    """Build what a ``_target_`` mapping describes, nested mappings first.
+
+    Hydra's own function would make every job start slowly.
 
     >>> from adakern_bench.base.dotted import instantiate
     >>> instantiate({"_target_": "sklearn.svm.SVC", "C": 2.0})
@@ -240,7 +242,7 @@ def instantiate(node):
 
 
 def check_handed_on(kind, params):
-    """ValueError where a class that hands any parameter on has one that it may not."""
+    """Raise a ValueError if a class passes on a parameter that is not allowed."""
     kinds = [p.kind for p in signature(kind.__init__).parameters.values()]
     if kind.__init__ is object.__init__ or Parameter.VAR_KEYWORD not in kinds:
         return
@@ -254,7 +256,7 @@ def check_handed_on(kind, params):
                 f"{kind.__name__} hands {name} on, and it is none of the parameters "
                 "that a configuration may set"
             )
-        # LightGBM joins all of them to one text, "name=value name=value".
+        # LightGBM joins all parameters into one string, "name=value name=value".
         if any(re.search(r"[\s=]", text) for text in _texts(value)):
             raise ValueError(
                 f"{name}={value!r}: {kind.__name__} may take a blank or = in it for "
@@ -263,7 +265,7 @@ def check_handed_on(kind, params):
 
 
 def check_all_handed_on(estimator):
-    """:func:`check_handed_on` of an estimator that is built, and of those within."""
+    """Apply :func:`check_handed_on` to an estimator and to those nested in it."""
     from sklearn.base import BaseEstimator
 
     for part in (estimator, *estimator.get_params().values()):
@@ -278,7 +280,7 @@ def _named(function):
 
 
 def _texts(value):
-    """Every text in a value."""
+    """Yield every string in a value."""
     if isinstance(value, dict):
         value = [*value, *value.values()]
     if isinstance(value, list | tuple | set):
@@ -287,7 +289,7 @@ def _texts(value):
 
 
 def targets(node):
-    """Every ``_target_`` of a mapping, those of nested ones too, in their order.
+    """Every ``_target_`` of a mapping and of those nested in it, in order.
 
     >>> from adakern_bench.base.dotted import targets
     >>> targets({"_target_": "a.Outer", "steps": [["x", {"_target_": "b.Inner"}]]})

@@ -1,4 +1,4 @@
-"""Files of the network: fetched from known hosts, kept with a record of their bytes."""
+"""Downloads: files fetched from known hosts and kept with a record of their bytes."""
 
 import hashlib
 import io
@@ -29,16 +29,16 @@ MOST_BYTES = 2 * 2**30
 
 
 class Refused(Exception):
-    """Why a url does not serve, or a kept file."""
+    """A URL or a kept file cannot be used; the message says why."""
 
 
 class Absent(Refused):
-    """The server knows of no such thing."""
+    """The server has no such resource."""
 
 
 class _Content(io.BytesIO):
-    """What a server sends; Refused where it has no end or, packed to be sent, unpacks
-    to more than a table does.
+    """Body of a response; raises Refused if it does not end, or if it was compressed
+    for transfer and unpacks to more than a table of its size would.
     """
 
     answer: Any = None
@@ -68,7 +68,7 @@ def _check_bytes(n_bytes):
 
 
 def download(url, hosts, progress=True):
-    """The bytes of a url, after at most so many repetitions."""
+    """Return the bytes of a URL, after a limited number of retries."""
     import pooch
     from requests.exceptions import RequestException
 
@@ -84,7 +84,7 @@ def download(url, hosts, progress=True):
         except RequestException as error:
             why = str(error)
         except TimeoutError:
-            content.close()  # what still comes is refused
+            content.close()  # what still arrives is discarded
             raise Refused(
                 f"the answer is not there after {LONGEST / 60:.0f} minutes; download "
                 "the file by hand"
@@ -93,13 +93,13 @@ def download(url, hosts, progress=True):
 
 
 def _within(seconds, task):
-    """Run a task; TimeoutError where it takes longer, and is left to end by itself."""
+    """Run a task; raise a TimeoutError if it takes longer, and let it end by itself."""
     ended: SimpleQueue = SimpleQueue()
 
     def run():
         try:
             ended.put(task())
-        except BaseException as error:  # is raised by who waits for it
+        except BaseException as error:  # raised again by the thread that waits for it
             ended.put(error)
 
     Thread(target=run, daemon=True).start()
@@ -112,12 +112,12 @@ def _within(seconds, task):
 
 
 def host_of(url):
-    """The computer that a url names."""
+    """Host name of a URL."""
     return (urlsplit(url).hostname or "").removeprefix("www.")
 
 
 def _check_answer(hosts, response, **_):
-    """Refuse what is not there, and a redirect to a host that is not among `hosts`."""
+    """Refuse an error status, and a redirect to a host that is not among `hosts`."""
     if 400 <= response.status_code < 500:
         said = _message(next(response.iter_content(2000), b""))
         raise Absent(
@@ -132,14 +132,14 @@ def _check_answer(hosts, response, **_):
 
 
 def _message(answer):
-    """What a server of OpenML says beside a status, in brackets."""
+    """OpenML's own error message that comes with a status, in parentheses."""
     with suppress(ValueError, KeyError, TypeError):
         return f" ({one_line(json.loads(answer)['error']['message'])[:200]})"
     return ""
 
 
 def keep(path, data, url):
-    """Write what was fetched, with a record of its bytes beside it."""
+    """Write a fetched file, and a record of its bytes beside it."""
     with atomic_path(path) as whole:
         whole.write_bytes(data)
     record = {"sha256": hashlib.sha256(data).hexdigest(), "url": url}
@@ -147,10 +147,10 @@ def keep(path, data, url):
 
 
 def kept(path):
-    """The bytes of a file; Refused, and removed, where others were fetched."""
+    """Return the bytes of a kept file; remove and refuse it if they have changed."""
     data = path.read_bytes()
     if not is_fetched(path):
-        return data  # put there by hand; the content check decides
+        return data  # put there by hand: left to the content check
     try:
         recorded = json.loads(_record_of(path).read_text())["sha256"]
     except (ValueError, KeyError):
@@ -167,7 +167,7 @@ def kept(path):
 
 
 def is_fetched(path):
-    """Whether a file of the cache was downloaded, and not put there by hand."""
+    """Whether a file of the cache was downloaded rather than put there by hand."""
     return _record_of(Path(path)).is_file()
 
 

@@ -1,8 +1,8 @@
-"""An estimator that lives in another Python, with packages of its own.
+"""An estimator that runs in another Python environment, with packages of its own.
 
-The rows go there as arrays, columns of categories as their codes, the predictions come
-back as arrays; there, a process that imports nothing of this project but the class
-(`elsewhere_worker.py`) fits and predicts.
+The rows are sent as arrays, categorical columns as their codes, and the predictions
+come back as arrays. A process there (`elsewhere_worker.py`) fits and predicts; it
+imports nothing of this project but the estimator's class.
 """
 
 import json
@@ -25,7 +25,7 @@ _WORKER = Path(__file__).with_name("elsewhere_worker.py")
 
 
 def _program(python):
-    """The Python of a recipe; ValueError where there is none."""
+    """Return the Python executable of a recipe; raise a ValueError if there is none."""
     named = python["python"]
     if named.startswith("$"):
         if absent_variable(named):
@@ -41,7 +41,7 @@ def _program(python):
 
 
 class _Worker:
-    """A process of another Python that holds one fitted estimator."""
+    """A process of another Python environment that holds one fitted estimator."""
 
     def __init__(self, program):
         self.folder = TemporaryDirectory(prefix="elsewhere-")
@@ -54,7 +54,7 @@ class _Worker:
         )
 
     def ask(self, what, arrays, **words):
-        """(answer, array or None) of a request; RuntimeError with its error there."""
+        """Return (answer, array or None) of a request; RuntimeError if it failed."""
         np.savez(Path(self.folder.name, "given.npz"), **arrays)
         try:
             self.process.stdin.write(json.dumps(words | {"what": what}) + "\n")
@@ -72,7 +72,7 @@ class _Worker:
         return answer, np.load(found) if answer.get("array") else None
 
     def close(self):
-        """End the process, so that its memory is counted, and forget its files."""
+        """End the process, so that its memory is counted, and remove its files."""
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
@@ -84,7 +84,7 @@ _IDLE: dict[str, list[_Worker]] = {}
 
 
 def _worker(program):
-    """A process of a Python, and where it belongs when its estimator is gone."""
+    """A worker of a Python, and the list of idle ones that it returns to."""
     idle = _IDLE.setdefault(program, [])
     while idle:
         worker = idle.pop()
@@ -103,9 +103,10 @@ ENDINGS.append(_close_idle)
 
 
 def _sent(X):
-    """The arrays that rows are sent as; of columns, how many categories each has.
+    """Return the arrays that rows are sent as and, for columns of a DataFrame, how many
+    categories each has.
 
-    Those of `CategoryColumns` are numbered from 0.
+    The categories of `CategoryColumns` are numbered from 0.
     """
     if not hasattr(X, "columns"):
         return {"X": np.asarray(X)}
@@ -114,7 +115,7 @@ def _sent(X):
 
 
 def _there(name):
-    """The method of this name, where the estimator there has it."""
+    """The method of this name, available if the remote estimator has one."""
 
     def method(self, X):
         return self.worker_.ask(name, _sent(X))[1]
@@ -124,7 +125,7 @@ def _there(name):
 
 
 class _Elsewhere(BaseEstimator):
-    """Fits the class that `recipe` names with another Python.
+    """Fits the class that `recipe` names in another Python environment.
 
     Its parameters are those of the recipe.
     """
@@ -136,18 +137,18 @@ class _Elsewhere(BaseEstimator):
         self.threads = threads
 
     def get_params(self, deep=True):
-        """Those of the recipe, or, for a clone, of this class."""
+        """Return the parameters of the recipe or, for a clone, of this class."""
         if not deep:
             return super().get_params(deep=False)
         return {name: v for name, v in self.recipe.items() if name != "_target_"}
 
     def set_params(self, **params):
-        """Set parameters of the class there; it says itself which it has."""
+        """Set parameters of the remote class, which checks them itself."""
         self.recipe = self.recipe | params
         return self
 
     def fit(self, X, y):
-        """Fit there; RuntimeError with the error there."""
+        """Fit in the other process; its error becomes a RuntimeError."""
         self.worker_, idle = _worker(_program(self.python))
         weakref.finalize(self, idle.append, self.worker_)
         words = {"recipe": self.recipe, "seed": self.seed, "threads": self.threads}
@@ -160,7 +161,7 @@ class _Elsewhere(BaseEstimator):
         return self
 
     def predict(self, X):
-        """Predict there."""
+        """Predict in the other process."""
         return self.worker_.ask("predict", _sent(X))[1]
 
 
@@ -176,7 +177,7 @@ class ElsewhereClassifier(ClassifierMixin, _Elsewhere):
 
 
 def elsewhere(recipe, python, seed, threads):
-    """The estimator of a recipe, fitted by the Python that `python_of` tells."""
+    """The estimator of a recipe, fitted by the Python that `python_of` describes."""
     is_classifier = python["task"] == "classification"
     kind = ElsewhereClassifier if is_classifier else ElsewhereRegressor
     return kind(recipe, python, seed, threads)

@@ -1,6 +1,6 @@
-"""Run by another Python: fits one estimator and predicts, as it is asked line by line.
+"""Script for another Python: fits one estimator and predicts, one request a line.
 
-It needs NumPy there, pandas where columns are categories, and nothing of this project.
+It needs NumPy, pandas if there are categorical columns, and nothing of this project.
 """
 
 import importlib
@@ -16,9 +16,9 @@ import numpy as np
 
 
 def build(node, usual):
-    """Build what a mapping with ``_target_`` describes, nested ones first.
+    """Build what a mapping with ``_target_`` describes, nested mappings first.
 
-    Each gets those of the `usual` parameters that it has and that the mapping omits.
+    Each gets the `usual` parameters that it accepts and that the mapping omits.
     """
     if isinstance(node, list):
         return [build(item, usual) for item in node]
@@ -44,7 +44,7 @@ def targets(node):
 
 
 def fit(asked, given):
-    """(fitted estimator, answer, its classes)."""
+    """Return (fitted estimator, answer, its classes)."""
     usual = {"random_state": asked["seed"], "n_jobs": asked["threads"]}
     estimator = build(asked["recipe"], usual)
     estimator.fit(rows(given), given["y"])
@@ -55,7 +55,7 @@ def fit(asked, given):
 
 
 def rows(given):
-    """The rows that were sent: an array, or columns with their categories."""
+    """Return the rows that were sent: an array, or columns with their categories."""
     if "categories" not in given:
         return given["X"]
     import pandas as pd
@@ -81,10 +81,10 @@ def versions(classes):
 
 
 def main(folder, root):
-    """Answer one request after the other until the other end is closed."""
+    """Answer one request after another until the other end is closed."""
     sys.path.append(root)  # for classes of methods/
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what packages print is no answer
+    os.dup2(2, 1)  # output of packages must not mix with answers
     estimator = None
     for line in sys.stdin:
         asked = json.loads(line)

@@ -1,4 +1,4 @@
-"""Environments of their own for methods whose packages are not the workflow's."""
+"""Separate environments for methods whose packages are not the workflow's."""
 
 import hashlib
 import os
@@ -22,9 +22,9 @@ _VARIABLE = re.compile(r"\$ADAKERN_\w+")
 
 
 def python_of(python, task):
-    """What a recipe holds of its Python, a lock file or a variable; {} of none.
+    """What a recipe stores about its Python, a lock file or a variable; {} if none.
 
-    The name of an environment changes with what its lock file says.
+    The name of an environment changes with the content of its lock file.
     """
     if python is None:
         return {}
@@ -37,24 +37,24 @@ def python_of(python, task):
 
 
 def made_file(name):
-    """What says of an environment which Python it has, or why there is none."""
+    """Path of the file that holds an environment's Python, or why there is none."""
     return ROOT / ENVS / ".made" / f"{name}.json"
 
 
 def forget_failed():
-    """Have what could not be made be tried again."""
+    """Let the next run try again to make the environments that failed."""
     for path in made_file("any").parent.glob("*.json"):
         if "failed" in read_json(path):
             path.unlink()
 
 
 def is_variable(python):
-    """Whether a method's Python is named by a variable that may name one."""
+    """Whether a method's Python is given by an environment variable that may do so."""
     return bool(_VARIABLE.fullmatch(python or ""))
 
 
 def absent_variable(python):
-    """The variable that is to name a Python and does not; None where all is well."""
+    """The variable that should name a Python but does not; None if all is well."""
     if not is_variable(python):
         return None
     return None if os.access(os.environ.get(python[1:], ""), os.X_OK) else python
@@ -87,7 +87,7 @@ def python_problems(recipe):
 
 
 def make_environment(python, name, log):
-    """Make the environment of a lock file once; the mapping that `made_file` holds."""
+    """Make the environment of a lock file once; return what `made_file` then holds."""
     folder = made_file(name).with_suffix("")
     program = folder / "bin" / "python"
     steps = (

@@ -1,4 +1,4 @@
-"""The Python of a run: how it ends, and a path of one word by which jobs call it."""
+"""The Python of a run: how it is interrupted, and a path without blanks for jobs."""
 
 import signal
 import sys
@@ -10,9 +10,9 @@ _FOLDERS = []
 
 
 def path_without_blanks(executable, prefix):
-    """A path to the interpreter of an environment that a shell takes for one word.
+    """Return a path to an environment's interpreter that a shell reads as one word.
 
-    An environment below "My Projects" is reached by a link to its folder, so that the
+    An environment below "My Projects" is reached through a link to it, so that the
     interpreter still finds its packages.
     """
     if " " not in executable:
@@ -25,11 +25,11 @@ def path_without_blanks(executable, prefix):
 
 
 def name_without_blanks():
-    """Have jobs called by such a path from now on."""
+    """Have jobs called by such a path from now on: `sys.executable` is replaced."""
     sys.executable = path_without_blanks(sys.executable, sys.prefix)
 
 
 def interrupt(*_):
-    """The first Ctrl-C has Snakemake end its jobs; others would cut that short."""
+    """Let the first Ctrl-C end Snakemake's jobs, and ignore others meanwhile."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -1,7 +1,8 @@
-"""Runs that share a folder: one at a time of each experiment, one that makes tables.
+"""Locks for runs that share a folder: one run of each experiment at a time, and one
+that makes tables.
 
 Snakemake's own lock stays behind when Snakemake is killed, and holds every table that a
-run has made until that run ends; so the profiles switch it off (``nolock``). These
+run has made until that run ends, so the profiles switch it off (``nolock``). These
 locks belong to a process and end with it.
 """
 
@@ -14,17 +15,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 FOLDER = Path(".snakemake/running")
-#: Seconds that a table has been there before others may count on it: Snakemake still
-#: writes down how it was made.
+#: Seconds that a table must exist before others may rely on it: Snakemake still
+#: records how it was made.
 SETTLED = 5.0
 
 
 class RunningAlready(RuntimeError):
-    """Another run of the same experiment works in this folder."""
+    """Another run of the same experiment is at work in this folder."""
 
 
 def not_ours(error):
-    """What to do about a folder that may not be written."""
+    """Message on what to do about a folder that is not writable."""
     return (
         f"{error}. The folder belongs to another user: share it with your group "
         "(chmod -R g+rwX, umask 002), or work in a copy"
@@ -36,12 +37,12 @@ def _file(path, ending):
 
 
 def progress_file(path):
-    """Where the run that holds a path says how far it is."""
+    """File in which the run that holds a path writes its progress."""
     return _file(path, "progress")
 
 
 def at_work(path):
-    """What the run that holds a path is, and how far; None where there is none."""
+    """Describe the run that holds a path and its progress; None if there is none."""
     file = _file(path, "lock")
     progress = progress_file(path)
     if not file.exists():
@@ -56,7 +57,7 @@ def at_work(path):
 
 
 def claim(path, wait):
-    """A lock on a path until this process ends, or the lock is closed."""
+    """Lock a path until this process ends or the lock is closed."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     lock = _file(path, "lock").open("a+")
     try:
@@ -78,7 +79,7 @@ def claim(path, wait):
 
 
 def release_when_made(lock, tables):
-    """Close the lock as soon as all tables have been made from now on."""
+    """Close the lock once all tables have been written after this call."""
     since = time.time()
 
     def is_made(table):

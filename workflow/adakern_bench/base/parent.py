@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them."""
+"""Processes that end together with the process that started them."""
 
 import ctypes
 import os
@@ -10,7 +10,7 @@ ENDINGS = []
 
 
 def die_with_parent():
-    """Ask the kernel to kill this process when its parent dies: no orphan runs on."""
+    """Ask the kernel to kill this process when its parent dies."""
     if sys.platform == "linux":
         parent_death_signal = 1  # PR_SET_PDEATHSIG
         ctypes.CDLL(None).prctl(parent_death_signal, signal.SIGKILL)

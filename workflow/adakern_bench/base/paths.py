@@ -1,6 +1,7 @@
-"""Where things lie: the parts of the repository, and the files of an experiment.
+"""Paths of the parts of the repository and of the files of an experiment.
 
-What a rule reads and writes stands in the rule; here is what other code looks for.
+What a rule reads and writes is stated in the rule; here are the files that other code
+looks for.
 """
 
 import json
@@ -20,24 +21,24 @@ PUBLISHED = Path("data/published")
 #: Ending of the mark beside a result that is computed again, whatever is kept of it.
 AGAIN = ".again"
 
-# YAML files name modules of these two: methods.mine.Mine, dank_boundary.plot.
+# YAML files name modules of these two folders: methods.mine.Mine, dank_boundary.plot.
 sys.path += [path for path in (str(ROOT), str(SPECIAL)) if path not in sys.path]
 
 
 def results_of(config):
-    """The folder of one experiment's results."""
+    """Folder of one experiment's results."""
     return Path(config.results) / config.name
 
 
 def listed(paths):
-    """Files of results, those that the file of a group lists in its place."""
+    """Yield files of results; the file of a group stands for those that it lists."""
     for path in map(Path, paths):
         is_group = path.suffix in (".tables", ".cells")
         yield from map(Path, json.loads(path.read_text())) if is_group else [path]
 
 
 def kept_models(results, record):
-    """Files of the model of a record, by their path in its folder; {} without one."""
+    """Files of a record's model by their path in its folder; {} if it has none."""
     cell = Path(results) / "models" / record["dataset"] / record["method"]
     return {
         path.relative_to(folder).as_posix(): path
@@ -48,7 +49,7 @@ def kept_models(results, record):
 
 
 def repeats_of(path):
-    """The repeats that a file named after its batch holds.
+    """Range of the repeats in a file that is named after its batch.
 
     >>> from adakern_bench.base.paths import repeats_of
     >>> list(repeats_of("results/quickstart/records/heart/svm-cv/2-4.json"))

@@ -1,8 +1,8 @@
-"""Texts of others, made fit for a configuration."""
+"""Text from outside, made safe for a configuration."""
 
 
 def one_line(text):
-    """One printable line that nothing resolves.
+    """Return a text as one printable line without interpolations.
 
     >>> from adakern_bench.base.plain_text import one_line
     >>> one_line("My ${oc.env:HOME}\\n data")

@@ -1,4 +1,4 @@
-"""What a comparison takes, estimated before it starts, and what of it fits."""
+"""Time and memory of a comparison, estimated before it starts, and what fits."""
 
 import time
 
@@ -27,11 +27,11 @@ BATCH_ROWS = 2000
 
 
 def slowness():
-    """How much slower this processor is than that of the methods' costs, and how much
-    longer than the time of the processor work takes by the clock.
+    """How much slower this processor is than the one that the costs were measured on,
+    and the ratio of wall-clock time to processor time.
 
-    On one thread: where other programs run, threads that wait for each other take
-    twenty to seventy times as long, and fits do not.
+    Both are measured on one thread: beside other programs, threads that wait for each
+    other take twenty to seventy times as long, but fits do not.
     """
     matrix = np.random.default_rng(0).normal(size=(300, 300))
     with one_thread():
@@ -56,7 +56,7 @@ def choose(
     slower=1.0,
     busy=1.0,
 ):
-    """(names of `methods`, the flagship's limits, sentences) of a comparison on n rows
+    """Return (names of `methods`, the flagship's limits, sentences) for n rows
     of d features.
     """
     treating = {k: m for k, m in methods.items() if getattr(m, TASK_RECIPE[task])}
@@ -65,7 +65,7 @@ def choose(
     rest = REST_JOBS * work.job
     limits = {}
     if minutes:
-        # One repeat of every method, then what there is time for: five if possible.
+        # One repeat of every method, then more while there is time, up to five.
         budget = max(60 * minutes - rest, 20 * minutes) * cores
         work.keep_the_cheapest(budget)
         limits = work.limits_of_flagship(budget, cores)
@@ -91,7 +91,7 @@ def choose(
 
 
 class _Work:
-    """Seconds of a fit of each method, and why others were left out."""
+    """Seconds per fit of each method, and why others were left out."""
 
     def __init__(self, methods, rows, d, slower):
         self.methods = methods
@@ -103,11 +103,11 @@ class _Work:
         self.seconds = {name: slower * sum(cost) for name, cost in costs.items()}
 
     def cost(self, name):
-        """What the method's file says."""
+        """Cost that the method's file states."""
         return self.methods[name].cost
 
     def seconds_of(self, repeats, starts):
-        """Of so many repeats, in jobs that are started so often."""
+        """Seconds of all repeats, and of starting each job so many times."""
         n_jobs = sum(1 + (self.cost(name).search > 0) for name in self.seconds)
         return repeats * sum(self.seconds.values()) + starts * self.job * n_jobs
 
@@ -120,7 +120,7 @@ class _Work:
         del self.seconds[name]
 
     def keep_what_fits(self, memory):
-        """Leave out what memory, or the limit of a run, is too small for."""
+        """Leave out methods that exceed the memory or the time limit of a run."""
         for name in self._optional():
             n_bytes = 8 * self.cost(name).matrices * self.rows**2
             if n_bytes > memory:
@@ -132,22 +132,22 @@ class _Work:
                 del self.seconds[name]
 
     def keep_the_cheapest(self, budget):
-        """Leave out the slowest, but no baseline, until all repeats fit a budget."""
+        """Leave out the slowest, except baselines, until all repeats fit a budget."""
         while self.seconds_of(REPEATS, REPEATS) > budget and self._optional():
             slowest = max(self._optional(), key=self.seconds.__getitem__)
             in_all = REPEATS * (self.seconds[slowest] + self.job)
             self._leave_out(slowest, f"about {duration(in_all)} in all")
 
     def limits_of_flagship(self, budget, cores):
-        """Parameters that have the flagship use what the others leave of a budget."""
+        """Parameters that limit the flagship to the time the others leave."""
         wanted = self.seconds.get(FLAGSHIP)
         if wanted is None:
             return {}
         self.seconds[FLAGSHIP] = 0.0
-        # Where it wins it is fitted once more, alone.
+        # If it wins, it is fitted once more, alone.
         left = (budget - self.seconds_of(REPEATS, REPEATS)) / (REPEATS + cores)
         share = max(left, min(wanted, 10.0))
         self.seconds[FLAGSHIP] = min(wanted, share)
-        # An estimate may be half of the truth.
+        # A fit may take twice as long as estimated.
         limits = {"time_limit": round(share)} if 2 * wanted > share else {}
         return limits | ({"preset": "fast"} if wanted > share else {})

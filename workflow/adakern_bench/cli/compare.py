@@ -34,7 +34,7 @@ _MADE_FROM = "# From: "
 
 
 def add_arguments(parser):
-    """Arguments of ``adakern compare``, without settings."""
+    """Add the arguments of ``adakern compare``, except settings."""
     add_table_arguments(parser, needs_target=False)
     parser.add_argument(
         "--name", help="name of the data set (default: that of the file)"
@@ -47,14 +47,14 @@ def add_arguments(parser):
 
 
 def run_compare(arguments, given):
-    """Compare methods on a file, and say how to use the best; the exit status."""
+    """Compare methods on a file, say how to use the best; return the exit status."""
     from adakern_bench.cli.run import run
     from adakern_bench.report.use import model_lines, out_of_time
 
     started = time.time()
     given += [f"metric={arguments.metric}"] * bool(arguments.metric)
-    number = str(arguments.file).removeprefix("openml:")
-    if number == str(arguments.file):
+    scheme, _, number = str(arguments.file).partition(":")
+    if scheme.lower() != "openml":
         file = (arguments.started_in / arguments.file.expanduser()).resolve()
         overrides, size = _own(file, arguments)
     else:
@@ -68,7 +68,7 @@ def run_compare(arguments, given):
         return run(plan, arguments.cores, dry_run=True)
     _try_again(plan.results)
     if arguments.minutes:
-        # What comes after the fits takes the start of some jobs.
+        # The steps after the fits have to start some jobs, too.
         seconds = 60 * arguments.minutes
         ends = started + seconds - min(REST_JOBS * JOB * slower * busy, seconds / 3)
         cores = arguments.cores or os.cpu_count()
@@ -97,7 +97,7 @@ def run_compare(arguments, given):
 
 
 def _own(file, arguments):
-    """(overrides, rows and features) of a table of one's own."""
+    """Return (overrides, rows and features) of the user's own table."""
     if arguments.target is None:
         sys.exit("adakern compare: --target names the column to predict")
     keys = ("task", "name", "group", "time", "again")
@@ -109,7 +109,7 @@ def _own(file, arguments):
 
 
 def _of_openml(number, arguments):
-    """Overrides of ``openml:31`` or ``openml:task-59``."""
+    """Return the overrides for ``openml:31`` or ``openml:task-59``."""
     for option in ("task", "name", "group", "time", *NAMED):
         if getattr(arguments, option):
             sys.exit(
@@ -118,11 +118,17 @@ def _of_openml(number, arguments):
             )
     name = f"openml-{number}"
     if not re.fullmatch(r"openml-(task-)?\d+", name):
-        sys.exit(f"openml:{number} is to be openml:31 (a data set) or openml:task-59")
+        sys.exit(
+            f"openml:{number} is to be openml:31 (a data set) or openml:task-59; a "
+            "study is the suite of a run: adakern run EXPERIMENT suite=openml-99"
+        )
     overrides = ["experiment=compare", f"name={name}", f"dataset=[{name}]"]
     overrides += ["protocol.published_split=prefer"] * ("task" in name)
     if arguments.target:
-        overrides.append(f"dataset.{name}.target={arguments.target}")
+        target = json.dumps(
+            arguments.target, ensure_ascii=False
+        )  # 0 and null are names
+        overrides.append(f"dataset.{name}.target={target}")
     return overrides
 
 
@@ -170,7 +176,7 @@ def _chosen(size, given, arguments, slower, busy, config):
 
 
 def _try_again(results):
-    """Forget what ran out of time."""
+    """Remove results that ran out of time, so that they are computed again."""
     for path in [
         *results.glob("search/*/*/*.json"),
         *results.glob("records/*/*/*.json"),
@@ -180,9 +186,9 @@ def _try_again(results):
 
 
 def _first_repeats(plan, cores, ends):
-    """Run the first repeat of every method, and see how many more there is time for.
+    """Run the first repeat of every method, and find how many more there is time for.
 
-    The exit status, and how many batches of repeats are to be run in all.
+    Returns the exit status and how many batches of repeats to run in all.
     """
     from adakern_bench.cli.run import started
 
@@ -223,11 +229,11 @@ def _first_repeats(plan, cores, ends):
 def adopt(file, target, root, *, name=None, again=False, **options):
     """Add a file to the data sets, and say what was found in it.
 
-    The entry becomes ``conf/dataset/my-<name>.yaml`` below ``root``, and the file is
-    copied below ``data/raw``; both are ignored by git. An entry that nobody edited is
-    made anew when the file or the options (``task``, ``drop``, ``group``, ``time``) are
-    others than before. A file of the same name elsewhere gets another entry. Returns
-    the overrides that compare methods on it.
+    The entry is written to ``conf/dataset/my-<name>.yaml`` below ``root``, and the file
+    is copied below ``data/raw``; git ignores both. An entry that nobody has edited is
+    inferred again when the file or the options (``task``, ``drop``, ``group``,
+    ``time``) have changed. A file of the same name in another folder gets another
+    entry. Returns the overrides that compare methods on it.
     """
     file = Path(file).expanduser()
     if not file.is_file():
@@ -278,12 +284,12 @@ def adopt(file, target, root, *, name=None, again=False, **options):
 
 
 def _as_json(made):
-    """One line of JSON in which nothing looks like a reference of the configuration."""
+    """Return one line of JSON in which nothing looks like an interpolation."""
     return json.dumps(made).replace("$", "\\u0024").replace("?", "\\u003f")
 
 
 def _slug(text):
-    """The name of an entry; letters that it cannot hold are told apart by a hash."""
+    """Return the name of an entry, with a hash if letters had to be replaced."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     slug = re.sub(r"[^a-z0-9]+", "-", plain)[:60].strip("-")
@@ -293,7 +299,7 @@ def _slug(text):
 
 
 def _name_of(file, sha256, folder):
-    """The name of a file, with that of its folder where another file has it already."""
+    """Return the name of a file, with its folder's if another file has that name."""
     place = str(file.resolve())
     stem = file.name.split(".")[0]
     other = None
@@ -313,7 +319,7 @@ def _name_of(file, sha256, folder):
 
 
 def comparison_of(name, root):
-    """Overrides of the comparison on a table of one's own; [] where it is none."""
+    """Return the overrides of a comparison on the user's table, [] if none."""
     path = Path(root) / "conf" / "dataset" / f"{name}.yaml"
     if not name.startswith("my-") or not path.is_file():
         return []
@@ -333,7 +339,7 @@ def _entry(path):
 
 
 def _made(path):
-    """How an entry came to be, {} where it was written by hand."""
+    """Return what an entry was inferred from, {} if it was written by hand."""
     line = re.search(
         f"^{_MADE_FROM}(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE
     )
@@ -341,7 +347,7 @@ def _made(path):
 
 
 def _is_kept(path, asked, sha256, file):
-    """Whether an entry still is what a call asks for; says why where it is not."""
+    """Whether an entry still is what a call asks for; print why if it is not."""
     made = _made(path)
     text = path.read_text(encoding="utf-8")
     if not made:

@@ -1,4 +1,4 @@
-"""``adakern diff BEFORE AFTER``: one run against another."""
+"""``adakern diff BEFORE AFTER``: compare one run with another."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def add_arguments(command):
-    """The arguments of the command."""
+    """Add the arguments of the command."""
     place = "a folder of results/ or docs/results/; of a commit: FOLDER@COMMIT"
     command.add_argument("before", help=place)
     command.add_argument("after", help=place)
@@ -24,7 +24,7 @@ def add_arguments(command):
 
 
 def run_diff(arguments, overrides):
-    """Print the comparison; exit status 1 if something is worse, failed or slower."""
+    """Print the comparison; exit with 1 if anything is worse, failed or slower."""
     from adakern._utils.files import atomic_path
     from adakern_bench.report import diff
 
@@ -53,6 +53,6 @@ def run_diff(arguments, overrides):
 
 
 def _place(started_in, name):
-    """A folder as seen from where the command was called, else from the project."""
+    """Resolve a folder from where the command was called, else from the project."""
     here = os.path.join(started_in, name)
     return here if os.path.isdir(here) else name

@@ -23,11 +23,11 @@ from adakern_bench.report.wording import count
 
 
 def main(argv=None):
-    """Run the console command; returns the exit status."""
+    """Run the console command and return its exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
     parser, commands = _parser()
     parser.set_defaults(started_in=Path.cwd())
-    # Settings can be anywhere; argparse expects positional arguments together.
+    # Settings can stand anywhere; argparse expects positional arguments together.
     setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
     overrides = [
         word for word in argv if setting.match(word) and not os.path.isfile(word)
@@ -115,7 +115,7 @@ def _selected(arguments, overrides):
 
 
 def _of_results(name):
-    """What led to results of this name, which ``name=`` gave; [] where none did."""
+    """Overrides behind results that ``name=`` gave this name; [] if there are none."""
     import yaml
 
     kept = ROOT / "results" / name / "run.yaml"
@@ -133,7 +133,7 @@ def _planned(arguments, overrides):
 
 
 def _check_finished(plan, file):
-    """End where the results of a plan do not contain a file."""
+    """Exit with a message if the results of a plan do not contain a file."""
     if (plan.results / file).exists():
         return
     others = sorted(
@@ -157,7 +157,7 @@ def _run(arguments, overrides):
 
 
 def _describe(arguments, overrides):
-    """Print what the entry of a data set can state, for its YAML file."""
+    """Print what the YAML entry of a data set can state."""
     import yaml
 
     from adakern_bench.config.compose import load_config

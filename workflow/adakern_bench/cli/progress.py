@@ -1,6 +1,6 @@
-"""Progress line while Snakemake runs: share done, remaining time, and of which methods.
+"""Progress line while Snakemake runs: share done, remaining time, slowest methods.
 
-The share is that of the work, not of the jobs: the Snakefile states the size of each.
+The share is of the work, not of the number of jobs: the Snakefile states their sizes.
 """
 
 import io
@@ -41,13 +41,13 @@ class Line:
         threading.Thread(target=self._tick, daemon=True).start()
 
     def plan(self, sizes, file=None):
-        """Set the jobs to come: number -> {method: size}, and where others look."""
+        """Set the jobs to come, {number: {method: size}}, and the progress file."""
         self.sizes = dict(sizes)
         self.file = file and Path(file)
         self.bar.reset(sum(map(_total, self.sizes.values())) or 1)
 
     def left(self, most=3):
-        """Time of the methods with the most work left, at the pace so far."""
+        """Remaining time of the methods with the most work left, at the pace so far."""
         work = sum((Counter(size) for size in self.sizes.values()), Counter())
         del work[""]
         pace = self.bar.format_dict["elapsed"] / self.bar.n if self.bar.n else 0
@@ -55,12 +55,12 @@ class Line:
         return ", ".join(told if pace else [])
 
     def _tell(self, label=None):
-        """What is at work and what is left, here and for ``adakern show``."""
+        """Show what is running and what is left, here and to ``adakern show``."""
         left = self.left()
         said = [label, left and f"left: {left}"]
         self.bar.set_postfix_str("; ".join(filter(None, said)), refresh=self.live)
         if self.file:
-            with suppress(OSError):  # a full disk is told by those who write results
+            with suppress(OSError):  # a full disk is reported where results are written
                 self.file.write_text(str(self.bar).strip())
 
     def _tick(self):
@@ -71,25 +71,25 @@ class Line:
                 self.say(str(self.bar))
 
     def begin(self, job, label):
-        """A job starts."""
+        """Note that a job starts."""
         self.started[job] = label or ""
         self._tell(label)
 
     def finish(self, job):
-        """A job is finished."""
+        """Note that a job has finished."""
         label = self.started.pop(job, None)
         self.bar.update(_total(self.sizes.pop(job, {})))
         self._tell(label)
 
     def fail(self, job, logs):
-        """A job failed; most jobs printed the reason."""
+        """Note that a job failed; most jobs have printed the reason."""
         label = self.started.pop(job, f"job {job}")
         self.say(
             "\n".join([f"Failed: {label}", *(f"  Its log: {log}" for log in logs)])
         )
 
     def say(self, text):
-        """Print a line that stays."""
+        """Print a line above the progress line."""
         self.bar.write(text, file=self.stream)
 
     def end(self):

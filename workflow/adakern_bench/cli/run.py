@@ -11,15 +11,15 @@ from adakern_bench.report.origin import selection
 
 
 def started(plan):
-    """Words for Snakemake that name the file of a run, which is written."""
-    with claim(plan.results, wait=False):  # not beneath another run
+    """Write the file of a run, and return Snakemake's arguments that name it."""
+    with claim(plan.results, wait=False):  # not while another run reads it
         return ["--config", f"run={write_run(plan)}"]
 
 
 def run(plan, cores=None, *, dry_run=False):
-    """Run an experiment in this folder and print its comparison.
+    """Run an experiment in this folder, print its comparison, return the exit status.
 
-    Returns the exit status. A dry run only prints Snakemake's command and its jobs.
+    A dry run only prints Snakemake's command and its jobs.
     """
     from adakern_bench.report.show import show
     from adakern_bench.tracking.store import forget_lost
@@ -43,16 +43,15 @@ def run(plan, cores=None, *, dry_run=False):
 
 
 def _snakemake(arguments):
-    """Call Snakemake in this process; returns its exit status."""
+    """Call Snakemake in this process and return its exit status."""
     _find_cache()
     from snakemake.cli import args_to_api, parse_args
     from snakemake.exceptions import print_exception
 
     try:
         parser, settings = parse_args(arguments)
-        # Its limit on started jobs a second wakes the scheduler once a second for each
-        # job that ever ended: with a thousand jobs this process alone keeps a core
-        # busy.
+        # Snakemake's limit on jobs started per second wakes the scheduler once a second
+        # for each job that has ended: with a thousand jobs it keeps a core busy.
         settings.max_jobs_per_timespan = None
         return 0 if args_to_api(settings, parser) else 1
     except SystemExit as end:
@@ -65,7 +64,7 @@ def _snakemake(arguments):
 
 
 def _find_cache():
-    """Have caches beside the results where a home cannot be written, as on clusters."""
+    """Put caches beside the results if the home is not writable, as on clusters."""
     named = os.environ.get("XDG_CACHE_HOME")
     cache = Path(named) if named else Path("~/.cache").expanduser()
     try:

@@ -1,1 +1,1 @@
-"""What is to be run: schema, composition, validation and plan."""
+"""Configuration of a run: schema, composition, validation and plan."""

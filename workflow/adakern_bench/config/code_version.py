@@ -1,10 +1,10 @@
 """A short hash of the code that a result depends on.
 
-A result is made from definitions: the function of its stage, what that calls, the class
-of its estimator and all that those name in their turn. The hash is over the source of
-exactly these, so that a comment, a docstring, a reformatting or a change next door
-leaves it alone, and over the versions of the packages that they import. Nothing is
-imported to find this out.
+A result depends on definitions: the function of its stage, what that calls, the class
+of its estimator, and everything that these refer to in turn. The hash covers the source
+of exactly these, so that a comment, a docstring, reformatting or a change of unrelated
+code does not alter it, and the versions of the packages that they import. Nothing is
+imported to compute it.
 """
 
 import ast
@@ -26,7 +26,7 @@ IMPORTERS = {"import_module", "require"}
 
 @cache
 def code_version(*names, files=()):
-    """Hash of the definitions that the named functions, classes and scripts run."""
+    """Hash of the definitions that the named functions, classes and scripts use."""
     walk = _Walk()
     for name in names:
         if isinstance(name, Path):
@@ -43,7 +43,7 @@ def code_version(*names, files=()):
 
 
 def functions_of(module):
-    """Names of the functions that a module of our own defines; not of those
+    """Names of the functions that a module of the project defines, without those that
     it imports."""
     found = _module(module)
     defined = found.statements.items() if found else ()
@@ -51,7 +51,7 @@ def functions_of(module):
 
 
 class _Walk:
-    """Collects sources and packages, from one name to all that it leads to."""
+    """Collects sources and packages from a name and everything that it refers to."""
 
     def __init__(self):
         self.sources = set()
@@ -59,7 +59,7 @@ class _Walk:
         self.seen = set()
 
     def follow(self, dotted):
-        """Add what a dotted name stands for."""
+        """Add the definition that a dotted name refers to."""
         parts = dotted.split(".")
         if parts[0] in sys.stdlib_module_names:
             return
@@ -74,7 +74,7 @@ class _Walk:
                 return
 
     def enter(self, module, names):
-        """Add definitions of a module, and what it does beside when it is imported."""
+        """Add definitions of a module, and its other top-level statements."""
         for name in {None, *names}:
             if (module.name, name) not in self.seen:
                 self.seen.add((module.name, name))
@@ -89,8 +89,8 @@ class _Walk:
 
 
 class _Module:
-    """The top level of one source file: what defines each name, or what it is imported
-    from.
+    """Top level of a source file: the statements that define each name, or where it is
+    imported from.
     """
 
     def __init__(self, name, path):
@@ -108,7 +108,7 @@ class _Module:
         self.names = {*self.imports, *self.statements} - {None, "__all__"}
 
     def imported(self, node):
-        """(name, what it stands for) of an import statement."""
+        """Yield (name, what it refers to) of an import statement."""
         if isinstance(node, ast.Import):
             return [
                 (alias.asname or alias.name.split(".")[0], alias.name)
@@ -126,7 +126,7 @@ class _Module:
 
 @cache
 def _facts(module, statement):
-    """(source, names used, dotted names imported) of one statement."""
+    """Return (source, names used, dotted names imported) of one statement."""
     used = set()
     imported = set()
     if _Bare().visit(statement) is None:  # a bare string
@@ -144,7 +144,7 @@ def _facts(module, statement):
 
 
 class _Bare(ast.NodeTransformer):
-    """A syntax tree without bare strings, such as docstrings."""
+    """Removes bare strings, such as docstrings, from a syntax tree."""
 
     def visit_Expr(self, node):
         text = isinstance(node.value, ast.Constant) and isinstance(
@@ -154,7 +154,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def _top_level(tree):
-    """The statements of a module, those for TYPE_CHECKING too, without ``__main__``."""
+    """Statements of a module, those for TYPE_CHECKING too, without ``__main__``."""
     for statement in tree.body:
         asked = ast.unparse(statement.test) if isinstance(statement, ast.If) else ""
         if "TYPE_CHECKING" in asked:
@@ -175,7 +175,7 @@ def _bound_names(statement):
 
 @cache
 def _module(name):
-    """The parsed module of a dotted name, or None if there is none of our own."""
+    """Parsed module of a dotted name, or None if the project has none."""
     top, *rest = name.split(".")
     path = _source(top)
     if path and rest:
@@ -189,7 +189,7 @@ def _source(top):
     """Source of a top-level module that is adakern's or the project's own, or None."""
     try:
         spec = find_spec(top)
-    except ValueError:  # a module that is being run, such as __main__
+    except ValueError:  # a module that runs as a script, such as __main__
         return None
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return None
@@ -206,7 +206,7 @@ def _version(package):
 
 @cache
 def _requirements(package):
-    """Packages that a package cannot do without."""
+    """Packages that a package requires."""
     listed = map(Requirement, requires(distribution_of(package) or "pip") or [])
     return {
         requirement.name

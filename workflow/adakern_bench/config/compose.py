@@ -1,4 +1,4 @@
-"""Hydra: from the YAML files in ``conf/`` and overrides to one typed ``Config``."""
+"""Composition by Hydra: YAML files in ``conf/`` and overrides to a typed ``Config``."""
 
 import re
 from dataclasses import fields, replace
@@ -33,8 +33,8 @@ class ConfigError(ValueError):
 
 
 def nearest(name, names):
-    """A sentence that suggests the closest of the known names, and lists few, or all if
-    none is.
+    """Return a sentence that suggests the closest known names, or lists all of them if
+    none is close.
     """
     hint = did_you_mean(name, names)
     return (
@@ -48,7 +48,7 @@ def available(group, conf=CONF):
 
 
 def load_config(overrides=(), conf=CONF):
-    """The configuration of one experiment, joined by Hydra, then checked."""
+    """Return the configuration of an experiment, composed by Hydra and checked."""
     try:
         composed = _compose([_checked(override) for override in overrides], conf)
         OmegaConf.set_struct(composed, False)
@@ -70,7 +70,7 @@ def load_config(overrides=(), conf=CONF):
 
 
 def _checked(override):
-    """An override as Hydra takes it; types come later, so that no key needs a `+`."""
+    """Return an override for Hydra; types come later, so that no key needs a `+`."""
     key, equals, value = override.partition("=")
     if not key or not (equals or key.startswith("~")):
         raise ConfigError(
@@ -81,7 +81,7 @@ def _checked(override):
         raise ConfigError(
             f"{override} names none; {key}=[] selects none, {key}=[name] one"
         )
-    if value.count("[") > value.count("]"):
+    if value[:1] not in ("'", '"') and value.count("[") > value.count("]"):
         raise ConfigError(
             f"the override {override!r} opens a list and does not close it; a list has "
             "no blank after a comma: dataset=[a,b]"
@@ -98,7 +98,7 @@ def _checked(override):
 
 
 def _readable(override):
-    """An override in Hydra's grammar; a text that it reads otherwise is quoted."""
+    """Return an override in Hydra's grammar; text that it would misread is quoted."""
     try:
         if not OverridesParser.create().parse_override(override).is_sweep_override():
             return override
@@ -120,7 +120,7 @@ def _readable(override):
 def _compose(overrides, conf):
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(Path(conf).resolve()), version_base="1.3"):
-        use_own_resolvers(powers=_powers, sigmas=_sigmas)  # and none of Hydra's
+        use_own_resolvers(powers=_powers, sigmas=_sigmas)  # but none of Hydra's
         repository = vars(GlobalHydra.instance().config_loader())["repository"]
         load = repository.load_config
         repository.load_config = partial(_load_file, load, conf)
@@ -128,14 +128,14 @@ def _compose(overrides, conf):
 
 
 def _check_file(path, conf):
-    """ConfigError where a symbolic link in the configuration's folder leaves it."""
+    """Raise a ConfigError if a symbolic link leaves the configuration's folder."""
     if not path.resolve().is_relative_to(Path(conf).resolve()):
         raise ConfigError(f"{path} is, by a symbolic link, outside {conf}: copy it")
 
 
 def _load_file(load, conf, config_path):
-    """A file of the configuration's folder; those of data sets and methods go by their
-    names.
+    """Load a file of the configuration's folder; those of data sets and methods are
+    keyed by their names.
     """
     if ".." in Path(config_path).parts:
         raise ConfigError(f"{config_path}: a list of defaults stays inside conf/")
@@ -154,7 +154,7 @@ def _load_file(load, conf, config_path):
 
 
 def _file_of_openml(group, name="", *_):
-    """The file that a name such as openml-31 stands for."""
+    """Content of the file that a name such as openml-31 stands for."""
     if (said := openml.short_form(group, name)) is None:
         return None
     content = OmegaConf.create(said)
@@ -163,19 +163,19 @@ def _file_of_openml(group, name="", *_):
 
 
 def _powers(base, first, last, step=1):
-    """base^first, ..., base^last, both included; downwards with a negative step."""
+    """Return base^first, ..., base^last, both included; a negative step goes down."""
     end = last + (1 if step > 0 else -1)
     return [float(base) ** k for k in range(first, end, step)]
 
 
 def _sigmas(base, low, high, step=1):
-    """Values of gamma = 1 / (2 sigma^2) for sigma = base^low .. base^high."""
+    """Return gamma = 1 / (2 sigma^2) for sigma = base^low, ..., base^high."""
     return [1 / (2 * sigma**2) for sigma in _powers(base, low, high, step)]
 
 
 def _fix_parameters(composed, overrides):
-    """Put the parameters of ``method.<name>.<parameter>=`` where the recipes have
-    theirs.
+    """Move the parameters given as ``method.<name>.<parameter>=`` into the recipes of
+    the method.
     """
     found = dict.fromkeys(m.groups() for m in map(PARAMETER.match, overrides) if m)
     for name, parameter in found:
@@ -194,8 +194,8 @@ def _fix_parameters(composed, overrides):
 
 
 def _typed_config(composed):
-    """The configuration, and the entries of data sets, of which there can be thousands,
-    on the short way where each value has its type already.
+    """Return the typed configuration. Entries of data sets, of which there can be
+    thousands, are built directly if every value already has its type.
     """
     others = [key for key in composed if key != "dataset"]
     try:
@@ -203,12 +203,12 @@ def _typed_config(composed):
         made = {name: as_typed(entry.DatasetEntry, e) for name, e in entries.items()}
         config = _typed(schema.Config, OmegaConf.masked_copy(composed, others))
     except (AttributeError, LookupError, TypeError, OmegaConfBaseException):
-        return _typed(schema.Config, composed)  # which says what is wrong
+        return _typed(schema.Config, composed)  # its message says what is wrong
     return replace(config, dataset=made)
 
 
 def as_typed(hint, value):
-    """What OmegaConf makes of a value; TypeError where it may convert it."""
+    """Return what OmegaConf makes of a value; TypeError if it might convert it."""
     parts = get_args(hint)
     kind = get_origin(hint) or hint
     if hasattr(hint, "__dataclass_fields__"):
@@ -234,7 +234,7 @@ def _typed(of_type, node):
 
 
 def _missing_tuners(config):
-    """Methods that others are tuned with and that the configuration does not hold."""
+    """Methods that others are tuned with and that the configuration lacks."""
     tuners = set().union(*(method.tuners for method in config.method.values()))
     return sorted(tuners - set(config.method))
 
@@ -270,8 +270,8 @@ def _unknown(group, name, conf):
 
 
 def _explain(error, conf):
-    """One message out of Hydra's or OmegaConf's, with the nearest valid name for a
-    wrong one.
+    """Turn an error of Hydra or OmegaConf into one message that suggests the nearest
+    valid name.
     """
     text = str(error)
     if match := re.search(r"Could not (?:load|find) '(\w+)/([^']+)'", text):

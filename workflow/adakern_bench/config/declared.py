@@ -1,9 +1,9 @@
-"""A folder of tables as a suite: what its file SETS.csv declares of each of them.
+"""A folder of tables as a suite: what its file SETS.csv declares about each of them.
 
-SETS.csv has a line a table and the columns ``file`` (CSV or Parquet, beside it),
-``target``, ``kind`` (random, grouped or time) and ``column`` (the groups', or the
-time's); with a column ``task`` also what the target is, which is found out elsewhere.
-All of it is checked before anything runs, and all that is wrong is told at once.
+SETS.csv has one line per table and the columns ``file`` (CSV or Parquet, beside it),
+``target``, ``kind`` (random, grouped or time) and ``column`` (the one of the groups or
+the time). An optional column ``task`` states the task, which is inferred otherwise.
+Everything is checked before anything runs, and all problems are reported at once.
 """
 
 import csv
@@ -34,7 +34,7 @@ def is_needed(config):
 
 
 def fill_in(config):
-    """Put the tables of the folder among the data sets, or raise a ConfigError."""
+    """Add the tables of the folder to the data sets, or raise a ConfigError."""
     suite = config.suite
     folder = _folder(config)
     folds = max(config.search.folds, config.protocol.repeats)
@@ -63,7 +63,7 @@ def fill_in(config):
 
 
 def _folder(config):
-    """The folder, where the files of data sets are looked for."""
+    """Return the folder, searched where the files of data sets are."""
     tables = config.suite.tables
     if Path(tables).is_absolute() or ".." in Path(tables).parts:
         raise ConfigError(
@@ -84,7 +84,7 @@ def _folder(config):
 
 
 def _declared(folder):
-    """The lines of SETS.csv."""
+    """Read the lines of SETS.csv."""
     path = folder / DECLARATION
     with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = csv.DictReader(file, restval="")
@@ -104,7 +104,7 @@ def _stem(file):
 
 
 def _stated(row, folder, tables, folds, known):
-    """What the entry of one line states, or a TableError that says what is wrong."""
+    """Return what the entry of a line states; a TableError says what is wrong."""
     path = folder / row["file"]
     if path.parent != folder or not path.is_file():
         raise TableError(f"there is no such file beside {DECLARATION}")
@@ -118,7 +118,7 @@ def _stated(row, folder, tables, folds, known):
 
 
 def _checked(row, path, place, folds):
-    """The same, from the file itself."""
+    """Return the same, checked against the file itself."""
     kind = row["kind"]
     column = row["column"]
     if kind not in ROLES:

@@ -1,4 +1,4 @@
-"""The description of a data set: what one file of ``conf/dataset/`` holds."""
+"""The entry of a data set: what a file of ``conf/dataset/`` describes."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from adakern._utils.hints import did_you_mean
 
 FORMATS = ("csv", "table", "whitespace", "arff", "libsvm")
 
-#: Endings of a file's name, none of which Python, a shell or a loader of pickles runs.
+#: Allowed file extensions; Python, shells and pickle loaders execute none of them.
 ENDINGS = (
     *("", ".csv", ".tsv", ".txt", ".dat", ".data", ".all-data", ".arff"),
     *(".parquet", ".xlsx", ".libsvm", ".svm", ".binary", ".numer", ".t", ".tr"),
@@ -18,32 +18,32 @@ ENDINGS = (
 )
 
 
-#: Of an entry that says nothing about the content of its table.
+#: Default of an entry that says nothing about the content of its table.
 UNSTATED = {"n": None, "d": None, "n_test": None, "classes": {}, "fingerprint": None}
 
 
 class DatasetError(Exception):
-    """What went wrong between a data set's name and its table."""
+    """The table of a data set cannot be obtained; the message says why."""
 
 
 def one_of(*choices, default=None):
-    """A setting that is a word of these, the first unless another is the default."""
+    """Field that takes one of these words; the default is the first unless given."""
     default = choices[0] if default is None else default
     return field(default=default, metadata={"choices": choices})
 
 
 def optional(*choices):
-    """A setting that is a word of these, or null."""
+    """Field that takes one of these words, or null."""
     return field(default=None, metadata={"choices": (*choices, None)})
 
 
 def number(default, least, most=math.inf):
-    """A setting that is a number, or several, in this range."""
+    """Field that takes a number, or several, in this range."""
     return field(default=default, metadata={"range": (least, most)})
 
 
 def setting_problems(where, settings):
-    """What is wrong with the words and numbers of a part of the configuration."""
+    """List what is wrong with the words and numbers of a part of the configuration."""
     for of_setting in fields(settings):
         name = f"{where}.{of_setting.name}"
         value = getattr(settings, of_setting.name)
@@ -69,37 +69,37 @@ class SourceFile:
     """One file of a data set."""
 
     #: Where the file lies below the cache and below a mirror folder, for example
-    #: ``sonar/sonar.all-data``. It may be packed (.gz, .bz2, .xz, .zip, .tar): that is
-    #: seen from its first bytes, not from its name.
+    #: ``sonar/sonar.all-data``. It may be compressed (.gz, .bz2, .xz, .zip, .tar); this
+    #: is recognised by its first bytes, not by its name.
     path: str = ""
-    #: Where it can be fetched, tried in this order.
+    #: Where it can be downloaded, tried in this order.
     urls: list[str] = field(default_factory=list)
-    #: Whether somebody has fetched the file from these urls. It informs the reader; the
-    #: content check decides whether what arrives is the data.
+    #: Whether somebody has downloaded the file from these urls. This is information for
+    #: the reader; the content check decides whether a download is the data.
     url_tried: bool = False
-    #: What its bytes must be; None: the content check alone decides.
+    #: Hash that its bytes must have; None leaves it to the content check.
     sha256: str | None = None
-    #: Likewise, as OpenML states it of its ARFF files (a Parquet file has another).
+    #: Likewise, as OpenML states it for its ARFF files (a Parquet file has another).
     md5: str | None = None
     #: The rows of this file are the published test set.
     test: bool = False
-    #: Which file to take out of an archive (.zip, .tar) that holds several.
+    #: Which file to extract from an archive (.zip, .tar) that holds several.
     member: str | None = None
 
 
 @dataclass
 class DatasetEntry:
-    """Everything that is known about one data set, and how to read it.
+    """Everything that is known about a data set, and how to read it.
 
-    `task` and either `files` or `loader` are needed. What is stated about the content
+    `task` and either `files` or `loader` are required. What is stated about the content
     (`n`, `d`, `n_test`, `classes`, `fingerprint`) is checked whenever the table is
-    made. Columns are named by a position (0 is the first, -1 the last) or, where the
+    made. Columns are given by position (0 is the first, -1 the last) or, if the
     file has column names, by name.
     """
 
     #: classification or regression.
     task: str = one_of("classification", "regression", default="")
-    #: The files whose rows, one below the other, make the table.
+    #: The files whose rows, concatenated, make the table.
     files: list[SourceFile] = field(default_factory=list)
     #: Instead of files, a function that returns the data: ``_target_`` is its dotted
     #: name, the other keys are its arguments, ``random_state`` is the seed. It returns
@@ -110,32 +110,32 @@ class DatasetEntry:
     #: stated here is taken from there.
     openml: str | None = None
     #: csv, table, whitespace, arff or libsvm; None takes it from the ending of the file
-    #: name. A "table" is one as people have it (separated values, ARFF, Parquet,
-    #: xlsx) and is read by `adakern.tables.read_table`: its categories become columns
-    #: of 0 and 1 and its missing values are filled when the training part is known, and
-    #: rows without a target are left out.
+    #: name. A "table" has mixed columns (separated values, ARFF, Parquet, xlsx) and is
+    #: read by `adakern.tables.read_table`: its categories are one-hot encoded and its
+    #: missing values imputed once the training part is known, and rows without a target
+    #: are left out.
     format: str | None = optional(*FORMATS)
-    #: Of a csv file "," unless given; of a table seen from the file.
+    #: Separator: "," by default for csv, inferred from the file for a table.
     separator: str | None = None
-    #: "." or ","; likewise.
+    #: Decimal mark, "." or ","; likewise.
     decimal: str | None = optional(".", ",")
-    #: Of a csv file UTF-8 unless given; of a table seen from the file.
+    #: UTF-8 by default for csv, inferred from the file for a table.
     encoding: str | None = None
-    #: Whether the first line names the columns; None looks whether it consists of words
-    #: above a line with numbers.
+    #: Whether the first line names the columns; None infers it: words above a line with
+    #: numbers are names.
     header: bool | None = None
     #: The column to predict.
     target: Any = -1
-    #: Columns that are no features (identifiers, other targets).
+    #: Columns that are not features (identifiers, other targets).
     drop: list[Any] = field(default_factory=list)
-    #: Columns of a "table" that hold categories, whatever their cells look like.
+    #: Columns of a "table" that are categorical, whatever their cells look like.
     categorical: list[Any] = field(default_factory=list)
-    #: Those whose categories are one where they differ in case, blanks or accents
-    #: alone; [all] for every column of categories.
+    #: Columns in which categories that differ only in case, blanks or accents are
+    #: merged; [all] for every categorical column.
     merge: list[Any] = field(default_factory=list)
-    #: Numbers for the words of a column: ``{0: {M: 1, F: 2, I: 3}}``.
+    #: Numbers that replace the words of a column: ``{0: {M: 1, F: 2, I: 3}}``.
     codes: dict[Any, Any] = field(default_factory=dict)
-    #: Blank cells that are a weighted sum of other columns of their row:
+    #: Empty cells to fill with a weighted sum of other columns of their row:
     #: ``{sqft_above: {sqft_living: 1, sqft_basement: -1}}``.
     fill: dict[str, Any] = field(default_factory=dict)
     #: New names for the class labels, ``{2: benign, 4: malignant}``.
@@ -144,9 +144,9 @@ class DatasetEntry:
     #: in which such rows are equal; of a loader, the key of its mapping. A column stays
     #: a feature unless `drop` names it as well.
     groups: Any = None
-    #: The column that says when a row was observed, dates or numbers: the table's rows
-    #: are in its order; of a loader, the key of its mapping. It stays a feature unless
-    #: `drop` names it as well. "order of the file" where no column says it.
+    #: The column that says when a row was observed, as dates or numbers; the rows are
+    #: sorted by it. Of a loader, the key of its mapping. It stays a feature unless
+    #: `drop` names it as well. "order of the file" if there is no such column.
     time: Any = None
     #: A file of several published splits; `n_splits` says how many.
     splits: SourceFile | None = None
@@ -155,17 +155,17 @@ class DatasetEntry:
     #: of the rows as the test part with each of the first `n_splits`.
     split_seeds: list[int] = field(default_factory=list)
     #: "row-lists", two lines of row numbers from 0 for each split (training rows, test
-    #: rows), or "test-marks", one comma-separated line a row and one column a split, 1
-    #: where the row is in the test part; "openml" is the form of its tasks.
+    #: rows), or "test-marks", a comma-separated line per row and a column per split, 1
+    #: if the row is in the test part; "openml" is the form of OpenML's tasks.
     split_format: str = one_of("row-lists", "test-marks", "openml")
     #: A published split, as "row-lists", that hyper-parameters were tuned on. It may
-    #: hold test rows of the splits: the published protocol, not a clean one.
+    #: contain test rows of the splits: it is the published protocol, not a clean one.
     tuning_split: SourceFile | None = None
     #: What happens to rows with a missing value: "error" refuses the table, "drop-rows"
     #: leaves them out.
     missing: str = one_of("error", "drop-rows")
-    #: Percentiles to which the preparation of the data should clip every feature, for
-    #: tables with stray rows. The table itself holds the values as distributed.
+    #: Percentiles to which preprocessing should clip every feature, for tables with
+    #: outliers. The table itself holds the values as distributed.
     clip: list[float] | None = None
     #: Rows (test rows included), features, rows of the published test set.
     n: int | None = number(None, least=1)
@@ -195,9 +195,7 @@ class DatasetEntry:
 
     @property
     def n_published_splits(self):
-        """How many splits into training and test rows the data set comes with, None for
-        none.
-        """
+        """Number of published splits into training and test rows, None if none."""
         given = self.n_test or any(file.test for file in self.files)
         return self.n_splits or (1 if given else None)
 
@@ -207,8 +205,7 @@ def _source_file(file):
 
 
 def check_content(entry, content):
-    """Raise a DatasetError where the content of a table is not what the
-    entry states."""
+    """Raise a DatasetError if the content of a table is not what the entry states."""
     differ = []
     for key, found in content.items():
         stated = getattr(entry, key)
@@ -223,7 +220,7 @@ def check_content(entry, content):
 
 
 def check_entry(name, entry):
-    """Problems of an entry that can be seen before any file is opened, a sentence each.
+    """Problems of an entry that need no file to be opened, one sentence each.
 
     >>> from adakern_bench.data import DatasetEntry, check_entry
     >>> entry = DatasetEntry(task="clasification", files=[{"path": "a.csv"}], n=-3)
@@ -279,7 +276,7 @@ def _problems_of_splits(entry):
 
 
 def _problems_of_places(entry):
-    """What is wrong with paths and addresses."""
+    """Problems of paths and addresses."""
     addresses = [("homepage", entry.homepage)] if entry.homepage else []
     for i, file in enumerate(entry.sources):
         where = f"files[{i}].path"

@@ -12,13 +12,13 @@ from adakern_bench.base.environments import PYTHON
 
 
 class LogIntegers:
-    """Whole numbers from low to high, equally likely on a logarithmic scale."""
+    """Log-uniform distribution of the integers from low to high."""
 
     def __init__(self, low, high):
         self.exact = stats.loguniform(low - 0.5, high + 0.5)
 
     def rvs(self, random_state=None):
-        """One of them."""
+        """Draw one of them."""
         return int(np.rint(self.exact.rvs(random_state=random_state)))
 
 
@@ -32,12 +32,12 @@ DISTRIBUTIONS = {
 
 
 def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=False):
-    """The estimator of a recipe, with `params` set over its fixed ones.
+    """Return the estimator of a recipe; `params` override its fixed parameters.
 
     A number in units of another parameter is ``{relative_to: C, power: 2, value:
-    0.1}``. ValueError where `params`, which are read from a file of results, hold a
-    path or memory, or the recipe does, unless it is that of a plan, whose check
-    --allow-outside lets it pass.
+    0.1}``. Raises a ValueError if `params`, which are read from a file of results,
+    contain a path or memory. The same holds for the recipe, unless it is that of a
+    plan, which was checked with regard to --allow-outside.
     """
     recipe = dict(recipe)
     python = recipe.pop(PYTHON, None)
@@ -76,12 +76,12 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=Fals
 
 
 def free_parameters(settings, found):
-    """Of the parameters `found` by a search, those that a job's settings leave free."""
+    """Parameters `found` by a search, without those that a job's settings fix."""
     return {k: v for k, v in found.items() if k not in settings["fixed"]}
 
 
 def planned_estimator(settings, found, seed):
-    """The estimator of a job's settings, with the parameters `found` by a search."""
+    """Return the estimator of a job's settings with parameters `found` by a search."""
     return make_estimator(
         settings["estimator"],
         free_parameters(settings, found),
@@ -97,15 +97,15 @@ def is_relative(value):
 
 
 def _in_units(value, unit, params):
-    """A number times the unit's power; what is no number, as it is."""
+    """Return a number times the unit's power; return anything else unchanged."""
     if not _is_number(value):
         return value
     return value * params[unit["relative_to"]] ** unit.get("power", 1)
 
 
 def expand_grid(grid, fixed, step=1):
-    """Values of each grid axis, a list or one of ``DISTRIBUTIONS``, relative ones made
-    absolute.
+    """Return the values of each grid axis, a list or one of ``DISTRIBUTIONS``, with
+    relative values made absolute.
     """
     expanded = {}
     for name, axis in grid.items():

@@ -1,5 +1,5 @@
-"""The entry of a table of one's own, found by looking at the file, to be read and
-edited.
+"""The entry of a user's own table, inferred from the file for the user to check and
+edit.
 """
 
 import re
@@ -12,8 +12,8 @@ from adakern_bench.base.plain_text import one_line
 
 
 def inferred(file, path, target, **options):
-    """(what the entry of a file states, the table, its columns); `path` is where data
-    have it.
+    """Return (entry, table, columns) of a file; `path` is where it lies below the raw
+    data.
     """
     found, typed = read_columns(file, target, **options)
     if found.groups is not None and found.groups.nunique() < 2:
@@ -25,12 +25,12 @@ def inferred(file, path, target, **options):
     columns = list(found.columns)
 
     def key(column):
-        """The column by its name or, where YAML reads another, by its position."""
+        """Key of a column: its name or, if YAML would misread that, its position."""
         plain = re.fullmatch(r"[^\W\d][^$\\,]*|\d+", column) and column.isprintable()
         return column if plain else columns.index(column)
 
     def named(column):
-        """A column that an option names, or all of them."""
+        """Key of the column that an option names, or "all" for every column."""
         is_all = column == ALL and ALL not in columns
         return ALL if is_all else key(find_column(found, column))
 
@@ -56,7 +56,7 @@ def inferred(file, path, target, **options):
 
 
 def inferred_yaml(name, file, path, target, **options):
-    """(text of ``conf/dataset/<name>.yaml``, the table, its columns) of a file."""
+    """Return (text of ``conf/dataset/<name>.yaml``, table, columns) of a file."""
     import yaml
 
     entry, found, typed = inferred(file, path, target, **options)

@@ -1,13 +1,13 @@
 """OpenML: data sets, tasks with their splits, and studies, as entries and suites.
 
-An entry says ``openml: 31`` (a data set) or ``openml: task-59``. The names
-``openml-31`` and ``openml-task-59`` of data sets stand for files with that line alone,
-the name ``openml-99`` of a suite for a study. Every answer is kept below ``openml/`` in
-the folder of data, so that a second run, or one on another machine with that folder,
-asks nobody.
+An entry says ``openml: 31`` (a data set) or ``openml: task-59``. The data set names
+``openml-31`` and ``openml-task-59`` stand for files with only that line, the suite name
+``openml-99`` for a study. Every answer is kept below ``openml/`` in the data folder, so
+that a second run, or one on another machine with that folder, sends no request.
 
-The answers are few lines of JSON. scikit-learn's ``fetch_openml`` knows no tasks and
-splits, the package ``openml`` keeps pickles: both leave more to write than they save.
+The answers are a few lines of JSON. scikit-learn's ``fetch_openml`` supports neither
+tasks nor splits, and the package ``openml`` stores pickles: using either would take
+more code than it saves.
 """
 
 import json
@@ -32,7 +32,7 @@ _UNSTATED = DatasetEntry()
 
 
 def short_form(group, name):
-    """What the file ``conf/<group>/openml-31.yaml`` would say; None for other names."""
+    """Content of the file ``conf/<group>/openml-31.yaml``; None for other names."""
     found = _NAME.fullmatch(name)
     if found is None or group not in ("dataset", "suite"):
         return None
@@ -42,7 +42,7 @@ def short_form(group, name):
 
 
 def is_needed(config):
-    """Whether a configuration names OpenML and does not hold its answers yet."""
+    """Whether a configuration refers to OpenML and lacks its answers."""
     of_suite = config.suite is not None and config.suite.openml
     return bool(of_suite) or any(map(_is_open, config.dataset.values()))
 
@@ -52,7 +52,7 @@ def _is_open(entry):
 
 
 def fill_in(config):
-    """Put OpenML's answers where a configuration names it, or raise a DatasetError."""
+    """Fill in OpenML's answers where a configuration refers to it."""
     mirror = config.data.mirror or os.environ.get("ADAKERN_DATA_MIRROR")
     folders = [Path(config.data.cache) / "raw", *map(Path, filter(None, [mirror]))]
     answers = Answers(folders)
@@ -68,7 +68,7 @@ def fill_in(config):
 
 
 def _keep_sizes(config):
-    """Leave out the sets of a suite that have fewer or more rows than it asks for."""
+    """Leave out the sets of a suite with fewer or more rows than it asks for."""
     low = config.suite.min_rows or 0
     high = config.suite.max_rows or float("inf")
     for name, entry in list(config.dataset.items()):
@@ -78,12 +78,12 @@ def _keep_sizes(config):
 
 @dataclass
 class Answers:
-    """OpenML's answers, from the folders that hold them or from its server."""
+    """OpenML's answers, from the folders that contain them or from its server."""
 
     folders: list[Path]
 
     def names(self, suite):
-        """The tasks of a study, else its data sets, as names of data sets."""
+        """Names of a study's tasks or, if it has none, of its data sets."""
         what = f"study/{suite.openml}"
         answer = self._get(what)
         with _answer(what):
@@ -103,7 +103,7 @@ class Answers:
         return suite.only or names
 
     def entry(self, name, stated):
-        """The entry of a data set or task, beneath what is stated of it."""
+        """Return the entry of a data set or task; what is `stated` takes precedence."""
         kind, _, number = str(stated.openml).rpartition("-")
         if kind not in ("", "task") or not number.isdigit():
             raise DatasetError(
@@ -196,7 +196,7 @@ class Answers:
             }
 
     def _n_rows(self, number, target):
-        """The rows, where OpenML counts them and none is without a target."""
+        """Number of rows if OpenML states it and no target is missing."""
         found = self._get(f"data/qualities/{number}", {})
         found = found.get("data_qualities", {}).get("quality", [])
         known = {part["name"]: part.get("value") for part in found}
@@ -205,7 +205,7 @@ class Answers:
         return int(float(n)) if n and not int(gaps or 0) else None
 
     def _allowed(self, url):
-        """A url of an answer, if it is of OpenML itself."""
+        """Return a url of an answer if it is one of OpenML's own."""
         if host_of(url) not in _hosts():
             raise DatasetError(
                 f"OpenML's answer leads to {one_line(url)}, which is not at "
@@ -214,10 +214,10 @@ class Answers:
         return url
 
     def _get(self, what, absent=None):
-        """One answer, as kept or as given now; `absent` where the server has none."""
+        """Return an answer, kept or new; `absent` if the server has none."""
         for folder in self.folders:
             path = folder / "openml" / f"{what}.json"
-            with suppress(Refused):  # a spoilt file is removed, and asked for again
+            with suppress(Refused):  # a damaged file is removed and requested again
                 if path.is_file():
                     return _parsed(kept(path), path)
         url = f"{_server()}/api/v1/json/{what}"
@@ -240,18 +240,21 @@ def _server():
 
 
 def _hosts():
-    """The computers that OpenML's answers and files come from."""
+    """Hosts that OpenML's answers and files come from."""
     own = host_of(_server())
     return {own, *(["api.openml.org", "data.openml.org"] * (own == "openml.org"))}
 
 
 def _target(called, name, target, columns):
-    """The column to predict."""
+    """Return the column to predict."""
     if found := [column for column in columns if column["name"] == target]:
         return found[0]
     known = ", ".join(one_line(column["name"]) for column in columns[:20])
     why = f"has no column {target!r} to predict" if target else "names no target"
-    raise DatasetError(f"{called} {why}; say dataset.{name}.target=, one of {known}")
+    raise DatasetError(
+        f"{called} {why}; say --target to adakern compare, or dataset.{name}.target= "
+        f"to a run: one of {known}"
+    )
 
 
 def _places(columns):
@@ -259,7 +262,7 @@ def _places(columns):
 
 
 def _is_feature(column):
-    """Whether a column is one of the features; texts are none."""
+    """Whether a column is a feature; free text is not."""
     marks = (column.get("is_ignore"), column.get("is_row_identifier"))
     return "true" not in marks and column["data_type"] != "string"
 
@@ -271,7 +274,7 @@ def _parsed(data, place):
 
 @contextmanager
 def _answer(place):
-    """DatasetError where an answer is not of the form that OpenML documents."""
+    """Raise a DatasetError if an answer does not have OpenML's documented form."""
     try:
         yield
     except DatasetError:

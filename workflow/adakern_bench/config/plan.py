@@ -1,5 +1,5 @@
-"""What an experiment runs: its cells, recipes and batches of repeats. It
-knows no file."""
+"""What an experiment runs: its cells, recipes and batches of repeats, independent of
+any file."""
 
 import os
 import shlex
@@ -26,14 +26,14 @@ from adakern_bench.config.variant import as_variant
 
 
 def load_plan(overrides=(), conf=CONF, typed=None, choose=None):
-    """The plan that the overrides describe, all `typed` on the command line unless
-    said; `choose` may change it, and gives the overrides that say how.
+    """Return the plan that the overrides describe. They count as `typed` on the command
+    line by default; `choose` may return further overrides that change the plan.
     """
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     typed = overrides if typed is None else typed
     config = load_config(settings, conf)
     if openml.is_needed(config):
-        check_places(config, typed)  # before its answers are kept
+        check_places(config, typed)  # before OpenML's answers are kept
         openml.fill_in(config)
     if declared.is_needed(config):
         check_places(config, typed)
@@ -54,7 +54,7 @@ def load_plan(overrides=(), conf=CONF, typed=None, choose=None):
 
 
 def with_tuners(methods, names):
-    """The methods of these names, and those that they are tuned with."""
+    """Names of these methods and of those that they are tuned with."""
     kept = list(names)
     for name in kept:  # which grows
         kept += sorted(methods[name].tuners - {*kept})
@@ -62,14 +62,14 @@ def with_tuners(methods, names):
 
 
 def absent_needs(methods):
-    """Method -> what it, or one that it is tuned with, needs and that is not here."""
+    """Method -> missing requirements of it and of those that it is tuned with."""
     needs = {name: _needs(methods, name) for name in methods}
     absent = {name: [n for n in needs[name] if not _is_here(n)] for name in needs}
     return {name: missing for name, missing in absent.items() if missing}
 
 
 def _needs(methods, name, *before):
-    """What a method needs, and those that it is tuned with."""
+    """Requirements of a method and of those that it is tuned with."""
     if name in before:
         ring = " -> ".join((*before, name))
         raise ConfigError(
@@ -90,8 +90,8 @@ def _is_here(need):
 
 
 def plan_from_snakemake(config, typed=None):
-    """The plan of ``snakemake --config experiment=... overrides="..."``, with what was
-    `typed`.
+    """Return the plan of ``snakemake --config experiment=... overrides="..."``;
+    `typed` is what the command line gave.
     """
     known = ("experiment", "overrides", "allow_outside")
     for key in config:
@@ -131,7 +131,7 @@ MOST_CELLS = 100
 
 
 class Plan:
-    """What is to be run for one experiment."""
+    """Everything that is to be run for one experiment."""
 
     def __init__(self, config):
         self.config = config
@@ -159,22 +159,22 @@ class Plan:
         ]
 
     def limited(self, batches=None, ends=None):
-        """The same plan, of the first batches of repeats alone, until a time."""
+        """Return the plan limited to the first batches of repeats and to a time."""
         jobs = replace(self.config.jobs, batches=batches, ends=ends)
         return Plan(replace(self.config, jobs=jobs))
 
     def entry(self, dataset):
-        """What is known of a data set, or of the one that a sweep of its rows is of."""
+        """Return the entry of a data set, without the point of a sweep in its name."""
         return self.config.dataset[base_name(dataset)]
 
     def _recipe_or_none(self, dataset, method):
-        # An unknown task has no recipe; the entry's check will name it.
+        # An unknown task has no recipe; the check of the entry reports it.
         recipe = TASK_RECIPE.get(self.entry(dataset).task, "")
         return getattr(self.config.method[base_name(method)], recipe, None)
 
     @cache  # noqa: B019 - one plan lives as long as the process
     def recipe(self, dataset, method):
-        """The recipe of a cell: fixed parameters, grid left to search, hand-over."""
+        """Return the recipe of a cell: fixed parameters, remaining grid, hand-over."""
         recipe = self._recipe_or_none(dataset, method)
         fixed = self._settings(dataset, base_name(method))
         if method in self.variants:
@@ -197,7 +197,7 @@ class Plan:
         }
 
     def _settings(self, dataset, method):
-        """What the experiment fixes: for the data set, then for one size of it."""
+        """Parameters that the experiment fixes: for the data set, then for one size."""
         found = {}
         for name in (base_name(dataset), dataset):
             of_dataset = self.config.settings.get(name) or {}
@@ -211,7 +211,7 @@ class Plan:
         return found
 
     def columns_kept(self, dataset, method):
-        """Which columns of a table a method gets as they are, for its preparation."""
+        """Which columns a method receives without preprocessing."""
         entry = self.config.method[base_name(method)]
         if self.entry(dataset).format != "table":
             return {}
@@ -219,7 +219,7 @@ class Plan:
         return {name: value for name, value in kept.items() if value}
 
     def swept(self, dataset, method):
-        """Axis -> value of the sweeps that a cell is a point of."""
+        """Axis -> value of the sweeps that a cell belongs to."""
         return (
             self.dataset_variants[dataset].swept
             | self.variants.get(method, Variant()).swept
@@ -238,8 +238,8 @@ class Plan:
         return tuner and self.search_method(dataset, tuner)
 
     def searches(self, dataset):
-        """The methods whose searches a data set needs, each before what it hands over
-        to.
+        """Methods whose searches a data set needs, each before those that take over its
+        parameters.
         """
         needed = [self.search_method(dataset, m) for m in self.methods_of[dataset]]
         for method in needed:  # which grows
@@ -248,7 +248,7 @@ class Plan:
         return list(dict.fromkeys(filter(None, reversed(needed))))
 
     def seconds_of(self, dataset, method, unknown=1.0):
-        """What a search and a fit take, by the method's cost."""
+        """Estimated seconds of a search and of a fit, from the method's cost."""
         entry = self.entry(dataset)
         cost = self.config.method[base_name(method)].cost
         n = min(entry.n or 1000, self.config.protocol.max_train_rows or inf)
@@ -256,17 +256,20 @@ class Plan:
 
     @cached_property
     def groups(self):
-        """Small data sets, with all points of their sweeps, by groups that one process
-        works off.
+        """Small data sets, with all points of their sweeps, in groups that one process
+        handles.
         """
         most = self.config.jobs.cells
         if most is None and len(self.cells) >= GROUPED_FROM:
             most = min(MOST_CELLS, len(self.cells) // FEWEST_GROUPS)
+        points = {}
+        for dataset in self.datasets:
+            points.setdefault(base_name(dataset), []).append(dataset)
         groups = []
         n_cells = 0
         seconds = 0.0
         for name in self.table_names if (most or 1) > 1 else ():
-            datasets = [d for d in self.datasets if base_name(d) == name]
+            datasets = points[name]
             cells = [(d, method) for d in datasets for method in self.methods_of[d]]
             own = sum(self.n_repeats(d) * sum(self.seconds_of(d, m)) for d, m in cells)
             if not self._is_small(name, cells) or own > SHORT:
@@ -279,7 +282,7 @@ class Plan:
         return groups
 
     def _is_small(self, name, cells):
-        """Whether the jobs of a data set may be worked off with those of others."""
+        """Whether the jobs of a data set may share a process with those of others."""
         config = self.config
         return (
             name != self.own
@@ -289,7 +292,7 @@ class Plan:
         )
 
     def n_repeats(self, dataset):
-        """Number of solves of one method on a data set."""
+        """Number of fits of one method on a data set."""
         protocol = self.config.protocol
         if self.uses_published_split(dataset):
             n_splits = self.entry(dataset).n_published_splits
@@ -305,7 +308,7 @@ class Plan:
         )
 
     def split_kind(self, dataset):
-        """How the rows of a data set are divided, where its split is drawn."""
+        """Kind of split of a data set whose split is drawn."""
         swept = self.dataset_variants[dataset].swept
         entry = self.entry(dataset)
         kind = swept.get("kind", self.config.protocol.kind)
@@ -316,21 +319,21 @@ class Plan:
         return "holdout" if entry.groups is None else "group-holdout"
 
     def batches(self, dataset):
-        """Names of the batches of repeats, such as "0-9", that one job solves."""
+        """Names of the batches of repeats, such as "0-9"; one job fits each."""
         last = self.n_repeats(dataset) - 1
         if (self.entry(dataset).n or 0) <= self.config.jobs.batch_rows:
             return [f"0-{last}"]
         return [f"{k}-{k}" for k in range(last + 1)]
 
     def environment(self, dataset, method):
-        """The name of the environment that a cell is fitted in; None of the own one."""
+        """Name of the environment that a cell is fitted in; None for the workflow's."""
         python = self.recipe(dataset, method)["estimator"].get(PYTHON, {})
         return python.get("environment")
 
     def figures(self):
-        """Names of the own figures, of the records and of special computations."""
+        """Names of the experiment's figures, of records and of special computations."""
         return [*self.config.figures, *self.config.special]
 
     def tables(self):
-        """Names of the own tables, likewise."""
+        """Names of the experiment's tables, likewise."""
         return [*self.config.tables, *self.config.special]

@@ -1,4 +1,4 @@
-"""From a recipe to an estimator, or to what keeps it from being one."""
+"""From a recipe to an estimator, or to the problems that prevent it."""
 
 import re
 from inspect import signature
@@ -16,7 +16,7 @@ from adakern_bench.config.schema import TASK_RECIPE
 
 
 def method_named(name, task):
-    """The estimator of a method of ``conf/method``, for ``adakern fit --method``."""
+    """Return the estimator of a ``conf/method``, for ``adakern fit --method``."""
     if name not in (known := available("method")):
         raise ValueError(
             f"--method {name}: conf/method has none of this "
@@ -40,10 +40,10 @@ def method_named(name, task):
 
 
 def recipe_problems(recipe, task):
-    """What is wrong with a recipe, a sentence each."""
+    """Problems of a recipe, one sentence each."""
     if "_target_" not in recipe["estimator"]:
         return ["it has no _target_: name the estimator's class in its file"]
-    if PYTHON in recipe["estimator"]:  # its class is there, not here
+    if PYTHON in recipe["estimator"]:  # its class is in that environment, not here
         return list(python_problems(recipe["estimator"]))
     try:
         estimator = estimators.make_estimator(recipe["estimator"], is_planned=True)
@@ -57,7 +57,7 @@ def recipe_problems(recipe, task):
 
 
 def _role(estimator, task):
-    """A classifier is for classes, a regressor for amounts; some are both."""
+    """Problem of a recipe whose estimator is of the other type; some are both."""
     is_wrong = is_regressor if task == "classification" else is_classifier
     if is_wrong(estimator):
         name = type(estimator).__name__
@@ -66,7 +66,7 @@ def _role(estimator, task):
 
 
 def _values(recipe, estimator):
-    """Problems of fixed values and grid points, by the estimator's own check."""
+    """Problems of fixed values and grid points, found by the estimator's own checks."""
     known = estimator.get_params()
     grid = {}
     for axis, values in recipe["grid"].items():
@@ -98,7 +98,7 @@ def _values(recipe, estimator):
 
 
 def _points(axis, values, known, random):
-    """The points of an axis of the grid; of a distribution its ends."""
+    """Points of a grid axis; for a distribution, its ends."""
     points = expand_grid({axis: values}, known)[axis]
     if estimators.is_distribution(values):
         (points,) = values.values()
@@ -108,7 +108,7 @@ def _points(axis, values, known, random):
 
 
 def _check_parameters(estimator):
-    """The checks that a fit would make, of the estimator and of those within."""
+    """Run the checks of a fit on an estimator and on those nested in it."""
     check_all_handed_on(estimator)
     for part in (estimator, *estimator.get_params().values()):
         if hasattr(part, "_parameter_constraints"):

@@ -1,4 +1,4 @@
-"""A run is a file: all that its jobs know of it, resolved once by what starts it."""
+"""The file of a run: everything that its jobs need, resolved once at its start."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +15,7 @@ NAME = "run.yaml"
 
 
 def write_run(plan, path=None):
-    """Write the file of a run; what Snakemake is told of it, as `run_of` gives it."""
+    """Write the file of a run; return the value of ``--config run=`` (`run_of`)."""
     path = path or plan.results / NAME
     text = _text(plan)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -38,7 +38,7 @@ def run_of(plan, path=None):
 
 
 def load_run(told):
-    """The plan of a file that `write_run` wrote."""
+    """Return the plan of a file that `write_run` wrote."""
     path, _, stated = str(told).rpartition("@")
     try:
         text = Path(path).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Suites: one file that stands for the entries of many data sets."""
+"""Suites: one file that describes many data sets."""
 
 import csv
 import json
@@ -10,32 +10,32 @@ from adakern_bench.config.entry import DatasetEntry
 
 @dataclass
 class Suite:
-    """Data sets that come together, described once."""
+    """Data sets that belong together, described once."""
 
-    #: The names of its data sets begin with it.
+    #: Prefix of the names of its data sets.
     name: str = ""
     title: str = ""
-    #: Number of a study of OpenML, whose tasks (or data sets) are the suite; instead of
+    #: Number of an OpenML study whose tasks (or data sets) form the suite; replaces
     #: `sets` and `entry`.
     openml: str | None = None
-    #: CSV file beside the suite's own, one line a set: the column ``set`` names it, the
-    #: others hold what its entry states (the columns of ``drop`` with blanks between
-    #: them; nothing where a cell is empty).
+    #: CSV file beside the suite's own with one line per set: the column ``set`` names
+    #: it, the others contain what its entry states (the columns of ``drop`` separated
+    #: by blanks; an empty cell states nothing).
     sets: str = ""
     #: Folder of tables below the folder of raw data, or below the mirror, whose
-    #: SETS.csv declares them; instead of `sets` and `entry`.
+    #: SETS.csv declares them; replaces `sets` and `entry`.
     tables: str | None = None
     #: What all sets have in common; ``{set}`` stands for the name of a set.
     entry: DatasetEntry = field(default_factory=DatasetEntry)
-    #: Only these sets; all where empty.
+    #: Only these sets; all if empty.
     only: list[str] = field(default_factory=list)
-    #: Only sets of so many rows.
+    #: Only sets with a number of rows in this range.
     min_rows: int | None = None
     max_rows: int | None = None
 
 
 def suite_sets(suite, folder):
-    """What is known of the sets of a suite: their rows in its CSV, selected or not."""
+    """What the CSV of a suite states about each set, selected or not."""
     with open(Path(folder) / suite.sets, newline="") as file:
         rows = list(csv.DictReader(file))
     return {
@@ -51,7 +51,7 @@ def _stated(key, value):
 
 
 def expand_suite(suite, folder):
-    """``<suite>-<set>`` -> entry, of the sets that are selected."""
+    """Return ``<suite>-<set>`` -> entry for the selected sets."""
     return {
         f"{suite.name}-{name}": _entry(suite.entry, name, stated)
         for name, stated in suite_sets(suite, folder).items()
@@ -60,7 +60,7 @@ def expand_suite(suite, folder):
 
 
 def is_selected(suite, name, n):
-    """Whether a set of `n` rows is among those that a suite asks for."""
+    """Whether a suite selects a set of this name with `n` rows."""
     return (
         (not suite.only or name in suite.only)
         and (suite.max_rows is None or n <= suite.max_rows)

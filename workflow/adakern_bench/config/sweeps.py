@@ -1,14 +1,14 @@
-"""Sweeps: a method that is run once for each value of one of its parameters.
+"""Sweeps: a method is run once for each value of one of its parameters.
 
 In an experiment's file ``sweep`` maps a method to its axes, and an axis is one of
 
 - a list of values: ``tau: [0, 0.01, 1]``;
-- values in units of another parameter, resolved when that one is known, which may be
+- values in units of another parameter, resolved once that is known, which may be
   after a search: ``eta: {relative_to: C, power: 2, values: [svm, 0.1, 1]}``;
-- named points, each with parameters of its own:
+- named points, each with its own parameters:
   ``extension: {none: {extension: none}, 5-nn: {extension: knn, n_neighbors: 5}}``.
 
-Each point of their product is a method of its own, ``dank@tau=0.01``.
+Each point of the axes' product is a separate method, ``dank@tau=0.01``.
 """
 
 from dataclasses import dataclass, field
@@ -26,12 +26,12 @@ class Variant:
 
 
 def base_name(name):
-    """The name of a data set or method without the point of a sweep."""
+    """Name of a data set or method without the point of a sweep."""
     return name.partition("@")[0]
 
 
 def expand_sweep(methods, sweep):
-    """Every method, or the points of its sweep: name -> :class:`Variant`."""
+    """Return name -> :class:`Variant` for each method or point of its sweep."""
     variants = {}
     for method in methods:
         axes = sweep.get(method) or {}
@@ -47,7 +47,7 @@ def expand_sweep(methods, sweep):
 
 
 def expand_datasets(datasets, protocol):
-    """Every data set, or each point that the protocol sweeps it over, likewise."""
+    """Return the same for each data set or point that the protocol sweeps it over."""
     axes = {"train_rows": protocol.train_rows}
     if protocol.tuning == "both":
         axes["tuning"] = ["nested", "published"]
@@ -63,7 +63,7 @@ def expand_datasets(datasets, protocol):
 
 
 def expand_axis(name, axis):
-    """The points of one axis: pairs of parameters to fix and the value to show."""
+    """Return the points of an axis: pairs of parameters to fix and value to show."""
     if isinstance(axis, dict) and "relative_to" in axis:
         unit = {key: value for key, value in axis.items() if key != "values"}
         values = axis.get("values")

@@ -1,4 +1,4 @@
-"""What types cannot say: ranges, names and places, checked before any job starts."""
+"""Checks beyond types, made before any job starts: ranges, names and paths."""
 
 import csv
 import json
@@ -39,8 +39,8 @@ FOLDER = re.compile(r"[\w ,.=+~@()\[\]/-]+")
 
 
 def validate(plan, conf, typed):
-    """Raise ConfigError with every problem of a plan; what was `typed` may name any
-    place.
+    """Raise a ConfigError with every problem of a plan; settings `typed` on the command
+    line may name any place.
     """
     problems = [
         *_places(plan.config, typed),
@@ -61,13 +61,13 @@ def validate(plan, conf, typed):
 
 
 def check_places(config, typed):
-    """ConfigError where a configuration without a plan names a place it may not."""
+    """Raise a ConfigError if a configuration without a plan names a forbidden place."""
     if problems := list(_places(config, typed)):
         raise ConfigError("\n".join(problems))
 
 
 def _places(config, typed):
-    """Folders and addresses that a file may name."""
+    """Problems of the folders and addresses that a file names."""
     if ALLOW_OUTSIDE in typed:
         return
     typed = {override.lstrip("+").partition("=")[0] for override in typed}
@@ -119,7 +119,7 @@ def _names(plan):
 
 
 def _paths(config):
-    """Parameters that are a path lead to a folder of the project; `memory` nowhere."""
+    """Problems of path parameters, which must stay in the project, and of `memory`."""
     whole = asdict(config)
     free = ("method", "settings", "sweep", "special", "figures", "tables")
     given = {key: whole[key] for key in free}
@@ -135,7 +135,7 @@ def _paths(config):
 
 
 def _ranges(config):
-    """Each setting against what the schema allows it to be."""
+    """Check each setting against the range that the schema allows."""
     for section in ("protocol", "search", "jobs", "data"):
         yield from setting_problems(section, getattr(config, section))
     if config.tracking.register and not config.tracking.models:
@@ -219,7 +219,7 @@ def _metric(plan):
 
 
 def _published(plan):
-    """Published numbers beside a suite are of its data sets and of its splits."""
+    """Check that published numbers are of the selected data sets and their splits."""
     name = plan.config.published
     path = PUBLISHED / f"{name}.csv"
     if not name or plan.config.suite is None or not path.is_file():
@@ -245,7 +245,7 @@ def _published(plan):
 
 
 def _references(config, conf):
-    """Names in free sections; ``settings`` may speak of data sets that are not
+    """Check names in free sections; ``settings`` may name data sets that are not
     selected.
     """
     datasets = sorted({*available("dataset", conf), *config.dataset})
@@ -271,7 +271,7 @@ def _references(config, conf):
 
 
 def _functions(config):
-    """Dotted names of figures, tables and scripts, looked up without importing them."""
+    """Check dotted names of figures, tables and scripts without importing them."""
     views = {f"figures.{k}": view.function for k, view in config.figures.items()}
     views |= {f"tables.{k}": view.function for k, view in config.tables.items()}
     for name in config.special:
@@ -292,8 +292,8 @@ def _functions(config):
 
 
 def _recipes(plan):
-    """Problems of the methods' recipes; those found in order are noted down, as looking
-    is slow.
+    """Problems of the methods' recipes; valid ones are noted, since the check is
+    slow.
     """
     yield from (
         f"method {name}: raw_columns go to no other Python (python="

@@ -1,8 +1,7 @@
-"""An experiment with overrides that change what is compared is one of its own.
+"""An experiment with overrides that change what is compared is a separate experiment.
 
-It has a name, and with it a folder and a place in the tracker, that the experiment as
-written never writes to, and a title that says what was changed in place of its
-description.
+It has its own name, and so its own folder and place in the tracker, to which the
+original experiment never writes, and its title states the changes.
 """
 
 import re
@@ -20,10 +19,10 @@ LONGEST = 60
 
 
 def as_variant(config, overrides):
-    """The configuration under a name of its own, where it compares something else."""
+    """Rename a configuration if its overrides change what is compared."""
     changes = [o for o in overrides if not o.startswith("experiment=")]
     config = replace(config, experiment=config.name, overrides=changes)
-    # The last word on a setting counts, and the order of the settings does not.
+    # The last value of a setting counts; the order of the settings does not matter.
     telling = {change.partition("=")[0]: change for change in changes}
     listed = sorted(c for c in telling.values() if _section(c) not in NOT_COMPARED)
     changed = f" Changed: {', '.join(listed)}." * bool(listed)
@@ -51,13 +50,13 @@ def _section(change):
 
 
 def _experiment(overrides):
-    """The experiment that is asked for, whatever name its results are to have."""
+    """Name of the requested experiment, whatever name its results will have."""
     asked = [o.partition("=")[2] for o in overrides if o.startswith("experiment=")]
     return asked[-1] if asked else None
 
 
 def _slug(changes):
-    """Changes as a folder's name; where that loses something, with their hash."""
+    """Changes as the name of a folder, with a hash if anything is lost."""
     text = re.sub(r"[\[\]'\" ]", "", "~".join(changes))
     slug = re.sub(r"[^\w.,=+~-]", "_", text)[:LONGEST]
     return slug if slug == text else f"{slug}-{digest(text, 6)}"

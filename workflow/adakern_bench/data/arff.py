@@ -1,4 +1,4 @@
-"""Attribute-relation files (ARFF), texts and quoted cells too, as separated values."""
+"""Attribute-relation files (ARFF) as CSV, including text and quoted cells."""
 
 import csv
 import io
@@ -13,12 +13,12 @@ _ATTRIBUTE = re.compile(
 
 
 def is_arff(data):
-    """Whether the bytes of a file begin as ARFF does."""
+    """Whether the bytes of a file begin like ARFF."""
     return re.match(rb"(?i)(\s|%[^\n]*\n)*@relation\b", data) is not None
 
 
 def arff_as_csv(data, name):
-    """The rows below a line with the attributes' names; unknown cells are empty."""
+    """Return CSV with a header of the attributes' names; unknown cells are empty."""
     text = data.decode("utf-8", "replace")
     mark = _DATA.search(text)
     if mark is None:

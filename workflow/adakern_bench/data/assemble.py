@@ -18,10 +18,10 @@ ORDER = "order of the file"
 
 
 def table_from_frames(name, entry, frames):
-    """The table of an entry from the parsed frames of its files, in their order."""
+    """Return the table of an entry from the parsed frames of its files, in order."""
     is_mixed = format_of(entry, entry.files[0]) == "table"
-    # What is known of rows is found by their index, whatever rows are left out or
-    # moved.
+    # What is known about rows is looked up by their index, whichever rows are dropped
+    # or moved.
     is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
     frame = _joined(frames, format_of(entry, entry.files[0]))
     target = find_column(frame, entry.target)
@@ -67,7 +67,7 @@ def table_from_frames(name, entry, frames):
 
 
 def _equal_rows(frame, columns):
-    """A number for each row, the same where these columns are equal."""
+    """Return a number for each row, equal for rows that agree in these columns."""
     keys = columns if isinstance(columns, list) else [columns]
     found = [find_column(frame, key) for key in keys]
     return frame.groupby(found, dropna=False).ngroup().to_numpy()
@@ -79,20 +79,20 @@ def _number_times(table, times):
 
 
 def _numbers_of(values):
-    """The values by their places among the different ones."""
+    """Return values as positions among the distinct ones."""
     return np.unique(values, return_inverse=True)[1]
 
 
 def _joined(frames, kind):
-    """The frames of several files as one."""
+    """Concatenate the frames of several files."""
     import pandas as pd
 
     if kind == "libsvm":
-        # An index that occurs in another file only stands for zeros.
+        # An index that occurs only in another file stands for zeros.
         widest = max(frames, key=lambda frame: frame.shape[1]).columns
         frames = [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
     joined = pd.concat(frames, ignore_index=True)
-    for part in frames:  # limits may be in some of the files
+    for part in frames:  # limits may occur in only some of the files
         for column, form in part.attrs.get("forms", {}).items():
             if form.startswith(LIMITS_OF):
                 joined[column] = joined[column].fillna(0.0)
@@ -100,7 +100,7 @@ def _joined(frames, kind):
 
 
 def _fill(frame, entry, name):
-    """Codes in place of categories, and what stands for missing values."""
+    """Replace categories by codes, and fill in missing values where stated."""
     for key, codes in entry.codes.items():
         categories = find_column(frame, key)
         if new := set(frame[categories].dropna()) - set(codes):
@@ -117,8 +117,8 @@ def _fill(frame, entry, name):
 
 
 def _as_numbers(frame, features):
-    """The categories of each feature that has some; their positions, which stand for no
-    order, take their place in the frame, and days that of dates.
+    """Return the categories of each categorical feature; in the frame, their positions
+    (which imply no order) replace them, and days replace dates.
     """
     import pandas as pd
 
@@ -133,7 +133,7 @@ def _as_numbers(frame, features):
 
 
 def table_from_loader(name, entry, seed):
-    """The table that the entry's function returns (embedded sets, generators)."""
+    """Return the table from the entry's function (embedded sets, generators)."""
     import pandas as pd
 
     arguments = dict(entry.loader)
@@ -180,7 +180,7 @@ def table_from_loader(name, entry, seed):
 
 
 def _of_mapping(result, key, setting, name):
-    """What an entry names of what its function returned; None where it names none."""
+    """Return what an entry names in its function's mapping; None if it names none."""
     if key is None:
         return None
     if key not in result:
@@ -192,7 +192,7 @@ def _of_mapping(result, key, setting, name):
 
 
 def _times(values, name):
-    """When rows were observed, as numbers, and of what kind; dates are days."""
+    """Return the times of rows as numbers, and their kind; dates become days."""
     array = np.asarray(values)
     if array.dtype.kind not in "mM":
         array = np.asarray(values, dtype=object)
@@ -212,7 +212,7 @@ def _times(values, name):
 
 
 def _numbers(columns, name, **allowed):
-    """Real numbers, in the words of scikit-learn where they are none."""
+    """Return real numbers; if there are others, the error is scikit-learn's."""
     from sklearn.utils import check_array  # half a second, for every plan
 
     try:
@@ -249,7 +249,7 @@ LARGEST_WHOLE = 2**53
 
 
 def _labels(y, entry, name):
-    """Class labels as whole numbers where they are some, as words elsewhere."""
+    """Return class labels as integers if they are integers, else as text."""
     if y.dtype.kind == "f" and (large := np.abs(y) >= LARGEST_WHOLE).any():
         raise DatasetError(
             f"{name}: the class label {y[large][0]:g} is too large for a number that "

@@ -1,4 +1,4 @@
-"""Get the files of a data set: from the local cache, a mirror folder, or a url."""
+"""Get the files of a data set from the local cache, a mirror folder or a url."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ MIRROR_VARIABLE = "ADAKERN_DATA_MIRROR"
 
 @dataclass
 class Obtained:
-    """The bytes of one file and where they came from."""
+    """Bytes of a file and where they came from."""
 
     file: SourceFile
     data: bytes
@@ -36,11 +36,11 @@ class Obtained:
 
     @property
     def is_right(self):
-        """Whether the entry states what the bytes must be, and they are."""
+        """Whether the entry states a hash and the bytes have it."""
         return bool(self.file.sha256 or self.file.md5) and self.wrong_hash() is None
 
     def wrong_hash(self):
-        """(kind, found, stated) of a hash that is not the entry's; None without one."""
+        """Return (kind, found, stated) of a hash that differs, None without one."""
         found = {"SHA-256": (self.sha256, self.file.sha256)}
         if not self.data.startswith(b"PAR1"):  # OpenML states that of the ARFF file
             digest = hashlib.md5(self.data, usedforsecurity=False).hexdigest()
@@ -52,10 +52,10 @@ class Obtained:
 
 
 def load_table(name, entry, *, cache_dir, mirror=None, seed=0, frames=None):
-    """The checked table of a data set, its files from the cache, the mirror or the
-    network; `frames` are those of its files where they have been parsed.
+    """Return the checked table of a data set, with files from the cache, the mirror or
+    the network; `frames` are their contents if they have been parsed already.
 
-    A fetched file enters the cache only after the whole table agreed with its entry.
+    A fetched file enters the cache only if the whole table agrees with its entry.
     """
     if problems := check_entry(name, entry):
         raise DatasetError("\n".join(problems))
@@ -81,7 +81,7 @@ def load_table(name, entry, *, cache_dir, mirror=None, seed=0, frames=None):
 
 
 def check_hashes(obtained):
-    """Refuse files whose bytes are not those that the entry states."""
+    """Refuse files whose hash is not the one that the entry states."""
     for got in obtained:
         if wrong := got.wrong_hash():
             kind, found, stated = wrong
@@ -114,7 +114,7 @@ def _assemble(name, entry, obtained, frames):
 
 
 def _checked(table, entry, **origin):
-    """The table with its provenance, once its content agrees with the entry."""
+    """Return the table with its provenance if its content agrees with the entry."""
     content = table.content()
     check_content(entry, content)
     known = {"licence": entry.licence, "citation": entry.citation, "content": content}
@@ -124,15 +124,14 @@ def _checked(table, entry, **origin):
 
 @dataclass
 class _Places:
-    """Where the files of one data set may be, and which places did not
-    serve, and why."""
+    """Places where the files of a data set may be, and why some of them failed."""
 
     cache_dir: Path
     mirror: Path | None
     failures: dict = field(default_factory=dict)  # url or path -> why
 
     def obtain(self, name, file):
-        """A file from the first place that has it."""
+        """Return a file from the first place that has it."""
         if cached := self._from_cache(file):
             return cached
         if self.mirror and (path := self.mirror / file.path).is_file():
@@ -147,7 +146,7 @@ class _Places:
         raise DatasetError(self._unavailable(name, file))
 
     def obtain_all(self, name, entry):
-        """All files; where one is not to be had, those of a known hash stay."""
+        """Return all files; if one is unavailable, keep those of a known hash."""
         obtained = []
         for file in entry.sources:
             try:
@@ -158,7 +157,7 @@ class _Places:
         return obtained
 
     def refuse(self, obtained, error):
-        """Strike the urls of a table that did not pass; raise if none was fetched."""
+        """Exclude the urls of a table that failed; raise if none was fetched."""
         fetched = [got.place for got in obtained if got.source == "url"]
         for url in fetched:
             self.failures[url] = f"its content did not pass: {error}"

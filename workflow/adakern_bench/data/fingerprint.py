@@ -42,10 +42,10 @@ def content_fingerprint(X, y, marks=()):
 def six_digits(values):
     """Numbers as integers: six significant digits times 1000, plus the exponent.
 
-    Rounded to ten digits and then to six, since 0.1234565 may sit exactly between two
-    neighbours. Below 1e-9 of its column's largest value a number is zero, as are
-    rounding errors of zeros; where that would be most of the column, below 1e-9 of its
-    median.
+    They are rounded to ten digits and then to six, since 0.1234565 may lie exactly
+    between two neighbours. A number below 1e-9 of its column's largest value counts as
+    zero, since it may be the rounding error of a zero. If that would be most of the
+    column, the limit is 1e-9 of its median.
     """
     values = np.asarray(values, dtype=np.float64)
     if not len(values):
@@ -69,7 +69,7 @@ def _six_digits_of_block(values, tiny):
     zero = size <= tiny
     size[zero] = 1.0
     exponent = np.floor(np.log10(size)).astype(np.int32)
-    # log10 may land on the wrong side of a power of ten; the digits tell.
+    # log10 may land on the wrong side of a power of ten; the digits show it.
     ten = _ten_digits(size, exponent)
     exponent += (ten >= 1e10).astype(np.int32) - (ten < 1e9).astype(np.int32)
     six = (_ten_digits(size, exponent).astype(np.int64) + 5000) // 10000
@@ -82,5 +82,5 @@ def _six_digits_of_block(values, tiny):
 
 
 def _ten_digits(size, exponent):
-    """The first ten digits, given the power of ten of the first one."""
+    """Return the first ten digits, given the power of ten of the first one."""
     return np.rint(size * POWERS_OF_TEN[9 - exponent + LARGEST])

@@ -1,10 +1,10 @@
 """Whether a table is one that the defaults were developed on, or nearly.
 
-A table is known by digests of its columns and of a sample of its rows. A column's
-digest is the same in all units, with other words or codes of its categories, and in all
-orders of the rows; a row's is that of its values. ``conf/suite/development.csv`` holds
-those of the sets that the flagship was developed on or measured with, made by
-``tools/development_digests.py``: no value can be told from it.
+A table is recognised by digests of its columns and of a sample of its rows. A column's
+digest does not depend on units, on the names or codes of categories, or on the order of
+rows; a row's digest is that of its values. ``conf/suite/development.csv`` contains the
+digests of the sets that the flagship was developed on or measured with, made by
+``tools/development_digests.py``. No value can be recovered from it.
 """
 
 import csv
@@ -30,7 +30,7 @@ _LEVELS = np.linspace(0, 1, 21)
 
 @dataclass
 class Digest:
-    """What a table is recognised by; `n_rows` counts different rows."""
+    """Digests by which a table is recognised; `n_rows` counts distinct rows."""
 
     n: int
     n_rows: int
@@ -41,7 +41,7 @@ class Digest:
 
     @classmethod
     def of(cls, table):
-        """All digests of a table."""
+        """Return all digests of a table."""
         columns = [_of_column(*column) for column in _columns(table)]
         rows = set(_of_rows(table))
         target = columns.pop()
@@ -55,7 +55,7 @@ class Digest:
         )
 
     def line(self):
-        """What the file of digests holds of it."""
+        """Return its line in the file of digests."""
         return {
             "n": self.n,
             "n_rows": self.n_rows,
@@ -65,7 +65,7 @@ class Digest:
         }
 
     def likeness(self, sampled):
-        """Why this may be the table of sampled digests; "" where it is another."""
+        """Return why this may be the table of sampled digests; "" if it is another."""
         if self.n == sampled.n:
             if self.target and self.target == sampled.target:
                 return f"as many rows ({self.n}) with the same target"
@@ -82,7 +82,7 @@ class Digest:
 
 
 def development_digests(path=DEVELOPMENT):
-    """Name -> digest of the sets that were developed on or seen."""
+    """Name -> digest of the sets that were developed on or looked at."""
     with open(path, newline="") as file:
         return {line.pop("name"): _read(line) for line in csv.DictReader(file)}
 
@@ -94,7 +94,7 @@ def _read(line):
 
 
 def refuse_copies(tables):
-    """ConfigError where a table is that of a development set, or of another one."""
+    """Raise a ConfigError if a table copies a development set or another table."""
     known = development_digests()
     problems = []
     for table in tables:
@@ -113,14 +113,14 @@ def refuse_copies(tables):
 
 
 def _columns(table):
-    """Values and whether they are categories, of each feature and of the target."""
+    """Yield values, and whether they are categories, of each feature and the target."""
     for values, name in zip(table.X.T, table.feature_names, strict=True):
         yield values[~np.isnan(values)], name in table.categories
     yield table.y, table.task == "classification"
 
 
 def _of_column(values, is_categorical):
-    """The digest of a column, "" of one that is constant."""
+    """Digest of a column, "" if it is constant."""
     counts = np.unique(values, return_counts=True)[1]
     if len(counts) < 2:
         return ""
@@ -132,7 +132,7 @@ def _of_column(values, is_categorical):
 
 
 def _of_rows(table):
-    """The digest of each row's features."""
+    """Digest of each row's features."""
     values = np.nan_to_num(table.X)
     for name, words in table.categories.items():
         codes = np.array([crc32(str(word).encode()) for word in words], float)

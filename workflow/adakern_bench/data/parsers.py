@@ -1,4 +1,4 @@
-"""Parsers: from the unpacked bytes of a data file, its entry and name to a frame of all
+"""Parsers: from the decompressed bytes of a data file and its entry to a frame of all
 columns.
 """
 
@@ -21,8 +21,8 @@ PACKED = (".gz", ".bz2", ".xz", ".zip")
 
 
 def parse(data, entry, file):
-    """All columns of one file, whose bytes may be packed; or an error with
-    the way out."""
+    """Return all columns of a file, which may be compressed; an error says what to
+    correct."""
     kind = format_of(entry, file)
     try:
         return PARSERS[kind](unpack(data, file.path, file.member), entry, file.path)
@@ -36,7 +36,7 @@ def parse(data, entry, file):
 
 
 def format_of(entry, file):
-    """The format of a file: the stated one, or what its name's ending stands for."""
+    """Format of a file: the stated one, or that of its extension."""
     if entry.format is not None:
         return entry.format
     endings = [e for e in PurePosixPath(file.path).suffixes if e not in PACKED]
@@ -49,7 +49,7 @@ def format_of(entry, file):
 
 
 def parse_table(data, entry, name):
-    """A table as people have it: numbers, categories and dates, see `read_table`."""
+    """Parse a table of mixed columns: numbers, categories and dates (`read_table`)."""
     layout = Layout(entry.separator, entry.decimal, entry.encoding, entry.header)
     if is_arff(data):
         data = arff_as_csv(data, name)
@@ -59,26 +59,26 @@ def parse_table(data, entry, name):
 
 
 def parsed(typed):
-    """The frame of typed columns, which keeps what they are."""
+    """Return the frame of typed columns, with their types attached."""
     frame, kinds, forms, *_ = typed
     frame.attrs = {"kinds": kinds, "forms": forms}
     return frame
 
 
 def parse_csv(data, entry, name):
-    """Separated values, all of them numbers or texts with a meaning in the entry."""
+    """Parse CSV whose values are numbers, or text that the entry gives codes for."""
     settings = {"decimal": entry.decimal or ".", "encoding": entry.encoding or "utf-8"}
     settings["skipinitialspace"] = True
     return _separated(data, entry, sep=entry.separator or ",", **settings)
 
 
 def parse_whitespace(data, entry, name):
-    """Values between blanks or tabs; lines that start with # are comments."""
+    """Parse values between blanks or tabs; lines starting with # are comments."""
     return _separated(data, entry, sep=r"\s+", comment="#")
 
 
 def _separated(data, entry, **settings):
-    """The columns of separated values; a first line without a number may name them."""
+    """Parse separated values; a first line without numbers may name the columns."""
     import pandas as pd
 
     settings |= {"na_values": MISSING_WORDS, "keep_default_na": False}
@@ -93,12 +93,12 @@ def _separated(data, entry, **settings):
 
 
 def parse_arff(data, entry, name):
-    """Attribute-relation files, by SciPy's reader."""
+    """Parse attribute-relation files with SciPy's reader."""
     import pandas as pd
     from scipy.io import arff
 
     frame = pd.DataFrame(arff.loadarff(io.StringIO(data.decode("utf-8", "replace")))[0])
-    for column in frame.select_dtypes(object).columns:  # nominal: SciPy gives bytes
+    for column in frame.select_dtypes(object).columns:  # nominal: SciPy returns bytes
         frame[column] = frame[column].str.decode("utf-8").replace("?", np.nan)
         if (
             pd.to_numeric(frame[column], errors="coerce").count()
@@ -109,12 +109,12 @@ def parse_arff(data, entry, name):
 
 
 def parse_libsvm(data, entry, name):
-    """Sparse ``label index:value`` lines, indices from 1, made dense."""
+    """Parse sparse ``label index:value`` lines, indices from 1, as a dense frame."""
     import pandas as pd
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(io.BytesIO(data), zero_based=False)
-    # A file need not mention its last features: the entry knows how many there are.
+    # A file need not mention its last features; the entry states how many there are.
     width = max(X.shape[1], entry.d or 0)
     require_memory(
         8 * X.shape[0] * width,

@@ -1,4 +1,4 @@
-"""Whether tables, and the files that they are made of, are what their entries say."""
+"""Checks that tables and their files are what their entries say."""
 
 import json
 import os
@@ -30,7 +30,7 @@ NOT_IN_TABLE = (
 
 
 def made_from(entry):
-    """What a table depends on: part of its entry, and the code that reads it."""
+    """Inputs of a table: part of its entry, and the code that reads it."""
     described = asdict(entry)
     for key in NOT_IN_TABLE:
         del described[key]
@@ -42,7 +42,7 @@ def made_from(entry):
 
 
 def made_by(entry):
-    """Hash of what a table depends on."""
+    """Hash of the inputs of a table."""
     return digest(json.dumps(made_from(entry), sort_keys=True, default=str), 12)
 
 
@@ -63,13 +63,13 @@ def _makers_of(entry):
 
 
 def placed_by_hand(entry, folder):
-    """Files of a data set that people put into the cache: they may change."""
+    """Files of a data set that were put into the cache by hand and may change."""
     paths = [Path(folder) / file.path for file in entry.sources]
     return [str(path) for path in paths if path.is_file() and not is_fetched(path)]
 
 
 def make_ready(name, entry, cache, mirror=None, frames=None):
-    """Make a table where its files are here, for its job to take; returns its path."""
+    """Make a table whose files are here, for its job to use; return its path."""
     folder = Path(cache)
     table = load_table(
         name, entry, cache_dir=folder / "raw", mirror=mirror, frames=frames
@@ -81,12 +81,12 @@ def make_ready(name, entry, cache, mirror=None, frames=None):
 
 
 def ready_table(path):
-    """Where a table waits that was made before its job: nothing is read twice."""
+    """Path of a table made before its job, so that nothing is read twice."""
     return path.parent / "ready" / path.name
 
 
 def is_made(path, made_by, files):
-    """Whether a table is there that was made by this, after files that may change."""
+    """Whether a table exists that was made from this and is newer than its files."""
     if not path.exists() or provenance_of(path).get("made_by") != made_by:
         return False
     made_at = path.stat().st_mtime
@@ -94,8 +94,8 @@ def is_made(path, made_by, files):
 
 
 def check_tables(plan):
-    """Make tables ready whose files are here, and compare those that are there with
-    their entries.
+    """Make the tables whose files are here, and compare existing tables with their
+    entries.
     """
     cache = Path(plan.config.data.cache)
     mirror = plan.config.data.mirror or os.environ.get(MIRROR_VARIABLE)
@@ -105,7 +105,7 @@ def check_tables(plan):
         path = cache / "tables" / f"{dataset}.npz"
         try:
             by_hand = placed_by_hand(entry, cache / "raw")
-            if not by_hand:  # of files that were removed since
+            if not by_hand:  # its files have been removed since
                 ready_table(path).unlink(missing_ok=True)
             are_there = [path, ready_table(path)]
             made = [p for p in are_there if is_made(p, made_by(entry), by_hand)]
@@ -121,8 +121,8 @@ def check_tables(plan):
 
 
 def _made_ready(dataset, entry, cache, mirror):
-    """The table of files that are all here, ready; none where one has to be fetched,
-    but those that are here are compared with the entry.
+    """Return the table if all its files are here. If one must be fetched, return none,
+    but compare the others with the entry.
     """
     folders = cache / "raw", mirror
     here = [_first_of(folders, file.path) for file in entry.sources]
@@ -139,6 +139,6 @@ def _made_ready(dataset, entry, cache, mirror):
 
 
 def _first_of(folders, name):
-    """The file of this name in the first folder that has it, or None."""
+    """Return the file of this name in the first folder that has it, or None."""
     paths = [Path(folder) / name for folder in folders if folder]
     return next(filter(Path.is_file, paths), None)

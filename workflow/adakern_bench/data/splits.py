@@ -1,4 +1,4 @@
-"""Published splits: from the bytes of their files to marks of the test rows."""
+"""Published splits: from the bytes of their files to masks of the test rows."""
 
 import io
 
@@ -10,7 +10,7 @@ from adakern_bench.data.arff import arff_as_csv
 
 
 def read_splits(data, entry, n):
-    """The test rows of every published split of a data set."""
+    """Return the test rows of every published split of a data set."""
     formats = {"row-lists": row_lists, "test-marks": test_marks, "openml": of_task}
     read = formats[entry.split_format]
     splits = read(data, entry.splits, n)
@@ -23,7 +23,7 @@ def read_splits(data, entry, n):
 
 
 def seeded_splits(entry, n):
-    """The test rows that `train_test_split` draws with each seed of an entry."""
+    """Return the test rows that `train_test_split` draws with each seed of an entry."""
     from sklearn.model_selection import (
         train_test_split,
     )  # half a second, for every plan
@@ -37,7 +37,7 @@ def seeded_splits(entry, n):
 
 
 def row_lists(data, file, n):
-    """Test rows of splits written as two lines of row numbers (training, test) each."""
+    """Read splits written as two lines of row numbers (training, test) each."""
     text = unpack(data, file.path, file.member).decode("utf-8", "replace")
     try:
         lines = [np.array(line.split(), int) for line in text.splitlines() if line]
@@ -60,13 +60,13 @@ def row_lists(data, file, n):
 
 
 def test_marks(data, file, n):
-    """Test rows of splits written as a column each, 1 where a row is in the test."""
+    """Read splits written as one column each, 1 if a row is in the test part."""
     text = unpack(data, file.path, file.member)
     try:
         marks = np.loadtxt(io.BytesIO(text), delimiter=",", ndmin=2)
     except ValueError as error:
         raise DatasetError(f"{file.path}: marks 0 and 1 expected: {error}.") from None
-    # A split of one part has equal marks.
+    # A split with only one part has equal marks.
     if (
         len(marks) != n
         or not np.isin(marks, (0, 1)).all()
@@ -80,7 +80,7 @@ def test_marks(data, file, n):
 
 
 def of_task(data, file, n):
-    """Test rows of the splits of a task of OpenML: its table of marked row numbers."""
+    """Read the splits of an OpenML task, a table of marked row numbers."""
     import pandas as pd
 
     frame = pd.read_csv(io.BytesIO(arff_as_csv(unpack(data, file.path), file.path)))

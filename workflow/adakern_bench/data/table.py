@@ -50,16 +50,16 @@ class Table:
 
     @property
     def is_mixed(self):
-        """Whether it holds categories, dates or missing values."""
+        """Whether the table contains categories, dates or missing values."""
         return bool(self.categories or self.dates) or bool(np.isnan(self.X).any())
 
     @property
     def dates(self):
-        """The features that are dates, kept as days since 1970."""
+        """Features that are dates, kept as days since 1970."""
         return [name for name, kind in self.kinds.items() if kind == "date"]
 
     def frame(self):
-        """The features as named columns: numbers, times, and categories as text."""
+        """Features as named columns: numbers, times, and categories as text."""
         import pandas as pd
 
         frame = pd.DataFrame(self.X, columns=self.feature_names)
@@ -70,7 +70,7 @@ class Table:
         return frame
 
     def as_written(self, rows):
-        """Some rows of the frame, as the cells of a file could be."""
+        """Return some rows of the frame as the cells of a file would be."""
         frame = self.frame().iloc[rows]
         for name in self.dates:
             form = self.forms.get(name) or ISO
@@ -79,7 +79,7 @@ class Table:
 
     @property
     def fingerprint(self):
-        """Content fingerprint, see `content_fingerprint`."""
+        """Fingerprint of the content, see `content_fingerprint`."""
         marks = [] if self.groups is None else [self.groups]
         if self.test_rows is not None:
             marks.append(np.isin(np.arange(len(self.X)), self.test_rows))
@@ -93,14 +93,14 @@ class Table:
 
     @property
     def class_counts(self):
-        """Rows of each class, {} for a regression."""
+        """Number of rows of each class, {} for regression."""
         if self.task == "regression":
             return {}
         labels, counts = np.unique(self.y, return_counts=True)
         return dict(zip(labels.tolist(), counts.tolist(), strict=True))
 
     def content(self):
-        """What an entry may state of it, as JSON holds it."""
+        """What an entry may state about the table, in JSON's types."""
         return {
             "n": len(self.X),
             "d": self.X.shape[1],
@@ -112,7 +112,7 @@ class Table:
         }
 
     def save(self, path):
-        """Write the table to one .npz file, whole or not at all."""
+        """Write the table to one .npz file atomically."""
         content = {k: v for k, v in vars(self).items() if v is not None}
         arrays: dict[str, Any] = {
             k: v for k, v in content.items() if isinstance(v, np.ndarray)
@@ -130,14 +130,14 @@ class Table:
 
 
 def provenance_of(path):
-    """Where the table of a file comes from."""
+    """Provenance of a table in a file."""
     with opened(path) as stored:
         return json.loads(str(stored["description"]))["provenance"]
 
 
 @contextmanager
 def opened(path):
-    """What the file of a table holds, read when it is asked for."""
+    """Arrays in the file of a table, read on demand."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             yield stored

@@ -120,7 +120,8 @@ def _checked(record, metric):
 def to_frame(records):
     """One row per solve; nested parts become columns (`test_accuracy`, `param_C`, ...).
 
-    A column of mixed kinds holds text (strings as they are, anything else as JSON).
+    What a search chose is in the column `chosen`, too, as JSON. A column of mixed kinds
+    holds text (strings as they are, anything else as JSON).
     """
     frame = pd.DataFrame([_flat(record) for record in records])
     fixed = [name for name in frame.columns if "_" not in name or name in records[0]]
@@ -136,6 +137,8 @@ def _flat(record):
                 row |= {f"{split}_{metric}": v for metric, v in (scores or {}).items()}
         elif name in _PREFIXES:
             row |= {f"{_PREFIXES[name]}{k}": v for k, v in (value or {}).items()}
+            if name == "best_params":  # whole, in the types that they have
+                row["chosen"] = json.dumps(value)
         else:
             row[name] = value
     return row

@@ -12,7 +12,6 @@ from adakern.tables.encoding import takes_raw_columns
 from adakern.tables.typed import ALL
 from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.schema import TASK_RECIPE
-from adakern_bench.records.read import read_records
 from adakern_bench.report.tables import read_csv
 
 
@@ -41,11 +40,9 @@ def model_lines(out, config, file=None):
     if entry.get("format") != "table":
         return []
     method = read_csv(ranks)["method"][0]
-    paths = sorted(Path(out, "records", name, method).glob("*.json"))
-    records = read_records(paths, config["metric"])
-    chosen = Counter(
-        json.dumps(r["best_params"]) for r in records if r["status"] == "ok"
-    )
+    runs = pd.read_parquet(Path(out) / "records.parquet")
+    runs = runs[(runs["dataset"] == name) & (runs["method"] == method)]
+    chosen = Counter(runs.loc[runs["status"] == "ok", "chosen"])
     if not chosen:
         return []
     if config["method"][method].get("python"):  # of which no model is kept

@@ -218,9 +218,11 @@ def _scores(model, given, n_classes, *, by_odds=False):
 def _scores_of_block(model, n_classes, by_odds, given):
     """Scores of a block of rows, small enough for the decision values of all pairs."""
     present = model.classes_
-    decision = model.decision_function(given)
-    if decision.ndim == 1:
-        decision = -decision[:, None]  # SVC's positive class is the second of two
+    # Of scikit-learn without its checks, most of the time of a row, and with the first
+    # of two classes as the positive one.
+    kept = isinstance(model, SVC)
+    decide = model._dense_decision_function if kept else model.decision_function
+    decision = decide(given)
     against = np.zeros((len(given), len(present)))
     for f, i, j in zip(decision.T, *np.triu_indices(len(present), 1), strict=True):
         for c, margin in ((i, f), (j, -f)):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn import clone, ensemble
+from sklearn.base import is_classifier
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -14,7 +15,7 @@ from sklearn.utils import check_random_state
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
-from adakern.adaptive.tree_walk import FEW_ROWS_ASKED, trees_of
+from adakern.adaptive.tree_walk import FEW_ROWS_ASKED, rows_of_boosting, trees_of
 from adakern.adaptive.views import TreeView
 
 #: Maximum number of categories of a categorical column in HistGradientBoosting.
@@ -161,8 +162,8 @@ class Forest(Member):
         return self._in_one_walk(models, X)
 
     def _in_one_walk(self, models, X):
-        leaves = trees_of(*(m.model_ for m in models)).leaves(self._asked(X))
-        leaves = leaves.reshape(len(models), -1, *leaves.shape[1:])
+        rows = [self._asked(X)] * len(models)
+        leaves = trees_of(*(m.model_ for m in models)).leaves(*rows)
         return [
             model._answer(trees.cumsum(axis=0)[-1] / len(trees))
             for model, trees in zip(models, leaves, strict=True)
@@ -261,30 +262,50 @@ class Boosting(Member):
         return self
 
     def predict(self, X):
-        X = np.where(self.empty_, 0.0, X)
-        categorical = self.models_[0].is_categorical_
-        few = len(X) <= FEW_ROWS_ASKED and categorical is None
-        ask = self._of_few if few else self._of_many
-        return np.hstack([ask(model, X) for model in self.models_])
+        return self.predict_each([self], X)[0]
 
-    def _of_many(self, model, X):
-        """Values or log probabilities (n, k) of one model."""
-        with one_thread("openmp") if len(X) < ROWS_FOR_THREADS else nullcontext():
-            if self.setting.classify:
-                proba = model.predict_proba(X)
-                return log_proba(proba, model.classes_, self.n_classes_)
-            return model.predict(X)[:, None]
-
-    def _of_few(self, model, X):
-        """As :meth:`_of_many`, for few rows, summed in the order of scikit-learn."""
-        rounds = trees_of(model).leaves(X)[:, :, 0]
-        rounds = rounds.reshape(-1, model.n_trees_per_iteration_, len(X))
-        start = np.broadcast_to(model._baseline_prediction.T, rounds[:1].shape)
-        raw = np.concatenate([start, rounds]).cumsum(axis=0)[-1].T
+    def predict_each(self, models, X):
+        """For a few rows the trees of all models are asked at once."""
+        rows = [np.where(member.empty_, 0.0, X) for member in models]
+        ask = _ask_few if len(X) <= FEW_ROWS_ASKED else _ask_many
+        asked = zip(*(member.models_ for member in models), strict=True)
+        of_targets = [ask(of_target, rows) for of_target in asked]
+        answers = map(np.hstack, zip(*of_targets, strict=True))
         if not self.setting.classify:
-            return raw
-        proba = model._loss.predict_proba(np.asfortranarray(raw))
-        return log_proba(proba, model.classes_, self.n_classes_)
+            return list(answers)
+        return [
+            log_proba(proba, member.models_[0].classes_, member.n_classes_)
+            for member, proba in zip(models, answers, strict=True)
+        ]
+
+
+def _ask_many(models, rows):
+    """Values or probabilities (n, k) of boosting models, each of its rows."""
+    with one_thread("openmp") if len(rows[0]) < ROWS_FOR_THREADS else nullcontext():
+        return [
+            model.predict_proba(X)
+            if is_classifier(model)
+            else model.predict(X)[:, None]
+            for model, X in zip(models, rows, strict=True)
+        ]
+
+
+def _ask_few(models, rows):
+    """The same of a few rows: rounds are added up in the order of scikit-learn."""
+    read = map(rows_of_boosting, models, rows)
+    leaves = trees_of(*models).leaves(*read)
+    return [_of_rounds(*pair) for pair in zip(models, leaves, strict=True)]
+
+
+def _of_rounds(model, leaves):
+    """What a model answers whose trees end in leaves (n_trees, n, 1)."""
+    n = leaves.shape[1]
+    rounds = leaves.reshape(-1, model.n_trees_per_iteration_, n)
+    start = np.broadcast_to(model._baseline_prediction.T, rounds[:1].shape)
+    raw = np.concatenate([start, rounds]).cumsum(axis=0)[-1].T
+    if not is_classifier(model):
+        return raw
+    return model._loss.predict_proba(np.asfortranarray(raw))
 
 
 def _share(share, X):
