@@ -241,8 +241,8 @@ def _for_each_target(estimator, y):
 
     if n := int(y.isna().any(axis=1).sum()):
         raise ValueError(
-            f"{n} rows lack some of the targets, which --method takes no part of: fit "
-            "one target at a time, or the default method"
+            f"{n} rows lack some of the targets, which --method does not support: fit "
+            "one target at a time, or use the default method"
         )
     if get_tags(estimator).target_tags.multi_output:
         return estimator
@@ -304,7 +304,7 @@ def _estimator(arguments, task):
         more = {"threshold": arguments.threshold} if arguments.threshold else {}
         return flagship(preset=arguments.preset, random_state=0, verbose=1, **more)
     if arguments.minutes:
-        note("--minutes bounds the time of the default method alone")
+        note("--minutes limits the time of the default method only")
     if re.fullmatch(r"[\w-]+", arguments.method):
         estimator = _method_named(arguments.method, task)
     else:

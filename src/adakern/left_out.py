@@ -32,7 +32,7 @@ def score_found(pipeline, table):
     try:
         return _score(table, *_held_out(pipeline, table))
     except ValueError as error:
-        note(f"no score of rows left out: a model of a part of the rows fails: {error}")
+        note(f"no score on left-out rows: fitting a part of the rows failed: {error}")
         return None
 
 

@@ -162,8 +162,8 @@ def time_blocks(time, weights):
         raise ValueError(f"time[{row}] is {time[row]}: drop the rows without a time")
     if any(isinstance(value, str) for value in time):
         raise ValueError(
-            f"time holds strings such as {str(time[0])!r}, of which the order is not "
-            "that of time: pass numbers or dates (pandas.to_datetime makes them)"
+            f"time holds strings such as {str(time[0])!r}, whose order may not be "
+            "chronological: pass numbers or dates (see pandas.to_datetime)"
         )
     place = np.unique(time, return_inverse=True)[1]
     counts = np.bincount(place, weights > 0)

@@ -113,8 +113,8 @@ class AllRows:
             return members
         if self.y.ndim > 1 and np.isnan(self.y).any():
             warn_user(
-                f"targets are missing in some rows: coefficients of kernel members are "
-                f"those of max_rows={n_sample} rows, not of all {n}"
+                "targets are missing in some rows: the coefficients of kernel members "
+                f"are fitted to max_rows={n_sample} rows instead of all {n}"
             )
             return members
         if not found:
@@ -123,7 +123,7 @@ class AllRows:
         if time.perf_counter() + took * n / n_sample > deadline:
             warn_user(
                 f"time_limit was too short for sums over all {n} rows; coefficients of "
-                f"kernel members are those of {n_sample}"
+                f"kernel members are fitted to {n_sample} rows"
             )
             return members
         work = partial(_sums, read=read, encode=encode, models=list(found.values()))

@@ -180,8 +180,8 @@ def check_rows(seen, reader, read):
     """Return the :class:`ShiftReport` of new rows."""
     if seen is None:
         raise ValueError(
-            "the model was fitted by a version that kept nothing to compare rows with; "
-            "fit it again"
+            "the model was fitted by a version that stored no training rows to compare "
+            "with; fit it again"
         )
     first = _first_of(reader)
     X = read[:, first]

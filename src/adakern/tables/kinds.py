@@ -1,5 +1,6 @@
-"""What a column holds, numbers, dates, texts or categories, and its values: for cells
-of files and for values of data frames alike.
+"""Inference of the kind of a column (number, date, text or category) and its values.
+
+Cells of files and values of data frames are treated alike.
 """
 
 import re
@@ -12,47 +13,50 @@ import numpy as np
 
 from adakern.tables import dates, numbers
 
-#: Marks of a missing value in every column but the target, where they may be classes.
+#: Markers of missing values in all columns except the target, where they may be
+#: classes.
 MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?", "<na>"}
-#: Marks that are a missing value beside numbers and dates; beside categories they are
-#: one.
+#: Markers of missing values in columns of numbers and dates; in categorical columns,
+#: they are categories.
 NO_VALUE = MISSING | {"n.a.", "n. a.", "n.d.", "none", "-", "--", ".", "...", "*"}
 NO_VALUE |= {"missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."}
 NO_VALUE |= {"keine angabe", "unbekannt", "non disponible", "n/d", "–", "—", "---"}
-#: Errors of Excel, and what it shows of a number that is wider than its column.
+#: Errors of Excel, and the hashes it displays for numbers that are too wide.
 NO_VALUE |= {"#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"}
 NO_VALUE |= {"#wert!", "#bezug!", "#zahl!", "#valeur!", "#nombre!", "#nom?"}
 NO_VALUE |= {"#" * n for n in range(3, 21)}
-#: Stata's missing values beside the point.
+#: Stata's extended missing values.
 NO_VALUE |= {f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"}
-#: Numbers of at most so many values may be codes, and so is a text beside them.
+#: Maximum number of distinct numbers that may be codes, of which a text may be another.
 FEW_NUMBERS = 10
-#: The form of a column of the words true and false, in languages of Excel.
+#: Form of a column with the words true and false, in the languages of Excel.
 TRUE_OR_FALSE = "true or false"
 TRUTHS = {"true": 1.0, "false": 0.0, "wahr": 1.0, "falsch": 0.0, "vrai": 1.0}
 TRUTHS |= {"faux": 0.0, "verdadero": 1.0, "falso": 0.0, "vero": 1.0}
-#: The form of categories that are one where :func:`plain_spelling` is.
+#: Form of categories that are merged if their :func:`plain_spelling` is the same.
 ALIKE = "alike"
-#: A column of fewer different texts has categories.
+#: Minimum number of distinct strings of a text column; with fewer, it is categorical.
 FEWEST_TEXTS = 50
-#: And so has one whose cells are of fewer words on average: names and codes.
+#: Minimum mean number of words of a text column; names and codes have fewer.
 FEWEST_WORDS = 3
-#: One cell in so many may be no number in a column of numbers, or no date.
+#: One cell in this many may be of another kind in a column of numbers or dates.
 ONE_IN = 20
 
 
 @dataclass
 class Cells:
-    """The distinct values of a column: texts without blanks around them, "" where a
-    value is missing, and whatever else a data frame holds.
+    """Distinct values of a column.
+
+    Strings are stripped, and missing values are "". A data frame may contain other
+    types.
 
     Attributes
     ----------
     name : str
-        What messages call the column, with its name in quotes.
+        Description of the column in messages, with its name in quotes.
     distinct : list
     codes : ndarray of int, shape (n,)
-        The place of each row's value in ``distinct``.
+        Index of each row's value in ``distinct``.
     """
 
     name: str
@@ -61,9 +65,9 @@ class Cells:
 
     @classmethod
     def of(cls, values, name):
-        """The cells of an array or list of values."""
+        """Construct the cells of an array or list of values."""
         if getattr(values, "dtype", None) is not None and values.dtype.kind in "mM":
-            # As objects, times in nanoseconds would be whole numbers.
+            # As objects, times in nanoseconds would become integers.
             values = values.astype(f"{values.dtype.kind}8[us]").astype(object)
         places: dict[Any, int] = {}
         codes = np.empty(len(values), dtype=np.intp)
@@ -86,7 +90,7 @@ class Cells:
         return cls(name, list(places), codes)
 
     def counts(self, marks=MISSING):
-        """How often each text occurs, those left out that mark a missing value."""
+        """Number of occurrences of each string, without markers of missing values."""
         found = np.bincount(self.codes, minlength=len(self.distinct)).tolist()
         return {
             value: count
@@ -95,11 +99,11 @@ class Cells:
         }
 
     def others(self):
-        """The distinct values that are no texts."""
+        """Distinct values that are not strings."""
         return [value for value in self.distinct if not isinstance(value, str)]
 
     def spread(self, values, dtype):
-        """One value for each row from one for each distinct value."""
+        """Expand values, one for each distinct cell, to all rows."""
         out = np.empty(len(self.distinct), dtype=dtype)
         out[:] = values
         return out[self.codes]
@@ -107,16 +111,16 @@ class Cells:
 
 @dataclass
 class Column:
-    """What a column holds, and how its cells write it.
+    """Kind of a column, and format of its cells.
 
     Attributes
     ----------
     kind : {"numeric", "date", "categorical", "text"}
     form : str
-        Of numbers the decimal mark and the unit, of dates how they are written; ""
-        where the values are no texts.
+        Decimal mark and unit of numbers, or format of dates; "" if the values are not
+        strings.
     notes : list of str
-        What was seen, a sentence each.
+        Messages about what was inferred.
     """
 
     kind: str
@@ -125,7 +129,7 @@ class Column:
 
 
 def _plain(value):
-    """A value that can be compared: "" if it is missing, a text without blanks."""
+    """Make a value comparable: "" if it is missing, and strings are stripped."""
     if isinstance(value, str):
         return value.strip()
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -137,15 +141,15 @@ def _plain(value):
 
 
 def describe(cells, *, usual=".", is_target=False):
-    """The :class:`Column` of cells.
+    """Infer the :class:`Column` of cells.
 
     Parameters
     ----------
     cells : Cells
     usual : {".", ","}
-        The decimal mark where the column allows both.
+        Decimal mark to use if both are possible.
     is_target : bool
-        In a target that is not numeric, empty cells alone are missing.
+        In a target that is not numeric, only empty cells are missing.
     """
     texts = cells.counts(MISSING if is_target else NO_VALUE)
     others = cells.others()
@@ -172,8 +176,9 @@ def describe(cells, *, usual=".", is_target=False):
 
 
 def are_days(cells):
-    """Whether the cells are whole numbers such as 20240131, where the column's name
-    says that it holds dates.
+    """Whether the cells are dates written as integers, such as 20240131.
+
+    The name of the column must suggest dates, too.
     """
     if not dates.says_date(cells.name):
         return False
@@ -182,7 +187,7 @@ def are_days(cells):
 
 
 def is_text(cells):
-    """Whether most rows of a column of categories hold a text of their own."""
+    """Whether most rows of a column that would be categorical have a unique text."""
     texts = cells.counts()
     n_rows = sum(texts.values())
     n_words = sum(len(text.split()) for text in texts)
@@ -191,12 +196,12 @@ def is_text(cells):
 
 
 def _most_strays(n):
-    """How many cells of a column need not be of its kind."""
+    """Maximum number of cells of a column that are not of its kind."""
     return max(1, n // ONE_IN) if n > 5 else 0
 
 
 def _described_numbers(cells, texts, usual, is_target):
-    """The column of numbers, or None if it is none."""
+    """Return the column of numbers, or None if it is not numeric."""
     if not is_target and _are_truths([*texts, *cells.others()]):
         return Column("numeric", TRUE_OR_FALSE)
     if texts and numbers.are_codes(texts):
@@ -227,15 +232,15 @@ def _described_numbers(cells, texts, usual, is_target):
 
 
 def _are_truths(values):
-    """Whether all are true or false, and both occur."""
+    """Whether all values are true or false, and both occur."""
     found = {TRUTHS.get(str(value).casefold()) for value in values}
     return found == {0.0, 1.0}
 
 
 def _described_amounts(cells, usual):
-    """The column of a target whose cells are numbers, or marks such as "-" for none.
+    """Return the column of a target with numbers and markers such as "-" for none.
 
-    Of few numbers they would be classes, and the mark is one of them.
+    If there are few distinct numbers, they are classes, and so is the marker.
     """
     texts = cells.counts(NO_VALUE)
     found = _described_numbers(cells, texts, usual, is_target=False)
@@ -245,7 +250,7 @@ def _described_amounts(cells, usual):
 
 
 def _about_numbers(name, texts, form, is_doubtful):
-    """Sentences about cells that are read otherwise than as plain numbers."""
+    """Return notes about cells that are not plain numbers."""
     notes = []
     other = ("," if form[:1] == "." else ".") + form[1:]
     readings = ((t, number_of(t, form), number_of(t, other)) for t in texts)
@@ -270,13 +275,14 @@ def _about_numbers(name, texts, form, is_doubtful):
 
 
 def sides_of_limits(cells):
-    """Which cells (n,) of a column of numbers are limits: -1 below, 1 above."""
+    """Mark the cells (n,) of a numeric column that are limits: -1 below, 1 above."""
     return cells.spread([numbers.limit_side(v) for v in cells.distinct], float)
 
 
 def about_new(cells, kind, form):
-    """Sentences about numbers of new rows that may be meant otherwise than they are
-    read in the form of the training rows.
+    """Yield notes about numbers of new rows that may have been misread.
+
+    They are read in the form of the training rows, but may be meant otherwise.
     """
     if kind != "numeric" or form[0] not in numbers.MARKS:
         return
@@ -298,7 +304,7 @@ def about_new(cells, kind, form):
 
 
 def _is_written(text, form):
-    """Whether a cell is a number that is not written as a program would."""
+    """Whether a cell is a number with a format that programs do not use."""
     value = number_of(text, form)
     if value is None:
         return False
@@ -309,10 +315,8 @@ def _is_written(text, form):
 
 
 def about_strays(cells, kind, strays):
-    """The sentence that says which cells of a column are missing as they are of another
-    kind.
-    """
-    # True and 1 are the same here.
+    """Return the note about cells of another kind, which become missing."""
+    # True and 1 are the same key.
     places = {value: place for place, value in enumerate(cells.distinct)}
     count = int(np.isin(cells.codes, [places[stray] for stray in strays]).sum())
     noun = "number" if kind == "numeric" else "date"
@@ -323,7 +327,7 @@ def about_strays(cells, kind, strays):
 
 
 def _described_dates(cells, texts):
-    """The column of dates, or None if it is none."""
+    """Return the column of dates, or None if it does not contain dates."""
     others = cells.others()
     if not all(dates.is_date(value) for value in others):
         return None
@@ -345,7 +349,7 @@ def _described_dates(cells, texts):
 
 
 def number_of(value, form="."):
-    """The number that a value is or writes, or None."""
+    """Convert a value to a number; return None if it is not one."""
     if isinstance(value, str):
         if form == TRUE_OR_FALSE:
             return TRUTHS.get(value.casefold())
@@ -363,7 +367,7 @@ def number_of(value, form="."):
 
 
 def _number_named(cells, value, form):
-    """:func:`number_of`; of one that is too large the error names the column."""
+    """Call :func:`number_of`; errors about too large numbers name the column."""
     try:
         return number_of(value, form)
     except OverflowError:
@@ -374,12 +378,12 @@ def _number_named(cells, value, form):
 
 
 def read_numbers(cells, form):
-    """Numbers (n,), NaN where a cell is missing or none; and the cells that are none.
+    """Return numbers (n,), with NaN for other cells, and the cells of other kinds.
 
     Raises
     ------
     ValueError
-        If a number is infinite or too large for one.
+        If a number is infinite or too large for float64.
     """
     texts = ["nan" if value == "" else value for value in cells.distinct]
     if form[:1] != "," and all(isinstance(text, str) for text in texts):
@@ -399,9 +403,7 @@ def read_numbers(cells, form):
 
 
 def read_dates(cells, form):
-    """Times (n,) as datetime64, NaT where a cell is missing or no date; and the cells
-    that are none.
-    """
+    """Return times (n,), with NaT for other cells, and the cells that are not dates."""
     values = []
     strays = []
     for value in cells.distinct:
@@ -418,7 +420,7 @@ def read_dates(cells, form):
 
 
 def read_categories(cells, is_target=False, form=""):
-    """Spellings (n,), None where a cell is missing."""
+    """Return categories (n,) as strings, with None for missing cells."""
     marks = {""} if is_target else MISSING
     written = plain_spelling if form == ALIKE else spelling
     values = [
@@ -429,7 +431,7 @@ def read_categories(cells, is_target=False, form=""):
 
 
 def spelling(value):
-    """How a category is written; 3, 3.0 and "3" are the same, and 1 and True."""
+    """Write a category as a string, the same for 3, 3.0 and "3", and for 1 and True."""
     if (
         isinstance(value, bool | np.bool_ | float | np.floating)
         and float(value).is_integer()
@@ -439,7 +441,7 @@ def spelling(value):
 
 
 def without_decimals(text):
-    """A category without decimals that are zero.
+    """Remove decimals that are zero from a category.
 
     >>> from adakern.tables.kinds import without_decimals
     >>> without_decimals("1.0"), without_decimals("1.05"), without_decimals("v1.0")
@@ -450,7 +452,7 @@ def without_decimals(text):
 
 
 def plain_spelling(value):
-    """A category in small letters, without accents and with single blanks.
+    """Convert a category to lower case, without accents and with single blanks.
 
     >>> from adakern.tables.kinds import plain_spelling
     >>> plain_spelling("Saint-Étienne  (Nord)")
@@ -462,8 +464,9 @@ def plain_spelling(value):
 
 
 def read(cells, kind, form="", is_target=False):
-    """The values (n,) of a column whose kind and form are known, and the distinct cells
-    that are not of this kind.
+    """Return the values (n,) of a column, and the distinct cells of another kind.
+
+    Kind and form of the column are given.
     """
     if kind == "numeric":
         return read_numbers(cells, form or ".")

@@ -1,4 +1,4 @@
-"""What the columns of a file mean: the task, identifiers, what is no feature."""
+"""Inference of the task, of identifiers, and of columns that are not features."""
 
 import math
 import re
@@ -8,11 +8,11 @@ import numpy as np
 from adakern.tables.kinds import plain_spelling
 from adakern.tables.unpack import TableError
 
-#: Whole numbers with at most so many values are taken for classes.
+#: Maximum number of distinct integers that are taken for classes.
 _MOST_CLASSES = 10
-#: Categories of more kinds than this, most of them rare, are names of rows.
+#: Above this number of categories, most of which are rare, a column identifies rows.
 _MOST_CATEGORIES = 50
-#: An identifier with fewer values than this is a category.
+#: An identifier with fewer distinct values is categorical.
 _FEWEST_GROUPS = 10
 _WHO = (
     "patient|subject|person|participant|respondent|individual"
@@ -21,27 +21,28 @@ _WHO = (
 _IDENTIFIER = re.compile(
     rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr)|(?i:{_WHO})|.*[a-z](Id|ID|Nr)"
 )
-#: Names of columns that count the rows.
+#: Names of columns that number the rows.
 _COUNTS = re.compile(r"(?i:#|no\.?|n|num|number|obs|observation|rownames?|zeile)")
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
-#: Names of what orders the rows of one time: never who or what is followed.
+#: Names of columns that order the rows of one time, and never identify panel units.
 _WITHIN = re.compile(r"(?i)(.*[\W_])?(hour|hr|minute|stunde|rank|position|place|slot)")
-#: A column is followed over time if chance would repeat it within times so often.
+#: Minimum number of repetitions within times that chance would cause, for a column
+#: without any to identify panel units.
 _FEWEST_REPEATS = 10
 
 
 def count(n, noun):
-    """A number of things, in words."""
+    """Format a number of things, in singular or plural."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def is_whole(values):
-    """Whether all values are whole numbers."""
+    """Whether all values are integers."""
     return bool((values == np.rint(values)).all())
 
 
 def checked_task(y, kind, task, notes):
-    """The task of a target, found out where it is not given."""
+    """Return the task of a target, inferred if it is not given."""
     if kind == "date":
         raise TableError(
             f"the target {y.name!r} holds dates, which are not predicted; give a "
@@ -73,7 +74,7 @@ def checked_task(y, kind, task, notes):
 
 
 def repeated_identifier(frame, kinds, others, notes):
-    """The identifier whose values repeat, to be kept on one side of every split."""
+    """Return an identifier with repeated values, whose rows no split may separate."""
     found = {
         name: frame[name].nunique()
         for name in frame.columns
@@ -87,7 +88,7 @@ def repeated_identifier(frame, kinds, others, notes):
     found = {name: n for name, n in found.items() if _FEWEST_GROUPS <= n < len(frame)}
     if not found:
         return None
-    # A patient has visits: rows of the coarser identifier belong together.
+    # A patient has several visits: use the coarser identifier.
     name = min(found, key=found.get)
     notes.append(
         f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows of one "
@@ -97,7 +98,7 @@ def repeated_identifier(frame, kinds, others, notes):
 
 
 def why_no_feature(values, kind, position):
-    """Why a column is no feature, "" where it is one."""
+    """Return the reason why a column is not a feature, or "" if it is one."""
     n, values, name = len(values), values.dropna(), values.name
     n_kinds = values.nunique()
     nameless = name.startswith("Unnamed: ")
@@ -121,7 +122,7 @@ def why_no_feature(values, kind, position):
 
 
 def _alike(categories):
-    """The first categories that are one but for case, blanks and accents."""
+    """Return the first categories that differ only in case, blanks and accents."""
     found: dict[str, list[str]] = {}
     for category in categories:
         found.setdefault(plain_spelling(category), []).append(category)
@@ -129,7 +130,7 @@ def _alike(categories):
 
 
 def about(X, kinds, time):
-    """Sentences about categories, missing values and a column that may be the time."""
+    """Yield notes about categories, missing values, and possible time columns."""
     for name, kind in kinds.items():
         if kind == "categorical":
             known = X[name].dropna().unique()
@@ -170,9 +171,9 @@ def about(X, kinds, time):
 
 
 def _is_followed(values, times, kind):
-    """Whether the values are each once at a time, as those of a panel's units are.
+    """Whether each value occurs at most once per time, as those of panel units do.
 
-    Values that chance alone keeps apart, such as a measurement of many values, are not.
+    This is False if it can be due to chance, as for measurements with many values.
     """
     if kind not in ("categorical", "numeric") or _WITHIN.fullmatch(values.name):
         return False
@@ -187,6 +188,6 @@ def _is_followed(values, times, kind):
 
 
 def _n_pairs(values):
-    """The number of pairs of rows that have the same value."""
+    """Number of pairs of rows with the same value."""
     counts = values.value_counts()
     return float((counts * (counts - 1)).sum() / 2)

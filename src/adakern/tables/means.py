@@ -1,20 +1,21 @@
-"""Target encoding of categories of many levels: mean targets, shrunk to that of all."""
+"""Target encoding of columns with many levels: means shrunk to the overall mean."""
 
 import numpy as np
 
-#: Categories of a column that get an indicator of their own, rarer ones share one; of
-#: more levels than these the mean targets are learned as well.
+#: Maximum number of categories of a column with an indicator of their own; rarer ones
+#: share one. Columns with more levels are also target encoded.
 MOST_INDICATORS = 30
 
-#: Standard errors, of levels that all are worth the same, by which they have to differ.
+#: Number of standard errors, under the hypothesis of equal levels, by which the
+#: variance between levels must exceed zero.
 SURE = 2.0
 
 
 def means_of_levels(codes, targets, weights, n_levels):
-    """By how much the targets of each level are above the mean of all, (n_levels, k).
+    """Mean targets of the levels minus the overall mean, shrunk, (n_levels, k).
 
-    The means of the levels are drawn to zero by empirical Bayes: the more, the less
-    they scatter beyond what the rows within them make by chance.
+    The means are shrunk to zero by empirical Bayes. The shrinkage is stronger if the
+    variance between levels hardly exceeds that expected from the variance within them.
 
     Micci-Barreca. A preprocessing scheme for high-cardinality categorical attributes.
     SIGKDD Explorations 3 (2001).
@@ -26,14 +27,16 @@ def means_of_levels(codes, targets, weights, n_levels):
 
 
 def say_something(codes, targets, weights, n_levels):
-    """Whether levels differ in some target by more than chance would have it."""
+    """Whether levels differ in some target by more than expected by chance."""
     *_, between, error = _scatter(codes, targets, weights, n_levels)
     return bool((between > SURE * error).any())
 
 
 def _scatter(codes, targets, weights, n_levels):
-    """Means (k, n_levels) and weights of levels, the variance within and between them
-    (k, 1), and the standard error of the latter where it is zero.
+    """Return means (k, n_levels), weights, variances of levels, and a standard error.
+
+    The variances (k, 1) are those within and between levels. The standard error is that
+    of the latter under the hypothesis that it is zero.
     """
     known = ~np.isnan(codes)
     mean = np.average(targets, axis=0, weights=weights)[:, None]
@@ -44,7 +47,7 @@ def _scatter(codes, targets, weights, n_levels):
     levels = np.count_nonzero(size)
     sums = np.array([np.bincount(places, weights * a, n_levels) for a in above])
     means = sums / np.where(size > 0, size, 1.0)
-    if not 1 < levels < total:  # one level, or a row each, which says nothing of others
+    if not 1 < levels < total:  # one level, or one row per level: nothing to estimate
         nothing = np.zeros_like(mean)
         return means, size, nothing + 1, nothing, nothing
     within = (above - means[:, places]) ** 2 @ weights / (total - levels)
@@ -56,7 +59,7 @@ def _scatter(codes, targets, weights, n_levels):
 
 
 def means_left_out(codes, targets, weights, part, n_levels):
-    """What the level of each row is worth by the rows of all other parts, (n, k)."""
+    """Encode the level of each row by the rows of all other parts, shape (n, k)."""
     values = np.empty(targets.shape)
     for label in np.unique(part):
         here = part == label
@@ -67,8 +70,9 @@ def means_left_out(codes, targets, weights, part, n_levels):
 
 
 def worth(table, codes):
-    """The rows (n, k) of what levels are worth for the codes (n,) of categories; zero
-    for missing and new ones.
+    """Look up target encodings (n, k) for category codes (n,).
+
+    Missing and new categories have zeros.
     """
     missing = np.isnan(codes)
     found = table[np.where(missing, 0, codes).astype(int)]

@@ -1,7 +1,7 @@
-"""How the cells of a column write numbers: decimal mark, thousands, currency, units.
+"""Formats of numbers in the cells of a column: marks, currencies and units.
 
-A form is a string, kept with a model: the decimal mark, and behind it the unit that the
-cells carry.
+A form is a string that is stored with a model: the decimal mark, followed by the unit
+of the cells.
 """
 
 import re
@@ -12,7 +12,7 @@ import numpy as np
 
 MARKS = (".", ",")
 _CURRENCY = r"(?:[$€£¥₹₽]|Fr\.|(?:CHF|EUR|USD|GBP|JPY|INR|kr)(?![A-Za-z]))"
-#: Between groups of digits: apostrophes and blanks that do not break.
+#: Separators of groups of digits: apostrophes, no-break spaces and blanks.
 _GAPS = "'’\u00a0\u202f\u2009 "
 MAGNITUDES = {
     "k": 1e3,
@@ -28,26 +28,26 @@ MAGNITUDES = {
     "Mrd": 1e9,
     "Mrd.": 1e9,
 }
-#: The unit of a column whose cells end in one of these.
+#: Unit of a column whose cells end in one of these.
 AMOUNTS = "amounts"
-#: A unit that is metres, and millions beside a currency only.
+#: "m" is millions only next to a currency, and otherwise metres.
 _MILLIONS = {"m": 1e6}
-#: No number is written in more characters.
+#: Maximum number of characters of a number.
 _LONGEST = 64
 _NINES = str.maketrans("012345678", "999999999")
-#: Whole numbers of so many digits are told from their neighbours in float64.
+#: Number of digits up to which all integers are distinct in float64.
 _MOST_DIGITS = 15
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-#: Whose points may part thousands.
+#: Numbers whose point may be a thousands separator.
 _EITHER = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})?")
-#: How Excel's format of accounts shows zero.
+#: Zero in Excel's accounting format.
 _NOTHING = re.compile(rf"{_CURRENCY}\s*[-–—]+|[-–—]+\s*{_CURRENCY}")
 _INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 _UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ][^\d()]*)$")
 
 
 def parse_number(text, form="."):
-    """The number that a cell writes in this form, or None.
+    """Parse a number in the given form; return None if the cell is not a number.
 
     >>> parse_number("1.234,5 kg", ",kg"), parse_number("($1,200)"), parse_number("x")
     (1234.5, -1200.0, None)
@@ -61,8 +61,9 @@ def parse_number(text, form="."):
 
 
 def shape_of(text):
-    """The text with a nine for each digit, and a zero for a first one that is zero:
-    texts of one shape are read alike.
+    """Replace each digit by a nine, except for a leading zero.
+
+    Texts with the same shape are parsed in the same way.
 
     >>> shape_of("-1,204.50 kg"), shape_of("0.50")
     ('-9,999.99 kg', '0.99')
@@ -77,7 +78,7 @@ def shape_of(text):
 
 
 def shapes_of(counts):
-    """How often each shape occurs, from how often each text does."""
+    """Convert numbers of occurrences of texts to those of shapes."""
     found: Counter = Counter()
     for text, count in counts.items():
         found[shape_of(text)] += count
@@ -86,8 +87,10 @@ def shapes_of(counts):
 
 @lru_cache(maxsize=1 << 14)
 def _reading(shape, form):
-    """How texts of a shape are read: what to multiply by, where the number starts and
-    stops, and how its marks are translated; None where they are no numbers.
+    """Return how texts of a shape are parsed, or None if they are not numbers.
+
+    The result consists of a factor, the start and stop of the number, and the
+    translation of its marks.
     """
     mark = form[:1]
     unit = form[1:]
@@ -116,13 +119,13 @@ def _reading(shape, form):
 
 
 def limit_side(value):
-    """-1 for a limit that a value is below, such as ``<0.5``, 1 above, 0 for none."""
+    """Return -1 for an upper limit such as ``<0.5``, 1 for a lower one, otherwise 0."""
     first = value[:1] if isinstance(value, str) else ""
     return {"<": -1.0, "≤": -1.0, ">": 1.0, "≥": 1.0}.get(first, 0.0)
 
 
 def other_mark(mark):
-    """The decimal mark that a mark is not: it parts thousands."""
+    """Return the other mark, which separates thousands."""
     return "," if mark == "." else "."
 
 
@@ -132,24 +135,24 @@ def _pattern(mark):
     gap = rf"(?P<gap>{other}|[{_GAPS}])"
     thousands = rf"(?!0)\d{{1,3}}{gap}\d{{3}}(?:(?P=gap)\d{{3}})*"
     indian = rf"(?!0)\d{{1,2}}(?:{other}\d{{2}})+{other}\d{{3}}"
-    blank = r"\s{0,2}"  # of more, the time would grow as a power of their number
+    blank = r"\s{0,2}"  # unlimited repetition would cause catastrophic backtracking
     return re.compile(
         rf"\(?{blank}[<>≤≥]?=?{blank}(?P<sign>[-+−])?{blank}"
         rf"(?P<before>{_CURRENCY})?{blank}\(?(?P<second>[-+−])?{blank}"
         rf"(?P<number>(?:{thousands}|{indian}|\d+)?(?:\{mark}\d*)?(?:[eE][-+]?\d+)?)"
-        # Of a price without cents, such as "12.-", the dash is no sign.
+        # In a price without cents, such as "12.-", the dash is not a sign.
         rf"(?:(?<=\d\{mark})[-–—]{{1,2}}|(?P<last>-))?\)?{blank}%?{blank}(?P<tail>(?:(?!{_CURRENCY})[^\d()%<>])*?)"
         rf"{blank}(?P<after>{_CURRENCY})?{blank}\)?"
     )
 
 
 def find_unit(counts):
-    """The unit that cells carry behind their numbers, "" for none or several.
+    """Return the unit behind the numbers of most cells, or "" if there is none.
 
     Parameters
     ----------
     counts : dict of str to int
-        How often each cell occurs.
+        Number of occurrences of each cell.
     """
     units = Counter()
     n = 0
@@ -157,7 +160,7 @@ def find_unit(counts):
     for text, count in counts.items():
         found = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
         n += count * bool(re.search(r"\d", text))
-        if found and not found[1][0].isnumeric():  # which "½" is
+        if found and not found[1][0].isnumeric():  # excludes "½"
             units[found[1].strip()] += count
         elif text.endswith("%"):
             units["%"] += count
@@ -171,17 +174,16 @@ def find_unit(counts):
 
 
 def find_mark(counts, unit=""):
-    """The decimal mark that more cells allow, how sure that is, and whether the other
-    would give other numbers.
+    """Find the decimal mark with which more cells can be parsed.
 
     Returns
     -------
     mark : {".", ",", None}
-        None where both read as many cells.
+        None if both marks parse the same number of cells.
     sure : int
-        By how many cells the mark is ahead.
+        Difference between the numbers of cells parsed with each mark.
     is_open : bool
-        Whether there are cells that both marks read, as other numbers.
+        Whether some cells can be parsed with both marks, as different numbers.
     """
     n_read = dict.fromkeys(MARKS, 0)
     is_open = False
@@ -196,8 +198,9 @@ def find_mark(counts, unit=""):
 
 
 def are_codes(texts):
-    """Whether all cells are digits that are no amounts: with zeros before others, as
-    ZIP codes have, or more digits than a number can hold.
+    """Whether all cells are codes of digits rather than amounts.
+
+    Codes have leading zeros, like ZIP codes, or more digits than float64.
     """
     if not all(re.fullmatch(r"\d+", text) for text in texts):
         return False
@@ -209,10 +212,10 @@ def are_codes(texts):
 
 
 def plain_numbers(texts):
-    """The numbers of texts as programs write them, or None if one is none of those, or
-    if all points may part thousands.
+    """Parse numbers in the format of programs; return None if there are other cells.
 
-    Most columns are of this kind, and read in a thousandth of the time.
+    The result is also None if all points may be thousands separators. Most columns can
+    be parsed here, in a thousandth of the time.
     """
     joined = "".join(texts)
     if not set(joined) <= set("0123456789+-.eE"):

@@ -169,7 +169,7 @@ def read_columns(
     categorical=(),
     **read,
 ):
-    """What `read_table` gives, and the typed columns that it is made of."""
+    """Return the result of `read_table`, and the typed columns that it is made of."""
     with _named(Path(path)) as (data, name):
         typed = typed_columns(data, name, target, categorical=categorical, **read)
         several = target if isinstance(target, list | tuple) else [target]
@@ -216,7 +216,7 @@ def read_rows(path, kinds, forms=None, decimal=None):
 
 
 def add_limits(given, forms):
-    """Add columns that say which cells of others are limits to those of new rows."""
+    """Add columns to new rows that mark which cells of other columns are limits."""
     import pandas as pd
 
     for name, form in forms.items():
@@ -227,7 +227,7 @@ def add_limits(given, forms):
 
 
 def read_as(values, name, kind, form):
-    """A column of new rows, read as that of the training rows was."""
+    """Read a column of new rows in the same way as that of the training rows."""
     import pandas as pd
 
     cells = cells_of(values, name)
@@ -260,7 +260,7 @@ def read_as(values, name, kind, form):
 
 @contextmanager
 def _named(path):
-    """The bytes of a file and its name, which an error of the block tells."""
+    """Context with the content and name of a file, which is added to errors."""
     try:
         yield path.read_bytes(), path.name
     except TableError as error:
@@ -270,7 +270,7 @@ def _named(path):
 
 @dataclass
 class _Asked:
-    """The roles of columns that were asked for, by name or place."""
+    """Requested roles of columns, by name or position."""
 
     targets: list
     task: Any
@@ -280,7 +280,7 @@ class _Asked:
     time: Any
 
     def found_in(self, frame):
-        """The same, by the names of columns that there are."""
+        """Resolve the requested columns to names of columns in the frame."""
 
         def name_of(key):
             return key and find_column(frame, key)
@@ -302,7 +302,7 @@ class _Asked:
 
 
 def _found(typed, asked):
-    """The :class:`TableFile` of typed columns and what was asked for."""
+    """Return the :class:`TableFile` of typed columns and requested roles."""
     frame, kinds, forms, layout, notes = typed
     asked = asked.found_in(frame)
     targets = asked.targets
@@ -311,7 +311,7 @@ def _found(typed, asked):
     frame = _with_target(frame, targets, notes)
     task = _task_of(frame, kinds, asked, notes)
     if task == "classification" and kinds[target] == "numeric":
-        # Labels as the file has them: 1, where a gap made 1.0 of it.
+        # Labels as in the file: 1 instead of the 1.0 due to missing values.
         y = frame[target]
         frame[target] = y.astype("int64") if is_whole(y) else y.map(str)
     for column in filter(None, (asked.group, time)):
@@ -353,7 +353,7 @@ def _found(typed, asked):
 
 
 def _with_target(frame, targets, notes):
-    """The rows that have a target."""
+    """Select the rows with a target."""
     known = frame[targets].notna()
     for target in targets:
         if not known[target].any():
@@ -367,7 +367,7 @@ def _with_target(frame, targets, notes):
 
 
 def _task_of(frame, kinds, asked, notes):
-    """The task of the target; several of them are numbers."""
+    """Return the task of the target; several targets must be numeric."""
     target, *more = asked.targets
     if not more:
         return checked_task(frame[target], kinds[target], asked.task, notes)
@@ -383,7 +383,7 @@ def _task_of(frame, kinds, asked, notes):
 
 
 def _dropped(frame, kinds, asked, group, notes):
-    """Columns that are no features, and why."""
+    """Return the columns that are not features, with reasons."""
     dropped = dict.fromkeys(asked.drop, "as asked for")
     if group:
         dropped.setdefault(group, "it says which rows belong together")
@@ -397,7 +397,7 @@ def _dropped(frame, kinds, asked, group, notes):
 
 
 def _account(frame, kinds, forms, dropped, asked, group, task):
-    """What became of each column of a file."""
+    """Return the :class:`AccountTable` of all columns of a file."""
     found = AccountTable()
     for name in frame.columns:
         kind = kinds[name]

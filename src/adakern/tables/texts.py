@@ -1,35 +1,35 @@
-"""Free text as a few numbers: which pieces of words it shares with other texts."""
+"""Vectors of free text, by latent semantic analysis of character n-grams."""
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.preprocessing import normalize
 
-#: Characters of a cell that are read.
+#: Maximum number of characters of a cell that are used.
 MOST_CHARACTERS = 10_000
 
-#: Numbers that a text becomes, at most, and for each so many texts.
+#: Maximum number of components, and minimum number of texts per component.
 MOST_VECTORS, TEXTS_PER_VECTOR = 60, 5
 
-#: Pieces that are told apart; those of equal hash are one.
+#: Number of hash values of n-grams; n-grams with the same hash are not distinguished.
 N_HASHES = 2**13
 
-#: Texts that the vectors are learned from, and texts hashed at once.
+#: Maximum number of texts to which vectors are fitted, and number hashed at once.
 MOST_LEARNED, AT_ONCE = 20_000, 1000
 
 
 class TextVectors:
-    """Singular vectors of the weighted frequencies of pieces of words.
+    """Singular vectors of the weighted frequencies of character n-grams.
 
-    The pieces are sequences of two to four characters within a word, hashed and
-    weighted by how few texts have them. No target is looked at.
+    The n-grams are sequences of two to four characters within a word. They are hashed
+    and weighted by inverse document frequency. Targets are not used.
 
     Deerwester, Dumais, Furnas, Landauer, Harshman. Indexing by latent semantic
     analysis. Journal of the American Society for Information Science 41 (1990).
     """
 
     def fit(self, texts):
-        """Learn from different texts, some of them where there are many."""
+        """Fit to distinct texts, or to a subsample of many."""
         learned = texts[:: -(-len(texts) // MOST_LEARNED)]
         hashed = _hashed(learned)
         self.weights_ = TfidfTransformer().fit(hashed).idf_
@@ -41,11 +41,11 @@ class TextVectors:
 
     @property
     def n_vectors(self):
-        """How many numbers a text becomes."""
+        """Number of components."""
         return self.vectors_.shape[1]
 
     def transform(self, texts):
-        """Texts as numbers (n, n_vectors), NaN where there is None."""
+        """Convert texts to numbers (n, n_vectors), with NaN for None."""
         numbers = np.full((len(texts), self.n_vectors), np.nan)
         given = np.flatnonzero([text is not None for text in texts])
         for start in range(0, len(given), AT_ONCE):
@@ -59,7 +59,7 @@ class TextVectors:
 
 
 def _hashed(texts):
-    """Frequencies of the pieces of texts, sparse (n, N_HASHES)."""
+    """Log frequencies of hashed n-grams, a sparse array (n, N_HASHES)."""
     vectorizer = HashingVectorizer(
         analyzer="char_wb",
         ngram_range=(2, 4),
@@ -68,5 +68,5 @@ def _hashed(texts):
         norm=None,
     )
     counts = vectorizer.transform([text[:MOST_CHARACTERS] for text in texts])
-    counts.data = 1 + np.log(counts.data)  # the tenth time says less than the first
+    counts.data = 1 + np.log(counts.data)  # sublinear term frequency
     return counts

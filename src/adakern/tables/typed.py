@@ -1,4 +1,4 @@
-"""The columns of a file with their kinds: from cells to numbers, dates and texts."""
+"""Typed columns of a file: conversion of cells to numbers, dates and texts."""
 
 import re
 
@@ -10,19 +10,20 @@ from adakern.tables.files import cells_of_file
 from adakern.tables.numbers import find_mark, find_unit, plain_numbers
 from adakern.tables.unpack import TableError
 
-#: In place of names of columns to keep: all of them.
+#: Used in place of column names to select all columns.
 ALL = "all"
 
-#: The form of a column that says which cells of another, named behind, are limits.
+#: Beginning of the form of a column that marks the limits of another, which is named.
 LIMITS_OF = "limits of "
 
 
 def typed_columns(
     data, name, target, layout=None, categorical=(), merge=(), texts=False
 ):
-    """The frame, kinds and forms by column, the layout and sentences of a file; some
-    columns are categorical, whatever their cells look like, and some categories are
-    merged.
+    """Return the frame, kinds, forms, layout and notes of a file.
+
+    The columns ``categorical`` are categorical whatever their cells look like. The
+    categories of the columns ``merge`` are merged if they are spelt alike.
     """
     import pandas as pd
 
@@ -59,21 +60,21 @@ def typed_columns(
 
 
 def _unused_name(name, frame):
-    """The name, lengthened until no column of the frame has it."""
+    """Extend a name until no column of the frame has it."""
     while name in frame:
         name += "'"
     return name
 
 
 def columns_of(frame, keys):
-    """The columns of these names, or all of them."""
+    """Return the columns with these names, or all columns."""
     if ALL in keys and ALL not in frame:
         return set(frame)
     return {find_column(frame, key) for key in keys}
 
 
 def _typed(values, cells, usual, is_target, is_merged):
-    """What a column of a file holds, and its values."""
+    """Return the kind and the values of a column of a file."""
     import pandas as pd
 
     kind = values.dtype.kind
@@ -104,7 +105,7 @@ def _typed(values, cells, usual, is_target, is_merged):
 
 
 def cells_of(values, name):
-    """The distinct cells of a column of a file."""
+    """Distinct cells of a column of a file."""
     array = np.asarray(values)
     if array.dtype.kind not in "mM":
         array = np.asarray(values, dtype=object)
@@ -115,8 +116,10 @@ def cells_of(values, name):
 
 
 def _usual_mark(cells, layout):
-    """The decimal mark of columns that allow both: that of the others, else the one
-    that the layout names, or that goes with the separator.
+    """Decimal mark of columns in which it is ambiguous.
+
+    It is that of the other columns if they have one, otherwise that of the layout, or
+    the one that is usual with the separator.
     """
     votes = {".": 0, ",": 0}
     is_open = False
@@ -136,7 +139,7 @@ def _usual_mark(cells, layout):
 
 
 def _found_target(raw, target, layout):
-    """The column of the target; where the encoding is a guess, the error says so."""
+    """Find the column of the target; errors mention if the encoding is a guess."""
     try:
         return find_column(raw, target)
     except TableError as error:
@@ -149,7 +152,7 @@ def _found_target(raw, target, layout):
 
 
 def find_column(frame, key, by_place=True):
-    """The column of this name, or at this position."""
+    """Find a column by name or position."""
     columns = list(frame.columns)
     if isinstance(key, str) and key in columns:
         return key

@@ -1,4 +1,4 @@
-"""Packed files and archives, of which no more is unpacked than a table can be."""
+"""Decompression of files and archives, with a limit on the unpacked size."""
 
 import bz2
 import gzip
@@ -10,8 +10,8 @@ import zlib
 from pathlib import PurePosixPath
 
 _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
-#: A table may shrink to a hundredth, small ones further; what unpacks to more is taken
-#: for an attack, or for a mistake that would cost the machine its memory.
+#: Maximum compression ratio, except for small files. A file with a larger ratio is
+#: taken for an attack, or for a mistake that would exhaust the memory.
 _MOST_TIMES_LARGER = 100
 _FREE_BYTES = 64 * 2**20
 
@@ -21,14 +21,12 @@ class TableError(ValueError):
 
 
 def most_unpacked(n_bytes):
-    """How many bytes a table may take that takes so many when packed."""
+    """Maximum number of unpacked bytes of a table with ``n_bytes`` packed ones."""
     return _FREE_BYTES + _MOST_TIMES_LARGER * n_bytes
 
 
 def unpack(data, name, member=None, most=None):
-    """The content of a packed file (no more than `most`), or of one member of an
-    archive.
-    """
+    """Unpack a file, or one member of an archive, up to `most` bytes."""
     file, most = io.BytesIO(data), most or most_unpacked(len(data))
     try:
         for start, reader in _PACKED:
@@ -46,7 +44,7 @@ def unpack(data, name, member=None, most=None):
                 }
                 if "[Content_Types].xml" in sizes or "mimetype" in sizes:
                     check_size(sum(sizes.values()), most, name)
-                    return data  # a document that is a zip archive, such as xlsx
+                    return data  # the document itself is a zip archive, such as xlsx
                 chosen = _member(sizes, most, name, member)
                 return unpack(archive.read(chosen), name, member, most)
         if data[257:262] == b"ustar":
@@ -58,8 +56,8 @@ def unpack(data, name, member=None, most=None):
     except TableError:
         raise
     except (
-        # Of zipfile: RuntimeError for a password, NotImplementedError for a
-        # compression.
+        # zipfile raises RuntimeError for passwords, and NotImplementedError for
+        # unsupported compression.
         *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
         *(lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, zlib.error),
     ) as error:
@@ -68,7 +66,7 @@ def unpack(data, name, member=None, most=None):
 
 
 def _member(sizes, most, name, member):
-    """The file of an archive that is asked for, or the only one, or its namesake."""
+    """Return the requested file of an archive, the only one, or its namesake."""
     stem = PurePosixPath(name).stem
     for wanted in filter(None, (member, PurePosixPath(name).name, stem)):
         found = [path for path in sizes if wanted in (path, PurePosixPath(path).name)]
@@ -86,7 +84,7 @@ def _member(sizes, most, name, member):
 
 
 def check_size(n_bytes, most, name):
-    """Refuse what would take more bytes."""
+    """Raise TableError if a file would unpack to more than ``most`` bytes."""
     if n_bytes > most:
         raise TableError(
             f"{name} unpacks to more than {most / 1e6:.0f} MB, which no table of its "

@@ -1,6 +1,7 @@
-"""The members that are blended.
+"""The members of the blend.
 
-A module of this package lists its members in ``MEMBERS``, and nothing else names them.
+Each module of this package lists its members in ``MEMBERS``. They are not listed
+anywhere else.
 """
 
 from importlib import import_module
@@ -10,7 +11,7 @@ from adakern.adaptive.members.base import Member
 
 
 def found() -> dict[str, Member]:
-    """The members of all modules by name, the most useful for their time first."""
+    """Members of all modules by name, the most useful for their time first."""
     modules = [import_module(f"{__name__}.{m.name}") for m in iter_modules(__path__)]
     members = [member for m in modules for member in getattr(m, "MEMBERS", [])]
     return {m.name: m for m in sorted(members, key=lambda member: member.rank)}

@@ -1,4 +1,4 @@
-"""What a member of the blend is, and what it is told about a table."""
+"""Base class of the members of the blend, and their information about a table."""
 
 from collections.abc import Callable
 from copy import copy
@@ -9,24 +9,25 @@ import numpy as np
 
 from adakern.adaptive.views import KernelView
 
-#: From so many rows on four fifths of the rows predict nearly as well as all, and
-#: members are weighed by what they predict without a whole fold.
+#: Number of rows from which on four fifths of the rows predict nearly as well as all,
+#: so that members are weighted by their predictions for whole folds.
 ENOUGH_ROWS = 1000
 
-#: Beyond so many rows scales per feature are well determined and leave no use for one
-#: scale, which has taken much of the time by then; and boosting is worth its time.
+#: Above this number of rows, scales per feature are well determined, so that members
+#: with a single scale are not worth their time, and boosting is worth its time.
 MANY_ROWS = 4000
 
-#: From so many rows a column on, scales per feature of all rows are where those of a
-#: fold start: what they know of the rows left out is then little.
+#: Number of rows per column from which on the search for scales per feature in a fold
+#: starts from those of all rows, which then contain little information about single
+#: rows.
 ROWS_PER_SCALE = 100
 
-#: Below so many rows scales per feature have the greatest evidence, not the least
-#: leave-one-out error, and boosting is of no use.
+#: Below this number of rows, scales per feature maximise the evidence instead of
+#: minimising the leave-one-out error, and boosting is not used.
 FEW_ROWS = 300
 
-#: Up to so many times ``max_support`` all rows are centres of the kernel members: it
-#: takes no longer.
+#: Up to this multiple of ``max_support``, all rows are centres of the kernel members,
+#: which takes no longer.
 FULL_FACTOR = 3
 
 
@@ -44,9 +45,9 @@ class Shape(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What a fit is to be like; ``screening`` asks for less of it, to compare members.
+    """Settings of a fit; ``screening`` reduces the effort, to compare members.
 
-    ``is_categorical`` (d,) are the columns of a table that hold codes of categories.
+    ``is_categorical`` (d,) marks the columns with category codes.
     """
 
     classify: bool = False
@@ -61,22 +62,26 @@ DEFAULTS = Setting()
 
 @dataclass(kw_only=True, eq=False)
 class Member:
-    """A member: when it is fitted, what it costs and how it learns.
+    """Base class of members: when to fit them, their cost, and how to fit them.
 
-    Each is described by an object in ``MEMBERS`` of its module; copies of it are
-    fitted. A member has to have ``suits(shape)``, whether it is fitted to tables of
-    that :class:`Shape` unless the user names others; ``seconds(shape)``, about how long
-    it takes on one core, all folds together, of which only the ratio to other members
-    matters; ``fit(X, Y, weights)``, which learns from rows (n, d), targets or
-    indicators of classes (n, k) and positive weights (n,), and returns itself; and
-    ``predict(X)``, values (n, k): of classes, scores or logarithms of probabilities.
-    What else a member may have is listed here.
+    Each member is an object in ``MEMBERS`` of its module, copies of which are fitted. A
+    member must define
+
+    - ``suits(shape)``: whether to fit it to tables of that :class:`Shape` by default,
+    - ``seconds(shape)``: its approximate time on one core for all folds, of which only
+      the ratio to other members matters,
+    - ``fit(X, Y, weights)``: fit to rows (n, d), targets or class indicators (n, k) and
+      positive weights (n,), and return self,
+    - ``predict(X)``: predicted values (n, k), which for classes are scores or log
+      probabilities.
+
+    Optional attributes and methods are listed below.
 
     Attributes
     ----------
     name : str
     rank : float
-        Members are tried in this order, the most useful for their time first.
+        Members are fitted in this order, the most useful for their time first.
     setting : Setting
     random_state : int
     """
@@ -86,52 +91,54 @@ class Member:
     setting: Setting = DEFAULTS
     random_state: int | None = None
 
-    #: The view of the rows that it learns from: scaled and without missing values, or
+    #: View of the rows that it is fitted to: scaled and without missing values, or
     #: :class:`TreeView`, with categories as ranks.
     view: ClassVar[type] = KernelView
 
-    #: Whether it can predict numbers, not classes alone.
+    #: Whether it supports regression, in addition to classification.
     regresses = True
 
-    #: Whether it predicts refitted to all rows instead of by the mean over folds.
+    #: Whether it is refitted to all rows, instead of predicting by the mean over folds.
     refit = False
 
-    #: Where the slope of its calibration starts; 1 for logarithms of probabilities.
+    #: Prior slope of its calibration; 1 for log probabilities.
     slope = 1.0
 
-    #: Pairs of a key and of what its search found, from where others may start.
+    #: Pairs of keys and results of its search, from which other members may start.
     found: ClassVar[Any] = ()
 
-    #: Whether a screening fits it after the others, to start at what they found.
+    #: Whether a screening fits it after the others, to start from their results.
     waits = False
 
-    #: Method of a table, as the member sees it, and what others found, by key; returns
-    #: the member to be fitted. None where nothing is to be decided.
+    #: Method that takes a table, transformed by the member's view, and results of other
+    #: members by key. It returns the member to be fitted. None if nothing is to be set
+    #: up.
     set_up: ClassVar[Callable | None] = None
 
-    #: Method of itself fitted to all rows (None if it is not); returns the member to be
-    #: fitted without each fold. None where that learns nothing from the other.
+    #: Method that takes the member fitted to all rows (None if it is not), and returns
+    #: the member to be fitted without each fold. None if the latter does not depend on
+    #: the former.
     in_fold: ClassVar[Callable | None] = None
 
-    #: Method of rows, targets and weights; returns values (n, k) as if all rows but
-    #: each were known. None where these have no closed form.
+    #: Method that takes rows, targets and weights, and returns leave-one-out
+    #: predictions (n, k). None if these have no closed form.
     predict_left_out: ClassVar[Callable | None] = None
 
-    #: Method of a table; returns the members without each fold, then that of all rows.
-    #: None where each is fitted alone.
+    #: Method that takes a table, and returns the members without each fold, followed by
+    #: that of all rows. None if they are fitted separately.
     fit_folds: ClassVar[Callable | None] = None
 
-    #: Method of the sums of normal equations over rows; returns itself with the
-    #: coefficients of these. None where sums do not suffice.
+    #: Method that takes the normal equations, summed over rows, and returns the member
+    #: with their solution as coefficients. None if it is not determined by such sums.
     with_sums: ClassVar[Callable | None] = None
 
     def predict_each(self, models, X):
-        """What each of several fitted copies of it predicts for the rows X."""
+        """Predict the rows X by each of several fitted copies."""
         return [model.predict(X) for model in models]
 
 
 class MeanOfCopies(Member):
-    """The mean of several copies of a member that draw other random numbers."""
+    """Mean of several copies of a member with different random states."""
 
     refit = True
 
@@ -143,7 +150,7 @@ class MeanOfCopies(Member):
 
     @property
     def view(self):
-        """That of the copies; a class is nothing that a model file may hold."""
+        """View of the copies; a property, since model files cannot contain classes."""
         return self.copies_[0].view
 
     def fit(self, X, Y, weights):
@@ -155,7 +162,7 @@ class MeanOfCopies(Member):
 
 
 class ConstantMember(Member):
-    """The mean target, where there is nothing to learn from."""
+    """The mean target, used if there is nothing to learn from."""
 
     def fit(self, X, Y, weights):
         self.mean_ = np.average(Y, axis=0, weights=weights)
@@ -166,9 +173,9 @@ class ConstantMember(Member):
 
 
 def log_proba(proba, classes, n_classes, n_votes=None):
-    """Logarithms of probabilities of some classes, of those never seen the least.
+    """Log probabilities of all classes, with the smallest one for unseen classes.
 
-    Those of ``n_votes`` votes are drawn a little to one half.
+    If probabilities are shares of ``n_votes`` votes, they are shrunk a little to 1/2.
     """
     every = np.zeros((len(proba), n_classes))
     every[:, classes] = proba

@@ -1,4 +1,4 @@
-"""Kernel ridge regressions: three kernels, with one scale or one for each feature."""
+"""Kernel ridge regressions: three kernels, with a common scale or one per feature."""
 
 from copy import copy
 from dataclasses import dataclass, replace
@@ -31,50 +31,51 @@ from adakern.adaptive.members.base import (
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import leave_one_out, ridge_solution
 
-#: Beyond so many columns a search for scales per feature follows noise for minutes, and
-#: the distances of the L1 kernel, which are no matrix product, take most of the time.
+#: Above this number of columns, a search for scales per feature takes minutes and
+#: overfits, and the distances of the L1 kernel, which are not computed by a matrix
+#: product, take most of the time.
 MANY_COLUMNS = 500
 
-#: Quasi-Newton evaluations for scales per feature; and in a fold, for one scale and for
-#: scales per feature, starting from scales of the same member on all rows.
+#: Number of quasi-Newton evaluations for scales per feature; and in a fold, for a
+#: common scale and for scales per feature, starting from those of all rows.
 EVALUATIONS_PER_FEATURE = 30
 EVALUATIONS_IN_FOLD = (4, 8)
 
-#: Rows of the search's last steps: in regression; in classification, which gains
-#: nothing by more, and in a screening; in a fold.
+#: Number of rows of the last search steps: in regression; in classification, where more
+#: do not help, and in a screening; in a fold.
 MOST_ROWS = 2000
 FEWER_ROWS = 1000
 MOST_ROWS_IN_FOLD = 500
 
-#: Centres for each effective degree of freedom, and at least; rows whose spectrum tells
-#: how many degrees there are.
+#: Number of centres per effective degree of freedom; minimum number of centres; and
+#: number of rows from which the effective degrees of freedom are estimated.
 CENTRES_PER_DEGREE = 5
 FEWEST_CENTRES = 500
 ROWS_OF_SPECTRUM = 1000
 
-#: Factors of the ridge of all targets that one of several may have, the last is that of
-#: all; a factor is taken whose squared error, of so many rows left out, is this much
-#: less. Noisy targets decide what all have, and one of little noise needs less.
+#: Candidate factors of the common ridge for each of several targets; the last one keeps
+#: it. Another factor is used if the squared error of so many left-out rows is below
+#: this fraction. Noisy targets dominate the common ridge, and targets with little noise
+#: need a smaller one.
 RIDGE_FACTORS = np.array([1e-3, 1e-2, 0.1, 10.0, 1.0])
 ROWS_OF_RIDGES, LESS_BY_RIDGE = 250, 0.95
 
-#: Rows of a block of predictions; blocks are shared out among threads.
+#: Number of rows per block of predictions; blocks are distributed to threads.
 PREDICTED_ROWS = 2000
 
 
 @dataclass(kw_only=True, eq=False)
 class KernelRidge(Member):
-    """Kernel ridge regression with scales and ridge of least leave-one-out error.
+    """Kernel ridge regression with scales and ridge chosen by leave-one-out error.
 
-    ``search`` says how it looks for scales from ``start`` on, a pair of scales and
-    ridge. In a fold it does as ``fold_search`` says: it ``refines`` what was found on
-    all rows, or starts where that search did. Equal rows become one row with their
-    mean target and summed weight: no row is predicted from its copy. Kernels are
-    computed where the context says
-    (:func:`adakern._utils.arrays.device_context`); what is learned is NumPy's:
-    ``scales_``, ``alpha_`` (``ridges_`` of several targets), the scaled centres
-    ``support_``, ``dual_coef_`` and
-    ``intercept_``.
+    ``search`` are the settings of the search for scales, which begins at ``start``, a
+    pair of scales and ridge. In a fold, they are ``fold_search``; the search
+    ``refines`` the result on all rows, or begins at the same start. Equal rows are
+    merged, with the mean target and the sum of weights, so that no row is predicted
+    from its copy. Kernels are computed on the device of the context
+    (:func:`adakern._utils.arrays.device_context`). Fitted attributes are in NumPy:
+    ``scales_``, ``alpha_`` (``ridges_`` for several targets), the scaled centres
+    ``support_``, ``dual_coef_`` and ``intercept_``.
     """
 
     kernel: str
@@ -89,10 +90,11 @@ class KernelRidge(Member):
     slope = 5.0  # of a regression on indicators, with values in [0, 1]
 
     def suits(self, shape):
-        """Of scales and kernels the ones without which the blend is no worse.
+        """Whether the blend needs this kernel and kind of scales for such tables.
 
-        The preset "fast" has those that made the most of a sixth of the time on the
-        development sets: one scale is enough for classes, and not for numbers.
+        The preset "fast" uses the members that were best for a sixth of the time on the
+        development sets: with a common scale for classification, but not for
+        regression.
         """
         classify = self.setting.classify
         fast = self.setting.fast
@@ -103,7 +105,7 @@ class KernelRidge(Member):
         if fast and (third or self.per_feature == tied):
             return False
         if self.per_feature:
-            # A fifth of the time, and without it the loss on held-out rows is less.
+            # Takes a fifth of the time, and the held-out loss is lower without it.
             few_a_column = shape.n < ROWS_PER_SCALE * shape.d
             return not wide and not (third and classify and few_a_column)
         if wide:
@@ -127,18 +129,19 @@ class KernelRidge(Member):
         return 0.1 + tuning + solutions
 
     def set_up(self, table, found):
-        """Itself with the search that the table asks for, in the Nyström form where
-        that has too many rows to be centres all of them.
+        """Return the member with a search suitable for the table.
 
-        It starts at what a screening found for it, or the same kernel with one scale.
+        It is the Nyström variant if there are too many rows for all to be centres. The
+        search starts from the result of the screening, or of the same kernel with a
+        common scale.
         """
         (n, d) = table.X.shape
         setting = self.setting
         most_rows = FEWER_ROWS if setting.classify else MOST_ROWS
         start = found.get((self.kernel, self.per_feature))
-        if setting.screening:  # without the dearest round
+        if setting.screening:  # without the most expensive steps
             search = Search(EVALUATIONS_PER_FEATURE, FEWER_ROWS)
-        elif start is not None:  # the round that the screening left out
+        elif start is not None:  # only the steps that the screening omitted
             search = Search(EVALUATIONS, most_rows, fewest_rows=most_rows)
         else:
             start = found.get((self.kernel, False))
@@ -162,8 +165,10 @@ class KernelRidge(Member):
         return NystromKernelRidge(**vars(self) | changes)
 
     def in_fold(self, whole):
-        """Itself for folds; the search starts where that on all rows
-        ended, or began."""
+        """Return the member for folds, which starts from the end or start of a search.
+
+        That is the search on all rows.
+        """
         if not hasattr(whole, "start_"):
             return self
         start = whole.scales_, whole.alpha_
@@ -173,7 +178,7 @@ class KernelRidge(Member):
 
     @property
     def found(self):
-        """Scales and ridge."""
+        """Scales and ridge, by kernel and kind of scales."""
         return [((self.kernel, self.per_feature), (self.scales_, self.alpha_))]
 
     def fit(self, X, Y, weights):
@@ -198,11 +203,11 @@ class KernelRidge(Member):
         return self
 
     def _ridges(self, Y, weights, rng):
-        """The ridge of each target: one of several that are no classes has its own.
+        """Ridge of each target; in regression, several targets have different ridges.
 
-        It has the least error left out of some rows, with the scales that all share,
-        unless the ridge that they share is nearly as good. In a fold it is the factor
-        of all rows.
+        They minimise the leave-one-out error on some rows, with common scales, unless
+        the common ridge is nearly as good. In a fold, the factors are those of all
+        rows.
         """
         if self.setting.classify or Y.shape[1] == 1:
             return self.ridges_
@@ -221,7 +226,7 @@ class KernelRidge(Member):
         return np.where(helps, tried[errors.argmin(axis=0)], self.ridges_)
 
     def _tune(self, X, Y, weights, rng):
-        """Find intercept, scales and ridge; returns Y centred and weights of mean 1."""
+        """Set intercept, scales and ridge; return centred Y and weights of mean 1."""
         self.intercept_ = np.average(Y, axis=0, weights=weights)
         Y, weights = Y - self.intercept_, weights / weights.mean()
         with one_blas_thread(self.search.most_rows):
@@ -240,10 +245,10 @@ class KernelRidge(Member):
         return Y, weights
 
     def predict_left_out(self, X, Y, weights):
-        """What it would predict for each row if all others were known.
+        """Predict each row from all other rows.
 
-        Scales and ridge stay; coefficients are, in closed form, of all other rows. Rows
-        equal to the one that is predicted are left out with it.
+        Scales and ridge are those of all rows; coefficients are those of all other
+        rows, in closed form. Rows equal to the predicted one are left out with it.
         """
         X, Y, weights, place = merge_equal_rows(X, Y, weights)
         with one_blas_thread(len(X)):
@@ -270,28 +275,29 @@ class KernelRidge(Member):
 
 
 class NystromKernelRidge(KernelRidge):
-    """The same on at most ``max_support`` centres, and models of cells of near rows.
+    """Kernel ridge regression with at most ``max_support`` centres, and local models.
 
-    Scales, ridge and centres are those of all rows; coefficients are of a fold. Least
-    squares over the span of the centres' kernels needs sums over rows, and without a
-    fold these are the sums less that fold's.
+    Scales, ridge and centres are those of all rows; only coefficients are computed
+    without each fold. The least squares problem in the span of the centres' kernels is
+    given by sums over rows. Without a fold, these are the total sums minus those of the
+    fold.
     """
 
-    #: What is added to the Nyström form.
+    #: Local models that are added to the Nyström predictions.
     local_ = None
 
     def fit(self, X, Y, weights):
         return self.fit_without_each(X, Y, weights, np.zeros(len(X), dtype=int))[-1]
 
     def fit_folds(self, table):
-        """The members without each fold and of all rows, in one pass."""
+        """Return the members without each fold, and that of all rows, in one pass."""
         rows = table.X, table.Y, table.weights, table.fold
         return copy(self).fit_without_each(*rows)
 
     def fit_without_each(self, X, Y, weights, fold):
-        """Copies of itself without each fold, if there are several, and itself.
+        """Return copies fitted without each fold, if there are several, and self.
 
-        Equal rows lie in one fold.
+        Equal rows must be in the same fold.
         """
         X, Y, weights, place = merge_equal_rows(X, Y, weights)
         fold_of = np.empty(len(X), dtype=int)
@@ -316,8 +322,9 @@ class NystromKernelRidge(KernelRidge):
         return [*folds, self]
 
     def _enough_centres(self, Z, n):
-        """So many times the effective degrees of freedom that n rows have, from some of
-        them.
+        """Number of centres: a multiple of the effective degrees of freedom of n rows.
+
+        These are estimated from some of the rows.
 
         Rudi, Camoriano, Rosasco. Less is more: Nyström computational regularization.
         NeurIPS 2015.
@@ -334,16 +341,15 @@ class NystromKernelRidge(KernelRidge):
         return member
 
     def normal_equations(self, X, Y, weights):
-        """Sums over rows for :meth:`with_sums`; weights have the mean 1
-        over all rows."""
+        """Sums over rows for :meth:`with_sums`; all weights together have mean 1."""
         return self._normal_equations(X * self.scales_, Y - self.intercept_, weights)
 
     def with_sums(self, normal, right):
-        """Itself with the coefficients of all rows over which the sums were taken."""
+        """Return the member with the coefficients given by sums over rows."""
         return self._solved(normal + self.alpha_ * self._gram(self.support_), right)
 
     def _add_local_models(self, folds, Z, Y, weights, fold_of):
-        """For the member of each fold, on the other rows, and for itself on all."""
+        """Fit local models without each fold, and for self to all rows."""
         duals = np.hstack([member.dual_coef_ for member in (self, *folds)])
         arrays = map(to_device, (Z, self.support_, duals))
         product = as_numpy(kernel_product(*arrays, kernel=self.kernel, gamma=1.0))
@@ -359,7 +365,7 @@ class NystromKernelRidge(KernelRidge):
             )
 
     def _normal_equations(self, Z, Y, weights):
-        """Sums over the rows Z of products of kernels with each other and with Y."""
+        """Sums over the rows Z of products of kernel columns, and of these with Y."""
         normal = right = 0.0
         for rows in row_blocks(len(Z), 8 * len(self.support_), BLOCK_BYTES):
             root = to_device(np.sqrt(weights[rows, None]))
@@ -370,7 +376,7 @@ class NystromKernelRidge(KernelRidge):
         return normal, right
 
     def _gram_in_threads(self, Z):
-        """The kernel of rows with the centres."""
+        """Kernel values between rows and the centres."""
         if not is_numpy_array(to_device(np.empty(0))):
             return self._gram(Z, self.support_)
         parts = [part for part in np.array_split(Z, blas_threads()) if len(part)]
@@ -382,8 +388,7 @@ class NystromKernelRidge(KernelRidge):
 
 
 def _quicker(search, n):
-    """A search as the preset "fast" makes it: on a quarter of the rows, 250
-    at least."""
+    """Return the search of preset "fast", on a quarter of the rows, at least 250."""
     rows = max(FEWEST_ROWS // 2, n // 4)
     steps = EVALUATIONS_PER_FEATURE // 2
     return search._replace(
@@ -394,7 +399,7 @@ def _quicker(search, n):
 
 
 def by_ridge(ridges, K):
-    """Each ridge, the targets that have it, and K: a copy, where there are several."""
+    """Yield each ridge, its targets, and K, which is copied if there are several."""
     distinct = np.unique(ridges)
     xp = array_namespace(K)
     if len(distinct) == 1:
@@ -406,10 +411,10 @@ def by_ridge(ridges, K):
 
 
 def merge_equal_rows(X, Y, weights):
-    """Each different row of X once, with its mean target and its summed weight.
+    """Return the distinct rows of X, with mean targets and summed weights.
 
-    Ridge regression on the merged rows has the same solution. Also returned is, for
-    each row of X, the place of its equal.
+    Ridge regression on the merged rows has the same solution. The index of each row of
+    X among the distinct rows is returned as well.
     """
     order = np.lexsort(X.T)
     new = np.append(True, (X[order[1:]] != X[order[:-1]]).any(axis=1))

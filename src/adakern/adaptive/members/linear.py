@@ -1,4 +1,4 @@
-"""The linear member: ridge or logistic regression."""
+"""Linear member: ridge or logistic regression."""
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from adakern.adaptive.members.base import Member, log_proba
 from adakern.linalg import leave_one_out_low_rank
 
-#: Candidates for the ridge, as factors of a hundredth of the number of rows.
+#: Candidates for the ridge, relative to a hundredth of the number of rows.
 RIDGES = np.logspace(-4, 4, 17)
 
 
@@ -43,7 +43,7 @@ class Linear(Member):
 
     def predict(self, X):
         if self.setting.classify:
-            # As scikit-learn, whose checks take most of the time of a row.
+            # Same as in scikit-learn, whose checks take most of the time for one row.
             z = X @ self.model_.coef_.T + self.model_.intercept_
             binary = z.shape[1] == 1
             proba = (

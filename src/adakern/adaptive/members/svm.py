@@ -1,4 +1,4 @@
-"""The member with a margin: support vector machines on kernels of ridge regression."""
+"""Support vector machines with the kernels found by kernel ridge regression."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,28 +17,28 @@ from adakern.adaptive.leave_one_out import tune_scales
 from adakern.adaptive.members.base import ENOUGH_ROWS, Member
 from adakern.kernels import gram_matrix, kernel_product
 
-#: What support vector machines are chosen among: kernels, factors of the scale that
-#: ridge regression found, and costs.
+#: Candidates: kernels, factors of the scales found by ridge regression, and values of
+#: C.
 MARGIN_KERNELS = ("rbf", "laplacian")
 MARGIN_FACTORS = (0.6, 1.7)
 MARGIN_COSTS = (0.3, 3.0, 30.0)
 
-#: Rows up to which the models of all pairs of classes share a Gram matrix, and on which
-#: they are chosen where there are more.
+#: Maximum number of rows for which the models of all pairs of classes share a Gram
+#: matrix, and on which parameters are chosen if there are more.
 MARGIN_ROWS = 4000
 
-#: Where kernel ridge regressions stand on centres alone (beyond so many rows), and up
-#: to so many, support vector machines stand on all rows if two classes have at most as
-#: many.
+#: Range of the number of rows for which kernel ridge regressions have centres, but
+#: support vector machines use all rows, if no two classes have more rows than the first
+#: value.
 PAIR_ROWS, MOST_OF_MARGIN = 9000, 25_000
 
 
 @dataclass(kw_only=True, eq=False)
 class SupportVectorMachine(Member):
-    """Support vector machines, one-vs-one, on the scales that ridge regression found.
+    """One-vs-one support vector machines with the scales found by ridge regression.
 
-    Kernel, scales and C are ``chosen``: those whose decision values for the rows left
-    out of the folds have the least log loss, calibrated.
+    The ``chosen`` kernel, scales and C minimise the log loss of the calibrated
+    out-of-fold decision values.
     """
 
     chosen: tuple | None = None
@@ -60,11 +60,11 @@ class SupportVectorMachine(Member):
 
     @property
     def found(self):
-        """What was chosen, for itself on more rows."""
+        """The chosen parameters, for the same member on more rows."""
         return [("margin", self.chosen)]
 
     def set_up(self, table, found):
-        """Itself with what is best in all folds, or of many rows in a part of them."""
+        """Return the member with the best parameters, chosen on a part of many rows."""
         chosen = found.get("margin")
         part = table
         many = len(table.X) > MARGIN_ROWS
@@ -102,10 +102,10 @@ class SupportVectorMachine(Member):
 
 
 def choose_machine(table, starts, random_state=None, *, by_odds=False):
-    """Kernel, scales and C of least log loss for the rows left out of the folds.
+    """Choose kernel, scales and C by the log loss on the left-out rows.
 
-    Of many rows the first fold alone decides. ``starts`` are pairs of scales and ridge
-    by kernel; without any they are searched.
+    If there are many rows, only the first fold is used. ``starts`` are pairs of scales
+    and ridge by kernel; if there are none, a search finds them.
     """
     n, k = table.Y.shape
     folds = range(table.n_folds if n < ENOUGH_ROWS else 1)
@@ -139,9 +139,9 @@ def choose_machine(table, starts, random_state=None, *, by_odds=False):
 
 
 class _Pairs:
-    """A binary SVM for each pair of classes, on the Gram matrix of their rows alone.
+    """Binary SVMs for each pair of classes, each on the Gram matrix of its rows.
 
-    As SVC with ``decision_function_shape="ovo"``, but asked by rows.
+    Like SVC with ``decision_function_shape="ovo"``, but takes rows instead of kernels.
     """
 
     def __init__(self, Z, codes, weights, kernel, C):
@@ -156,7 +156,7 @@ class _Pairs:
             )
             K = gram_matrix(Z[rows], kernel=kernel, gamma=1.0)
             model = _fit_svc(K, codes[rows], weights[rows], C)
-            # Of two classes the second is the positive one.
+            # With two classes, SVC's positive class is the second one.
             return rows[model.support_], -model.dual_coef_[0], -model.intercept_[0]
 
         models = map_in_threads(learn, list(combinations(self.classes_, 2)))
@@ -169,8 +169,7 @@ class _Pairs:
         )
 
     def decision_function(self, Z):
-        """Decision values (n, number of pairs), positive for the first of
-        two classes."""
+        """Decision values (n, n_pairs), positive for the first class of a pair."""
         dual = csc_array(self.columns, shape=(len(self.rows), len(self.intercept)))
         return (
             kernel_product(Z, self.rows, dual, kernel=self.kernel, gamma=1.0)
@@ -179,8 +178,9 @@ class _Pairs:
 
 
 def _fit_svc(K, codes, weights, C):
-    """An SVC with a limit of iterations, which noise at a large C needs; None for one
-    class.
+    """Fit an SVC with a limit on iterations; return None if there is one class.
+
+    Noisy data with a large C would take too long otherwise.
     """
     if np.ptp(codes) == 0:
         return None
@@ -197,25 +197,26 @@ def _fit_svc(K, codes, weights, C):
 
 
 def _scores(model, given, n_classes, *, by_odds=False):
-    """Decision values of pairs, coupled; the model is given kernels, or rows.
+    """Scores of classes from the decision values of pairs, for kernels or rows.
 
-    Mean logarithms of a class winning against each other, or with ``by_odds`` minus the
-    logarithm of one plus the sum of the odds against it (Price, Knerr, Personnaz,
-    Dreyfus. Pairwise neural network classifiers with probabilistic outputs. NIPS 1994),
-    in which pairs that have nothing to do with a row do not count. Both for two classes
-    are differences in proportion to the decision value. A class that the model never
-    saw is a little less likely than all others.
+    The score of a class is its mean log probability against each other class. With
+    ``by_odds``, it is minus the logarithm of one plus the sum of the odds against it
+    (Price, Knerr, Personnaz, Dreyfus. Pairwise neural network classifiers with
+    probabilistic outputs. NIPS 1994), in which pairs irrelevant for a row have no
+    influence. For two classes, the difference of the scores is in both cases
+    proportional to the decision value. Unseen classes are a little less likely than all
+    others.
     """
     if model is None:
         return np.zeros((len(given), n_classes))
-    # Hundreds of classes have tens of thousands of pairs.
+    # With hundreds of classes, there are tens of thousands of pairs.
     bytes_per_row = 4 * len(model.classes_) ** 2
     of_block = partial(_scores_of_block, model, n_classes, by_odds)
     return by_row_blocks(of_block, given, bytes_per_row)
 
 
 def _scores_of_block(model, n_classes, by_odds, given):
-    """Those of rows for which decision values of all pairs have room."""
+    """Scores of a block of rows, small enough for the decision values of all pairs."""
     present = model.classes_
     # Of scikit-learn without its checks, most of the time of a row, and with the first
     # of two classes as the positive one.

@@ -1,4 +1,4 @@
-"""Members of trees, from scikit-learn: forests and boosting."""
+"""Tree members, from scikit-learn: forests and boosting."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -18,30 +18,32 @@ from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
 from adakern.adaptive.tree_walk import FEW_ROWS_ASKED, rows_of_boosting, trees_of
 from adakern.adaptive.views import TreeView
 
-#: HistGradientBoosting treats a column as categorical up to so many categories.
+#: Maximum number of categories of a categorical column in HistGradientBoosting.
 MAX_CATEGORIES = 255
 
-#: Where there are more rows a third of the trees do, and each of a random forest, which
-#: takes longer to grow than an extremely randomised one, draws so many.
+#: Above this number of rows, forests have a third of the trees. Each tree of a random
+#: forest, which takes longer than extremely randomised ones, then draws so many rows.
 ROWS_PER_TREE = 20_000
 
-#: Rows from which on trees are grown, and rows predicted, in several threads.
+#: Number of rows from which on forests are fitted, and predict, in several threads.
 ROWS_FOR_THREADS = 2000
 
-#: Rows from which on boosting has several threads. With fewer a second one gains little
-#: or nothing: threads wait for each other at the end of every short loop. Where another
-#: process has a core they wait for that, and a fit to 8,000 rows takes twice as long.
+#: Number of rows from which on boosting uses several threads. With fewer rows, a second
+#: thread gains little, since threads wait for each other at the end of every short
+#: loop. If another process occupies a core, they wait for that as well, and a fit to
+#: 8,000 rows takes twice as long.
 ROWS_FOR_BOOSTING_THREADS = 50_000
 
-#: Most trees of a boosting with many classes, over all of them.
+#: Maximum number of trees of boosting, summed over the classes if there are many.
 MAX_BOOSTED_TREES = 1500
 
-#: Columns that a split of small trees looks at, at most.
+#: Maximum number of columns considered by a split.
 MOST_FEATURES = 300
 
-#: Below so many rows boosting is small and forests have a third of their trees: the
-#: rest took a quarter of the time of a fit, and the blend was none the better for it.
-#: With more, classification ends when a tenth of the rows, held out, gains no more.
+#: Below this number of rows, boosting is small and forests have a third of their trees:
+#: the others took a quarter of the time of a fit without improving the blend. With more
+#: rows, boosting of classes stops when the score of a held-out tenth of the rows no
+#: longer improves.
 SMALL_ROWS = 2000
 
 #: Options of boosting on few rows.
@@ -54,7 +56,7 @@ BOOSTING_OF_FEW = {
     "max_features": 0.4,
 }
 
-#: And on many.
+#: Options of boosting on many rows.
 BOOSTING_OF_MANY = {
     "max_iter": 800,
     "learning_rate": 0.05,
@@ -64,19 +66,19 @@ BOOSTING_OF_MANY = {
     "max_features": 0.7,
 }
 
-#: And of many rows where it only is screened.
+#: Options of boosting on many rows in a screening.
 ROUGH = {"max_iter": 250, "learning_rate": 0.15}
 
-#: Targets that boosting, which has a model for each, is fitted to: of more it would
-#: take longer than all else.
+#: Maximum number of targets for boosting, which fits a model for each: with more, it
+#: would take longer than everything else.
 MOST_TARGETS = 4
 
-#: Of more classes than these, the trees of a forest may hold so many numbers, one of
-#: each class in each node: about a tenth of a gigabyte in each fold.
+#: Above this number of classes, the size of forests is limited; and maximum size, in
+#: numbers (one per class and node), about a tenth of a gigabyte per fold.
 MANY_CLASSES = 50
 MOST_NODE_VALUES = 2**24
 
-#: Forests of random trees and of extremely randomised ones, for numbers and classes.
+#: Random forests and extremely randomised trees, for regression and classification.
 FORESTS = (
     (ensemble.RandomForestRegressor, ensemble.RandomForestClassifier),
     (ensemble.ExtraTreesRegressor, ensemble.ExtraTreesClassifier),
@@ -87,11 +89,11 @@ FORESTS = (
 class Forest(Member):
     """Random forest or, if ``extra``, extremely randomised trees grown on all rows.
 
-    Sixty trees in each fold, so that five folds have 300; a third on tables of less
-    than 2,000 rows, and of more than 20,000, of which each tree of a random forest then
-    draws so many. Trees hold a number for each class in each node: where there are
-    hundreds of classes, as many trees are grown as have room, and none unless the user
-    names the forest where one alone may have no room.
+    There are sixty trees per fold, so that five folds have 300. There are a third of
+    these below 2,000 rows and above 20,000 rows; in the latter case, each tree of a
+    random forest draws 20,000 rows. Trees store a number per class in each node: with
+    hundreds of classes, the number of trees is limited by memory. If a single tree may
+    be too large, forests are fitted only if the user names them.
     """
 
     extra: bool = False
@@ -134,14 +136,14 @@ class Forest(Member):
         target = Y if Y.shape[1] > 1 else Y[:, 0]
         target = Y.argmax(axis=1) if classify else target
         if Y.shape[1] > MANY_CLASSES:
-            # The first tree, which is the first of all, tells how large they are.
+            # Grow the first tree, to find out how large the trees are.
             self.model_.set_params(n_estimators=1, warm_start=True)
             self.model_.fit(X, target, sample_weight=weights)
             room = MOST_NODE_VALUES // self.model_[0].tree_.value.size
             self.model_.set_params(n_estimators=min(n_trees, max(2, room)))
         self.model_.fit(X, target, sample_weight=weights)
         self.model_.warm_start = False
-        # Trees that answer in threads are summed up in any order, with any rounding.
+        # Sums over trees in threads would depend on their order, by rounding.
         self.model_.n_jobs = None
         return self
 
@@ -154,7 +156,7 @@ class Forest(Member):
         return self._answer(np.concatenate(means))
 
     def predict_each(self, models, X):
-        """For a few rows the trees of all models are asked at once, if alike."""
+        """Predict by each model; for few rows, by all trees together if possible."""
         if len(X) > FEW_ROWS_ASKED or len(set(map(_form_of, models))) > 1:
             return super().predict_each(models, X)
         return self._in_one_walk(models, X)
@@ -168,13 +170,14 @@ class Forest(Member):
         ]
 
     def _asked(self, X):
-        """What scikit-learn's trees take; its own checks, of every tree, would be most
-        of the time of a few rows.
+        """Convert rows to the dtype of scikit-learn's trees.
+
+        This avoids the checks of each tree, which take most of the time for few rows.
         """
         return np.where(self.empty_, 0.0, X).astype(np.float32)
 
     def _mean_of_trees(self, X):
-        """Values or probabilities (n, k), added up in the order of scikit-learn."""
+        """Values or probabilities (n, k), summed in the order of scikit-learn."""
         trees = self.model_.estimators_
         total = sum(tree.tree_.predict(X) for tree in trees) / len(trees)
         return total.reshape(len(X), -1)
@@ -187,16 +190,16 @@ class Forest(Member):
 
 
 def _form_of(member):
-    """What forests have in common that are asked together."""
-    trees = getattr(member, "model_", ())  # none where a fold had nothing to learn
+    """Key of a forest; forests with the same key can be evaluated together."""
+    trees = getattr(member, "model_", ())  # missing if there was nothing to learn from
     classes = tuple(getattr(trees, "classes_", ()))
     return len(trees), classes, tuple(getattr(member, "empty_", ()))
 
 
 class Boosting(Member):
-    """Gradient boosting on binned features, categories by splits of their own.
+    """Gradient boosting on binned features, with native support of categories.
 
-    Each target has a model.
+    A model is fitted for each target.
     """
 
     view = TreeView
@@ -207,7 +210,7 @@ class Boosting(Member):
         return shape.n >= (MANY_ROWS + 1 if self.setting.fast else FEW_ROWS)
 
     def seconds(self, shape):
-        # Eight hundred rounds take a while on any table.
+        # Hundreds of iterations take some time on any table.
         least = 0.05 if shape.n < SMALL_ROWS else 0.8
         trees = min(shape.k, 15) * (least + 6e-6 * shape.n * shape.d**0.7)
         return shape.n_folds * (0.05 + trees)
@@ -226,12 +229,12 @@ class Boosting(Member):
             make = HistGradientBoostingClassifier
             targets = [Y.argmax(axis=1)]
             self.n_classes_ = Y.shape[1]
-            # Each round grows a tree for each class.
+            # Each iteration grows a tree per class.
             most = max(15, MAX_BOOSTED_TREES // max(Y.shape[1], 2))
             faster = max(1.0, options["max_iter"] / most)
             options["max_iter"] = min(options["max_iter"], most)
             options["learning_rate"] = min(0.3, faster * options["learning_rate"])
-            # A tenth is held out with rows of each class: a class of one row is left
+            # The held-out tenth is stratified, so classes with a single row are left
             # out.
             several = np.bincount(targets[0]) > 1
             early_stopping = not small and 1 < several.sum() <= len(X) / 20
@@ -249,7 +252,7 @@ class Boosting(Member):
             categorical_features=self.setting.is_categorical & few_codes,
             random_state=rng.randint(2**31 - 1),
         )
-        # Weights cost scikit-learn a sort for every edge of every bin, equal ones too.
+        # With weights, even equal ones, scikit-learn sorts for every edge of every bin.
         uneven = weights if np.ptp(weights) > 0 else None
         few_rows = len(X) < ROWS_FOR_BOOSTING_THREADS or blas_threads() == 1
         with one_thread("openmp") if few_rows else nullcontext():
@@ -306,7 +309,7 @@ def _of_rounds(model, leaves):
 
 
 def _share(share, X):
-    """Part of the columns that a split looks at: two or more, at most some hundreds."""
+    """Fraction of columns per split: at least two columns, at most some hundreds."""
     d = X.shape[1]
     return min(max(round(share * d), 2), MOST_FEATURES, d) / d
 
