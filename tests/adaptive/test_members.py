@@ -21,11 +21,13 @@ from adakern.adaptive.members import kernel_ridge, svm
 from adakern.adaptive.members.svm import (
     MARGIN_COSTS,
     MARGIN_FACTORS,
+    _fit_svc,
     _Pairs,
     _scores,
     choose_machine,
 )
 from adakern.adaptive.table import Table
+from adakern.kernels import gram_matrix
 from steps import fitted_members, member, suited
 
 
@@ -184,16 +186,20 @@ def test_machines_of_many_rows_start_at_scales_that_the_screening_found(monkeypa
     assert np.mean(machines.fits.predicted.argmax(axis=1) == codes) > 0.9
 
 
-def test_scores_of_two_classes_differ_by_twice_the_decision_value():
-    class Model:
-        classes_ = np.array([0, 2])
-
-        def decision_function(self, K):
-            return K[:, 0]
-
-    decision = np.array([[-3.0], [0.5]])
-    scores = _scores(Model(), decision, n_classes=3)
-    np.testing.assert_allclose(scores[:, 2] - scores[:, 0], 2 * decision[:, 0])
+@pytest.mark.parametrize("is_large", [False, True])
+def test_scores_of_two_classes_differ_by_twice_the_decision_value(is_large, rng):
+    X = rng.normal(size=(60, 2))
+    codes = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0, 2, 0)
+    K = gram_matrix(X, kernel="rbf", gamma=1.0)
+    model = _fit_svc(K, codes, np.ones(60), C=1.0)
+    if is_large:
+        pairs = _Pairs(X, codes, np.ones(60), "rbf", C=1.0)
+        scores = _scores(pairs, X, n_classes=3)
+    else:
+        scores = _scores(model, K, n_classes=3)
+    difference = scores[:, 2] - scores[:, 0]
+    decision = model.decision_function(K)
+    np.testing.assert_allclose(difference, 2 * decision, rtol=1e-9, atol=1e-12)
     assert (scores[:, 1] < scores[:, [0, 2]].min(axis=1)).all()  # never seen
 
 

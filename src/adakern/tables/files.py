@@ -124,6 +124,8 @@ def _by_pandas(reader, data, name, **settings):
                 ", lines counted from the header: a field that holds the separator "
                 "needs quotation marks"
             )
+        if "EOF inside string" in said:
+            said += ": a quotation mark is not closed"
         raise TableError(f"{name} cannot be read: {said}.") from error
 
 
