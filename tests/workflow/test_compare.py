@@ -14,6 +14,7 @@ from adakern_bench.config.plan import load_plan
 from adakern_bench.records.process import OVER
 from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.report.compare import compare, shared
+from adakern_bench.report.contrast import against_all
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import leaderboard
 from adakern_bench.report.show import print_table
@@ -91,6 +92,40 @@ def test_another_metric_ranks_tests_and_leads(tmp_path):
     said = headline(tables, solves)[0]
     assert "svm-cv is first, with area under the ROC curve 75.25 %" in said
     assert "which is 5.0 points higher than dank's" in said
+
+
+@pytest.mark.parametrize("is_dependent", [True, False])
+def test_several_splits_of_a_table_are_no_data_sets_of_their_own(
+    tmp_path, is_dependent
+):
+    records = [
+        make_record(
+            f"set{k}@kind={kind}",
+            method,
+            metrics=metrics(accuracy + k / 1000),
+            base_dataset=f"set{k}" if is_dependent else f"set{k}@kind={kind}",
+        )
+        for k in range(8)
+        for kind in ("declared", "holdout")
+        for method, accuracy in (("dank", 0.9), ("svm-cv", 0.8), ("knpl", 0.7))
+    ]
+    compare(write_records(tmp_path, records), tmp_path)
+    tables = read_tables(tmp_path)
+    solves = pd.read_parquet(tmp_path / "records.parquet")
+    ranks = tables["ranks"]
+    assert list(ranks["average_rank"]) == [1, 2, 3]
+    said = " ".join(headline(tables, solves))
+    found = against_all(solves, "dank")
+    if is_dependent:
+        assert found.empty
+        assert ranks[["friedman_pvalue", "critical_distance"]].isna().all(axis=None)
+        assert "the 16 are splits of 8 tables" in ranks["note"][0]
+        assert "Nothing was tested over data sets" in said and "Wilcoxon" not in said
+    else:
+        # 16 pairs of one sign.
+        assert found["holm"].max() < 1e-3
+        assert ranks["friedman_pvalue"].max() < 1e-5
+        assert "Over 16 data sets dank is better than svm-cv on 16" in said
 
 
 def test_plans_of_different_metrics_do_not_disturb_each_other(tmp_path):

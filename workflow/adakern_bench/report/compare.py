@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from adakern._utils.files import atomic_path
@@ -16,8 +17,9 @@ from adakern.evaluation.ranking import rank_methods, wins
 from adakern.evaluation.significance import compare_methods
 from adakern_bench.records.process import OVER
 from adakern_bench.records.read import read_records, to_frame
-from adakern_bench.report.leaderboard import by_dataset
+from adakern_bench.report.leaderboard import by_dataset, dependent
 from adakern_bench.report.published import beside_measured, load_published
+from adakern_bench.report.wording import count
 
 
 def compare(records, out, published=None, metric=None):
@@ -134,6 +136,17 @@ def _rank_task(task, runs, metric):
     ranked = scores.drop(columns=seldom)
     greater = {"greater_is_better": GREATER_IS_BETTER[metric]}
     ranking = rank_methods(ranked, **greater)
+    if dependent(runs):
+        why = (
+            f"no test over data sets: the {len(ranked)} are splits of "
+            f"{count(runs['base_dataset'].nunique(), 'table')}"
+        )
+        ranking = ranking._replace(
+            statistic=np.nan,
+            pvalue=np.nan,
+            critical_distance=np.nan,
+            note="; ".join(filter(None, [ranking.note, why])),
+        )
     won = wins(ranked, **greater) if ranked.size else 0.0
     notes = [
         f"results on fewer than half of the data sets, not ranked: {name}"

@@ -25,7 +25,7 @@ from adakern.evaluation.significance import (
     compare_over_sets,
     holm_correction,
 )
-from adakern_bench.report.leaderboard import by_dataset, cell_means
+from adakern_bench.report.leaderboard import by_dataset, cell_means, dependent
 from adakern_bench.report.wording import natural
 
 
@@ -246,12 +246,13 @@ def over_sets(ours, theirs, metric):
 def against_all(records, leader, metric=None):
     """Compare a method with all others over the data sets of a task.
 
-    With Holm's correction.
+    With Holm's correction. Nothing is compared if data sets are `dependent`.
     """
     (task,) = records["task"].unique()
     metric = main_metric(task, metric)
     scores = by_dataset(records, metric=metric)
-    names = scores.columns.drop(leader) if len(scores) >= FEWEST_SETS else []
+    is_tested = len(scores) >= FEWEST_SETS and not dependent(records)
+    names = scores.columns.drop(leader) if is_tested else []
     found = [
         over_sets(scores[leader], scores[name], metric)._asdict() for name in names
     ]

@@ -5,6 +5,7 @@ import numpy as np
 from adakern.evaluation import GREATER_IS_BETTER, QUANTITIES
 from adakern.evaluation.ranking import ALPHA, are_tied
 from adakern_bench.report.contrast import against_all
+from adakern_bench.report.leaderboard import dependent
 from adakern_bench.report.tables import RULE, comparison
 from adakern_bench.report.wording import count, duration
 
@@ -195,6 +196,12 @@ def _significance(ranks, tests):
 
 def _over_sets(ranks, records):
     """The best method compared with the second over all data sets."""
+    if dependent(records):
+        return (
+            f"Nothing was tested over data sets: the {records['dataset'].nunique()} "
+            f"are splits of {count(records['base_dataset'].nunique(), 'table')}, which "
+            "are not independent."
+        )
     first, second = (*ranks["method"], "", "")[:2]
     found = against_all(records, first, ranks["metric"].iloc[0])
     for pair in found[(found["method"] == second) & found["holm"].notna()].itertuples():

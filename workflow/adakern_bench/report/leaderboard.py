@@ -37,6 +37,15 @@ def cell_means(records, keys, metric, statistic="mean"):
     return cells.agg(lambda repeats: getattr(repeats, statistic)(skipna=False))
 
 
+def dependent(records):
+    """Whether some data sets are the rows of one table, split in several ways.
+
+    Tests over data sets would take them for independent ones.
+    """
+    tables = records.get("base_dataset", records["dataset"])
+    return tables.nunique() < records["dataset"].nunique()
+
+
 def by_dataset(records, published=None, metric=None, statistic="mean"):
     """Scores of one task, with a row per data set and a column per method.
 
