@@ -174,7 +174,7 @@ def below(high, allowed):
 
 
 def _fit(arguments):
-    import skops.io  # noqa: F401  (if it is missing, say so before the work)
+    import skops.io  # noqa: F401 - report a missing package before the work
 
     from adakern.datasets import read_table
     from adakern.model_file import make_card, save_model, table_pipeline

@@ -12,7 +12,7 @@ import yaml
 from project import TUNED, Project, without_measured
 from slurm import Cluster, reason_to_skip
 
-WHY = reason_to_skip()  # SLURM is not installed, say
+WHY = reason_to_skip()  # for example, that SLURM is not installed
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.skipif(bool(WHY), reason=WHY),

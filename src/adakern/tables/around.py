@@ -129,9 +129,8 @@ def _headers(frame, target):
 def _remarks(frame, target):
     n = n_remarks(frame, target)
     rows = "the last row" if n == 1 else f"the last {n} rows"
-    return frame.index[
-        len(frame) - n :
-    ], f"{rows}, remarks such as {_shown(frame[-1:])}"
+    said = f"{rows}, remarks such as {_shown(frame[-1:])}"
+    return frame.index[len(frame) - n :], said
 
 
 def _totals(frame, target):

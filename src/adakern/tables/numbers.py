@@ -141,7 +141,8 @@ def _pattern(mark):
         rf"(?P<before>{_CURRENCY})?{blank}\(?(?P<second>[-+−])?{blank}"
         rf"(?P<number>(?:{thousands}|{indian}|\d+)?(?:\{mark}\d*)?(?:[eE][-+]?\d+)?)"
         # In a price without cents, such as "12.-", the dash is not a sign.
-        rf"(?:(?<=\d\{mark})[-–—]{{1,2}}|(?P<last>-))?\)?{blank}%?{blank}(?P<tail>(?:(?!{_CURRENCY})[^\d()%<>])*?)"
+        rf"(?:(?<=\d\{mark})[-–—]{{1,2}}|(?P<last>-))?\)?{blank}%?{blank}"
+        rf"(?P<tail>(?:(?!{_CURRENCY})[^\d()%<>])*?)"
         rf"{blank}(?P<after>{_CURRENCY})?{blank}\)?"
     )
 

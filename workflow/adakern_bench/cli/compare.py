@@ -125,9 +125,8 @@ def _of_openml(number, arguments):
     overrides = ["experiment=compare", f"name={name}", f"dataset=[{name}]"]
     overrides += ["protocol.published_split=prefer"] * ("task" in name)
     if arguments.target:
-        target = json.dumps(
-            arguments.target, ensure_ascii=False
-        )  # 0 and null are names
+        # Quoted, so that 0 and null are names of columns.
+        target = json.dumps(arguments.target, ensure_ascii=False)
         overrides.append(f"dataset.{name}.target={target}")
     return overrides
 
