@@ -17,7 +17,7 @@ from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
-from adakern.cli import NAMED, add_table_arguments, named_columns
+from adakern.cli import NAMED, add_table_arguments, named_columns, print_table
 from adakern.datasets import TableError
 from adakern_bench.base.notes import digest
 from adakern_bench.base.paths import ROOT
@@ -110,7 +110,7 @@ def _own(file, arguments):
 
 def _of_openml(number, arguments):
     """Return the overrides for ``openml:31`` or ``openml:task-59``."""
-    for option in ("task", "name", "group", "time", *NAMED):
+    for option in ("task", "name", "group", "time", "form", *NAMED):
         if getattr(arguments, option):
             sys.exit(
                 f"--{option} is of a file; of OpenML's data set {number} it is a "
@@ -273,11 +273,10 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         first, rest = text.split("\n", 1)
         text = f"{first}\n{_MADE_FROM}{_as_json(made)}\n{rest}"
         path.write_text(text, encoding="utf-8")
-        notes = [f"{file.name}: {found.notes[0]}", *found.notes[1:]]
-        print("\n  ".join(map(printable, notes)))
+        print_table(file, found)
         print(
-            f"Written to {path.relative_to(root)}: correct it if necessary, and repeat "
-            "the command."
+            f"\nWritten to {path.relative_to(root)}: correct it if necessary, and "
+            "repeat the command."
         )
     copy = root / "data" / "raw" / raw
     if not copy.exists() or copy.read_bytes() != file.read_bytes():
