@@ -83,7 +83,7 @@ def _parser():
     for command, handle in handles.items():
         command.set_defaults(handle=handle)
         if command is not compare:
-            experiment = "a file of conf/experiment (default: quickstart) or a folder of results/"
+            experiment = "of conf/experiment (default: quickstart), or results/FOLDER"
             command.add_argument(
                 "experiment", nargs="?", default="quickstart", help=experiment
             )
