@@ -12,6 +12,7 @@ import tomllib
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import mlflow
 import numpy as np
@@ -24,6 +25,7 @@ from adakern._utils.dotted import resolve
 from adakern.datasets import read_table
 from adakern.model_file import estimator_of, load_model, written
 from adakern_bench.base.paths import CONF
+from adakern_bench.cli import compare as compare_module
 from adakern_bench.cli.choose import choose, slowness
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.cli.main import main
@@ -460,6 +462,33 @@ def test_time_that_other_programs_take_makes_no_machine_slow(monkeypatch):
     *_, told_busy = choose(compared(), 300, 9, "regression", memory=16e9, busy=4.0)
     (more,) = {*told_busy} - {*told}
     assert "by the clock it may take 4 times as long" in more
+
+
+def test_what_others_are_compared_with_runs_first(tmp_path, monkeypatch):
+    """The time may be over before all methods ran once."""
+    methods = ["dank", "dummy", "krr-cv", "linear", "adaptive"]
+    plan = SimpleNamespace(
+        datasets=["mine"],
+        results=tmp_path,
+        cells=[("mine", method) for method in methods],
+        config=SimpleNamespace(method=load_config(["experiment=compare"]).method),
+        batches=lambda name: ["0-0", "1-1"],
+        limited=lambda *limits: plan,
+    )
+    commands = []
+
+    def started(command):
+        commands.append(command)
+        return SimpleNamespace(wait=lambda: 1)
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    monkeypatch.setattr("adakern_bench.cli.run.started", lambda plan: [])
+    assert compare_module._first_repeats(plan, 1, time.time())[0] == 1
+    (command,) = commands
+    first, rest = command.index("--prioritize") + 1, command.index("--")
+    names = [Path(file).parent.name for file in command[first:rest]]
+    assert names == ["dummy", "linear", "adaptive"]
+    assert len(command[rest + 1 :]) == len(methods)
 
 
 def test_a_method_of_ones_own_is_compared_without_a_cost():
