@@ -167,7 +167,8 @@ def test_the_table_of_readme():
 
 def test_beside_rivals_that_learn_from_all_rows():
     text = " ".join(pages().split())
-    assert "except than CatBoost and ChimeraBoost in classification, where p is 0.053" in text
+    said = "except than CatBoost and ChimeraBoost in classification, where p is 0.053"
+    assert said in text
     undecided = {}
     for suite, datasets in (("srbench", OTHERS), ("uci121", "")):
         folders = f"{suite}_refitted,{suite}_flagship"
