@@ -1,5 +1,6 @@
 """One command from a file of one's own to its comparison."""
 
+import argparse
 import io
 import re
 import shlex
@@ -8,8 +9,10 @@ import subprocess
 import sys
 import time
 import tomllib
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import mlflow
 import numpy as np
@@ -19,8 +22,10 @@ import yaml
 
 from adakern import cli
 from adakern._utils.dotted import resolve
+from adakern.datasets import read_table
 from adakern.model_file import estimator_of, load_model, written
 from adakern_bench.base.paths import CONF
+from adakern_bench.cli import compare as compare_module
 from adakern_bench.cli.choose import choose, slowness
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.cli.main import main
@@ -28,11 +33,14 @@ from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.recipes import method_named
 from adakern_bench.config.schema import Method, Recipe
-from adakern_bench.data import Table
+from adakern_bench.data import Table, check_entry
+from adakern_bench.data.parsers import parse
 from adakern_bench.records.split import load_split
-from adakern_bench.report.use import out_of_time
+from adakern_bench.report.use import model_lines, out_of_time
+from mirror import read_entry
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+RIDGE = {"_target_": "sklearn.linear_model.Ridge"}
 QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]
 
 
@@ -253,6 +261,60 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
         adopted(path, root, target="dose")
 
 
+def test_what_is_told_of_rows_and_forms_goes_every_way(place, capsys):
+    """The file, its entry, and the command at the end give one table."""
+    root, path = place
+    days = [f"{1 + k % 12:02d}/{1 + k % 11:02d}/2020" for k in range(60)]
+    rows = [f"{day};{k + 1}.{100 + k};{'ab'[k % 2]};{k}" for k, day in enumerate(days)]
+    lines = ["day;price;size;y", *rows, "03/04/2021;7.125;media;9"]
+    path.write_text("\n".join(lines) + "\n")
+    first = read_table(path, "y")
+    assert (len(first.y), first.X["price"].max()) == (60, 60159.0)
+    told = {"keep": ["rows:totals"], "form": {"day": "%m/%d/%Y", "price": "."}}
+    found = read_table(path, "y", **told)
+    assert (len(found.y), found.X["price"].iloc[-1]) == (61, 7.125)
+    assert found.X["day"].iloc[-1] == pd.Timestamp("2021-03-04")
+    _, stated, file = adopted(path, root, target="y", **told)
+    shown = capsys.readouterr().out
+    assert "day" in shown and "%m/%d/%Y" in shown  # how each column was read
+    assert stated["keep"] == ["rows:totals"] and stated["form"] == told["form"]
+    entry = read_entry(file)
+    assert not check_entry("my-my", entry)
+    frame = parse(path.read_bytes(), entry, entry.files[0])
+    pd.testing.assert_frame_equal(frame[list(found.X)], found.X)
+    config = {
+        "dataset": {"my-my": asdict(entry)},
+        "method": {"ridge": {"regressor": {"estimator": RIDGE}}},
+    }
+    (root / "ranks.csv").write_text("method\nridge\n")
+    run = {"dataset": "my-my", "method": "ridge", "status": "ok", "chosen": "{}"}
+    pd.DataFrame([run]).to_parquet(root / "records.parquet")
+    fit, _ = model_lines(root, config, path)
+    parser = argparse.ArgumentParser()
+    commands = cli.add_commands(parser.add_subparsers())
+    arguments = cli.parsed(parser, commands, shlex.split(fit)[1:])
+    again = read_table(path, arguments.target, **cli.named_columns(arguments))
+    pd.testing.assert_frame_equal(again.X, found.X)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"form": {"dose": ",kg"}}, "no cell of the form ',kg', but such as"),
+        ({"form": {"dose": "%Q"}}, "no cell of the form '%Q'"),
+        ({"form": {"dos": "."}}, "Did you mean 'dose'"),
+        ({"form": {"dose": "."}, "categorical": ["dose"]}, "to be categorical too"),
+        ({"keep": ["rows:total"]}, "no column 'rows:total'"),
+    ],
+)
+def test_wrong_forms_and_rows_are_said(place, wrong, said):
+    root, path = place
+    with pytest.raises(ConfigError, match=said):
+        adopted(path, root, **wrong)
+    with pytest.raises(SystemExit):
+        main(["compare", str(path), "--target", "outcome", "--form", "dose"])
+
+
 def test_files_of_one_name_are_tables_of_their_own(place, capsys):
     """Of other folders and other scripts; a copy of the same rows is the same table."""
     root, path = place
@@ -430,6 +492,33 @@ def test_time_that_other_programs_take_makes_no_machine_slow(monkeypatch):
     *_, told_busy = choose(compared(), 300, 9, "regression", memory=16e9, busy=4.0)
     (more,) = {*told_busy} - {*told}
     assert "by the clock it may take 4 times as long" in more
+
+
+def test_what_others_are_compared_with_runs_first(tmp_path, monkeypatch):
+    """The time may be over before all methods ran once."""
+    methods = ["dank", "dummy", "krr-cv", "linear", "adaptive"]
+    plan = SimpleNamespace(
+        datasets=["mine"],
+        results=tmp_path,
+        cells=[("mine", method) for method in methods],
+        config=SimpleNamespace(method=load_config(["experiment=compare"]).method),
+        batches=lambda name: ["0-0", "1-1"],
+        limited=lambda *limits: plan,
+    )
+    commands = []
+
+    def started(command):
+        commands.append(command)
+        return SimpleNamespace(wait=lambda: 1)
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    monkeypatch.setattr("adakern_bench.cli.run.started", lambda plan: [])
+    assert compare_module._first_repeats(plan, 1, time.time())[0] == 1
+    (command,) = commands
+    first, rest = command.index("--prioritize") + 1, command.index("--")
+    names = [Path(file).parent.name for file in command[first:rest]]
+    assert names == ["dummy", "linear", "adaptive"]
+    assert len(command[rest + 1 :]) == len(methods)
 
 
 def test_a_method_of_ones_own_is_compared_without_a_cost():

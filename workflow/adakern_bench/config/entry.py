@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adakern._utils.hints import did_you_mean
+from adakern.tables.around import OTHERS
 
 FORMATS = ("csv", "table", "whitespace", "arff", "libsvm")
 
@@ -142,6 +143,12 @@ class DatasetEntry:
     #: Columns in which categories that differ only in case, blanks or accents are
     #: merged; [all] for every categorical column.
     merge: list[Any] = field(default_factory=list)
+    #: Format of columns of a "table", if not that inferred: ``{price: ",", mass: .kg,
+    #: day: "%m/%d/%Y"}``.
+    form: dict[Any, str] = field(default_factory=dict)
+    #: Rows of a "table" that are kept although they look like totals or the like:
+    #: rows:totals, rows:units, rows:headers, rows:remarks.
+    keep: list[str] = field(default_factory=list)
     #: Numbers that replace the words of a column: ``{0: {M: 1, F: 2, I: 3}}``.
     codes: dict[Any, Any] = field(default_factory=dict)
     #: Empty cells to fill with a weighted sum of other columns of their row:
@@ -266,6 +273,8 @@ def _problems(entry):
         )
     elif len(targets) > 1 and entry.task == "classification":
         yield "target", f"got {entry.target}; {ONE_OF_CLASSES}"
+    if unknown := {*entry.keep} - {*OTHERS}:
+        yield "keep", f"got {min(unknown)!r}; it holds some of {', '.join(OTHERS)}."
     clip = entry.clip
     if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):
         yield ("clip", f"got {clip}; two percentiles 0 <= low < high <= 100 needed.")

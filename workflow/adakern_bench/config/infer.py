@@ -52,11 +52,13 @@ def inferred(file, path, target, **options):
         "drop": [key(column) for column in found.dropped],
         "categorical": list(map(named, options.get("categorical", ()))),
         "merge": list(map(named, options.get("merge", ()))),
+        "form": {named(column): v for column, v in options.get("form", {}).items()},
+        "keep": list(found.layout.keep),
         "groups": None if found.groups is None else key(found.groups.name),
         "time": None if found.times is None else key(found.times.name),
         "n": int(known.sum()),
     }
-    stated = {key: v for key, v in entry.items() if v not in ([], None)}
+    stated = {key: v for key, v in entry.items() if v not in ([], {}, None)}
     return stated, found, typed
 
 

@@ -227,7 +227,8 @@ def _beyond_predictions(estimator, data):
         }
     elif hasattr(estimator, "predict_interval"):
         ends = np.moveaxis(np.asarray(estimator.predict_interval(X, COVERAGE)), -1, 0)
-        found = interval_scores(y, *map(data.restore, ends), COVERAGE)
+        low, high = map(data.restore, ends)
+        found = interval_scores(y, low, high, COVERAGE)
     else:
         found = {}
     if hasattr(estimator, "predict_quantiles"):

@@ -65,7 +65,7 @@ def model_lines(out, config, file=None):
         "--group": "none" if entry["groups"] is None else entry["groups"],
         "--time": entry["time"],
         "--drop": _listed(entry["drop"]),
-        "--keep": ALL,
+        "--keep": _listed([ALL, *entry["keep"]]),
         "--categorical": _listed(entry["categorical"]),
         "--merge": _listed(entry["merge"]),
         "--method": None if takes_raw_columns(estimator) else written(estimator),
@@ -74,6 +74,8 @@ def model_lines(out, config, file=None):
     given = [
         str(word) for pair in options.items() if pair[1] is not None for word in pair
     ]
+    for column, form in entry["form"].items():
+        given += ["--form", f"{column}={form}"]
     path = file or f"data/raw/{entry['files'][0]['path']}"
     interval = " --interval 0.9" * hasattr(estimator, "predict_interval")
     return [

@@ -28,7 +28,8 @@ from adakern_bench.records.prepare import Prepared, prepare
 from adakern_bench.records.solve import fit
 from adakern_bench.records.split import load_split
 from adakern_bench.report.figures import save_svg
-from adakern_bench.report.winner_figures import draw_all
+from adakern_bench.report.tables import scaled
+from adakern_bench.report.winner_figures import draw_all, worse_by
 
 #: Test rows that are looked at.
 MOST_ROWS = 1000
@@ -192,16 +193,16 @@ def _columns(best, table, train, seed):
     """What the method relies on, the most important column first."""
     known = list(_alone(table, train, best.metric))
     alone = pd.Series(known, index=best.X.columns).nlargest(MOST_COLUMNS)
-    permuted = _permuted(best, alone.index, seed)
+    permuted = scaled(best.metric, _permuted(best, alone.index, seed))
     columns = pd.DataFrame(
         {
             "column": alone.index,
-            "worse if permuted": permuted.mean(axis=1),
+            worse_by(best.metric): permuted.mean(axis=1),
             "std": permuted.std(axis=1),
-            "known from it alone": alone.to_numpy(),
+            "known from it alone (%)": 100 * alone.to_numpy(),
         }
-    ).sort_values("worse if permuted", ascending=False)
-    away = columns["known from it alone"] > GIVEN_AWAY
+    ).sort_values(worse_by(best.metric), ascending=False)
+    away = columns["known from it alone (%)"] > 100 * GIVEN_AWAY
     columns["hint"] = away.map({True: "nearly gives the target away", False: ""})
     return columns
 
