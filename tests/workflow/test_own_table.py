@@ -12,6 +12,7 @@ import tomllib
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import mlflow
 import numpy as np
@@ -24,6 +25,7 @@ from adakern._utils.dotted import resolve
 from adakern.datasets import read_table
 from adakern.model_file import estimator_of, load_model, written
 from adakern_bench.base.paths import CONF
+from adakern_bench.cli import compare as compare_module
 from adakern_bench.cli.choose import choose, slowness
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.cli.main import main
@@ -161,6 +163,28 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
         np.testing.assert_array_equal(kept.predict(new), found)
 
 
+def check_scores_of_two_targets(project, table, shown):
+    """Of one method that takes both at once, and of one that is fitted to each."""
+    assert table.targets == ["y", "far"] and table.y.shape == (118, 2)
+    records = [
+        record
+        for method in ("krr-cv", "svr-cv")
+        for record in project.records("my-my-study", method, "my-my-study")
+    ]
+    assert len(records) == 4
+    for record in records:
+        assert record["status"] == "ok", record["reason"]
+        of_each = [record["targets"][name]["r2"] for name in table.targets]
+        assert of_each[0] > 0.8 > 0.2 > of_each[1]
+        assert record["metrics"]["test"]["r2"] == pytest.approx(np.mean(of_each))
+        assert {*record["best_params"]} <= {"C", "alpha", "epsilon", "gamma"}
+    page = (project.root / "results" / "my-my-study" / "report.html").read_text()
+    assert "R² of each target of my-my-study" in page
+    assert "Of several targets (my-my-study)" in page
+    assert "Of the target &#39;y&#39;, the first of 2" in page
+    assert "--target y,far" in shown and "--target y,far" in page
+
+
 @pytest.mark.parametrize("kind", ["group-holdout", "time"])
 def test_groups_and_times_decide_the_split(own, kind):
     """A panel whose file is in no order: days first, 12 people on 10 days each."""
@@ -170,15 +194,23 @@ def test_groups_and_times_decide_the_split(own, kind):
     panel = pd.DataFrame({"patient": np.repeat(np.arange(12) + 300, 10)})
     panel["day"], panel["x"] = np.tile(days, 12), rng.normal(size=120)
     panel["y"] = panel["x"] + 0.1 * rng.normal(size=120)
+    target = "y"
+    named = []
+    if kind == "time":  # and two targets, in units of their own, not all known
+        target = "y,far"
+        panel["far"] = 1e6 * rng.normal(size=120)
+        panel.loc[[3, 50], "far"] = np.nan
+        named = ["--time", "day", "--metric", "r2", "method=[krr-cv,svr-cv]"]
     panel.sample(frac=1, random_state=0).to_csv(path, index=False)
-    named = ["--time", "day", "--metric", "r2"] if kind == "time" else []
-    command = ["compare", str(path), "--target", "y", "--cores", "2", *QUICK, *named]
+    command = ["compare", str(path), "--target", target, "--cores", "2", *QUICK, *named]
     shown = project.adakern(*command, "tracking.enabled=false").stdout
     assert (
         "Regression: R²," if named else "Regression: Root mean squared error,"
     ) in shown
     table = Table.load(project.root / "data" / "tables" / "my-my-study.npz")
     assert table.feature_names == ["day", "x"]
+    if kind == "time":
+        check_scores_of_two_targets(project, table, shown)
     (split,) = project.root.glob("results/my-my-study/**/my-my-study.npz")
     sides = table.X[:, 0] if kind == "time" else table.groups
     for repeat in range(2):
@@ -460,6 +492,33 @@ def test_time_that_other_programs_take_makes_no_machine_slow(monkeypatch):
     *_, told_busy = choose(compared(), 300, 9, "regression", memory=16e9, busy=4.0)
     (more,) = {*told_busy} - {*told}
     assert "by the clock it may take 4 times as long" in more
+
+
+def test_what_others_are_compared_with_runs_first(tmp_path, monkeypatch):
+    """The time may be over before all methods ran once."""
+    methods = ["dank", "dummy", "krr-cv", "linear", "adaptive"]
+    plan = SimpleNamespace(
+        datasets=["mine"],
+        results=tmp_path,
+        cells=[("mine", method) for method in methods],
+        config=SimpleNamespace(method=load_config(["experiment=compare"]).method),
+        batches=lambda name: ["0-0", "1-1"],
+        limited=lambda *limits: plan,
+    )
+    commands = []
+
+    def started(command):
+        commands.append(command)
+        return SimpleNamespace(wait=lambda: 1)
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    monkeypatch.setattr("adakern_bench.cli.run.started", lambda plan: [])
+    assert compare_module._first_repeats(plan, 1, time.time())[0] == 1
+    (command,) = commands
+    first, rest = command.index("--prioritize") + 1, command.index("--")
+    names = [Path(file).parent.name for file in command[first:rest]]
+    assert names == ["dummy", "linear", "adaptive"]
+    assert len(command[rest + 1 :]) == len(methods)
 
 
 def test_a_method_of_ones_own_is_compared_without_a_cost():
