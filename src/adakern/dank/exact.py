@@ -6,8 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from adakern._utils.arrays import as_numpy
-from adakern._utils.blocks import row_blocks
-from adakern._utils.memory import require_memory
+from adakern._utils.memory import require_memory, row_blocks
 from adakern._utils.threads import one_blas_thread
 from adakern.dank import newton, quartic
 from adakern.dank.extension import make_extension

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from adakern._utils.blocks import CACHE_BYTES, row_blocks
+from adakern._utils.memory import CACHE_BYTES, row_blocks
 from adakern.dank import quartic
 from adakern.dank.quartic import Quartic
 from adakern.linalg import add_to_diagonal
