@@ -112,11 +112,6 @@ class QuarticPoint:
         """Gradient of the smooth part of h, without epsilon |d|; shape (n,)."""
         return self.residual - self.d * (2 * self.curvature)
 
-    @property
-    def slope(self):
-        """Gradient of the Lagrangian: ``gradient`` minus the intercept."""
-        return self.gradient - self.intercept
-
     def hessian(self, rows=None):
         """Hessian of -h, ``K + dd'∘K∘K / (2 eta) + diag(.)``, for all or some rows."""
         K = self.problem.K
