@@ -163,6 +163,28 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
         np.testing.assert_array_equal(kept.predict(new), found)
 
 
+def check_scores_of_two_targets(project, table, shown):
+    """Of one method that takes both at once, and of one that is fitted to each."""
+    assert table.targets == ["y", "far"] and table.y.shape == (118, 2)
+    records = [
+        record
+        for method in ("krr-cv", "svr-cv")
+        for record in project.records("my-my-study", method, "my-my-study")
+    ]
+    assert len(records) == 4
+    for record in records:
+        assert record["status"] == "ok", record["reason"]
+        of_each = [record["targets"][name]["r2"] for name in table.targets]
+        assert of_each[0] > 0.8 > 0.2 > of_each[1]
+        assert record["metrics"]["test"]["r2"] == pytest.approx(np.mean(of_each))
+        assert {*record["best_params"]} <= {"C", "alpha", "epsilon", "gamma"}
+    page = (project.root / "results" / "my-my-study" / "report.html").read_text()
+    assert "R² of each target of my-my-study" in page
+    assert "Of several targets (my-my-study)" in page
+    assert "Of the target &#39;y&#39;, the first of 2" in page
+    assert "--target y,far" in shown and "--target y,far" in page
+
+
 @pytest.mark.parametrize("kind", ["group-holdout", "time"])
 def test_groups_and_times_decide_the_split(own, kind):
     """A panel whose file is in no order: days first, 12 people on 10 days each."""
@@ -172,15 +194,23 @@ def test_groups_and_times_decide_the_split(own, kind):
     panel = pd.DataFrame({"patient": np.repeat(np.arange(12) + 300, 10)})
     panel["day"], panel["x"] = np.tile(days, 12), rng.normal(size=120)
     panel["y"] = panel["x"] + 0.1 * rng.normal(size=120)
+    target = "y"
+    named = []
+    if kind == "time":  # and two targets, in units of their own, not all known
+        target = "y,far"
+        panel["far"] = 1e6 * rng.normal(size=120)
+        panel.loc[[3, 50], "far"] = np.nan
+        named = ["--time", "day", "--metric", "r2", "method=[krr-cv,svr-cv]"]
     panel.sample(frac=1, random_state=0).to_csv(path, index=False)
-    named = ["--time", "day", "--metric", "r2"] if kind == "time" else []
-    command = ["compare", str(path), "--target", "y", "--cores", "2", *QUICK, *named]
+    command = ["compare", str(path), "--target", target, "--cores", "2", *QUICK, *named]
     shown = project.adakern(*command, "tracking.enabled=false").stdout
     assert (
         "Regression: R²," if named else "Regression: Root mean squared error,"
     ) in shown
     table = Table.load(project.root / "data" / "tables" / "my-my-study.npz")
     assert table.feature_names == ["day", "x"]
+    if kind == "time":
+        check_scores_of_two_targets(project, table, shown)
     (split,) = project.root.glob("results/my-my-study/**/my-my-study.npz")
     sides = table.X[:, 0] if kind == "time" else table.groups
     for repeat in range(2):

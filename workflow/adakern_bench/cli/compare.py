@@ -17,7 +17,13 @@ from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
-from adakern.cli import NAMED, add_table_arguments, named_columns, print_table
+from adakern.cli import (
+    NAMED,
+    add_table_arguments,
+    named_columns,
+    of_targets,
+    print_table,
+)
 from adakern.datasets import TableError
 from adakern_bench.base.notes import digest
 from adakern_bench.base.paths import ROOT
@@ -260,7 +266,8 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         if options.get("group") == "none":
             options["group"] = False
         try:
-            text, found, typed = inferred_yaml(name, file, raw, target, **options)
+            read = partial(inferred_yaml, name, file, raw, **options)
+            text, found, typed = of_targets(read, target)
         except TableError as error:
             raise ConfigError(str(error)) from None
         made = {

@@ -3,7 +3,7 @@
 It is fitted again on one split. Columns are those of the table's file.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,18 @@ class Best:
         return area_under_curve(self.y, self.pipeline.decision_function(X), classes)
 
 
+class OfFirst:
+    """A model of several targets, as one of the first of them."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __getattr__(self, name):
+        """Return a method with the answers for the first target alone."""
+        method = getattr(self.model, name)
+        return lambda *given: method(*given)[:, 0]
+
+
 def explain_files(
     method, table, split, figures, columns, settings, best_params, repeat, metric=None
 ):
@@ -122,8 +134,17 @@ def explain(method, table, train, test, settings, best_params, repeat, metric=No
     # Random rows: the first rows of a sorted table are of one class, or early.
     test = np.sort(np.random.default_rng(seed).permutation(test)[:MOST_ROWS])
     best = fitted(method, table, train, test, settings, best_params, seed, metric)
+    name, *others = table.targets or [None]
+    if others:
+        table = replace(table, y=table.y[:, 0])
     columns = _columns(best, table, train, seed)
-    return draw_all(best, columns), columns
+    drawn = draw_all(best, columns)
+    if others:
+        told = f"Of the target {name!r}, the first of {1 + len(others)}"
+        drawn = {
+            key: (figure, f"{told}: {said}") for key, (figure, said) in drawn.items()
+        }
+    return drawn, columns
 
 
 def fitted(method, table, train, test, settings, best_params, seed, metric):
@@ -132,16 +153,12 @@ def fitted(method, table, train, test, settings, best_params, seed, metric):
     data = prepare(table, train, test, **settings["preparation"])
     model = fit(model, data, settings["validates_from"])
     pipeline = table_model(model, data, table)
-    best = Best(
-        method,
-        table.task,
-        judged_by(table, metric, pipeline),
-        model,
-        data,
-        pipeline[1:],
-        pipeline[0].transform(table.as_written(test)),
-        table.y[test],
-    )
+    X = pipeline[0].transform(table.as_written(test))
+    judge = judged_by(table, metric, pipeline)
+    pipeline = pipeline[1:]
+    if table.targets:
+        model, pipeline, data = OfFirst(model), OfFirst(pipeline), data.of_target(0)
+    best = Best(method, table.task, judge, model, data, pipeline, X, data.y_test)
     if table.task == "classification":
         best.event = min(table.class_counts, key=table.class_counts.get)
     if table.groups is not None:
