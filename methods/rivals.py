@@ -205,21 +205,32 @@ class _AutoGluon(BaseEstimator):
         self.presets = presets
 
     def fit(self, X, y):
-        from autogluon.tabular import TabularPredictor
-
         self.folder_ = TemporaryDirectory(prefix="autogluon-")
         self.classes_ = np.unique(y)
-        problem = "regression" if is_regressor(self) else None
-        path = f"{self.folder_.name}/model"
-        model = TabularPredictor("y", problem_type=problem, path=path, verbosity=1)
-        self.model_ = model.fit(
-            self._frame(X).assign(y=y),
+        table = self._frame(X).assign(y=y)
+        try:
+            self.model_ = self._fitted("model", table)
+        except AssertionError:
+            # AutoGluon 1.6 stops with "Learner is already fit" if its trial of stacking
+            # had no time for any model.
+            self.model_ = self._fitted("unstacked", table, dynamic_stacking=False)
+        return self
+
+    def _fitted(self, name, table, **settings):
+        from autogluon.tabular import TabularPredictor
+
+        path = f"{self.folder_.name}/{name}"
+        kind = "binary" if len(self.classes_) == 2 else "multiclass"
+        kind = "regression" if is_regressor(self) else kind
+        model = TabularPredictor("y", problem_type=kind, path=path, verbosity=1)
+        return model.fit(
+            table,
             time_limit=self.time_limit,
             presets=self.presets,
             num_cpus=1,
             ag_args_ensemble={"fold_fitting_strategy": "sequential_local"},
+            **settings,
         )
-        return self
 
     def predict(self, X):
         return self.model_.predict(self._frame(X)).to_numpy()

@@ -264,6 +264,7 @@ def test_no_minutes_are_told_and_the_latest_class_is_learned(
     [
         ("fit my.csv --target cost --minutes 0", "0 must be above 0"),
         ("fit my.csv --target cst", "Did you mean 'cost'?"),
+        ("fit my.csv --target cost --colour red", "--colour red.\n"),
         ("fit my.csv --target admitted", "holds dates"),
         (
             "fit my.csv --target cost --method sklearn.svm.SVC",

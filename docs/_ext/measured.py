@@ -60,7 +60,7 @@ def beside_rivals(names, most, datasets=""):
 def _rivals(found):
     """The lines of a table, one a rival."""
     lines = [
-        "| rival | method | won and lost | level | p | ratio of errors |",
+        "| baseline | method | won and lost | tied | p | ratio of errors |",
         "|---|---|---|---|---|---|",
     ]
     for row in beside_rivals(*found.groups()).itertuples():

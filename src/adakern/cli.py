@@ -133,7 +133,8 @@ def add_table_arguments(command, needs_target=True):
     option("--drop", default="", help="columns to drop, separated by commas")
     kept = (
         "columns to keep even if they look like identifiers or free text, separated by "
-        "commas; all: every column that --drop does not name"
+        "commas; all: every column that --drop does not name; rows:totals, rows:units, "
+        "rows:headers, rows:remarks: rows that look like these"
     )
     option("--keep", default="", help=kept)
     looks = "columns to treat as categorical even if they hold numbers or dates"
@@ -143,6 +144,12 @@ def add_table_arguments(command, needs_target=True):
         "blanks; all: every column"
     )
     option("--merge", default="", help=alike)
+    written = (
+        "format of a column, if not that inferred: price=, (decimal comma), mass=.kg "
+        "(decimal point, unit), or day=%%m/%%d/%%Y; repeat it for more columns"
+    )
+    form = {"action": "append", "default": [], "type": column_form}
+    option("--form", metavar="COLUMN=FORM", help=written, **form)
     shared = (
         "column of group labels, such as patient, for predictions of unseen groups "
         "(default: an identifier with repeated values; none: rows are independent)"
@@ -155,11 +162,22 @@ def add_table_arguments(command, needs_target=True):
 
 
 def named_columns(arguments):
-    """Return the columns named by options, separated by commas."""
-    return {
+    """Return the columns named by options, separated by commas, and their forms."""
+    named = {
         option: [name for name in getattr(arguments, option).split(",") if name]
         for option in NAMED
     }
+    return named | {"form": dict(arguments.form)}
+
+
+def column_form(text):
+    """Return the column and the form of ``COLUMN=FORM``."""
+    column, _, form = text.rpartition("=")
+    if not (column and form):
+        raise argparse.ArgumentTypeError(
+            f"{text} must be COLUMN=FORM, such as price=, or day=%m/%d/%Y"
+        )
+    return column, form
 
 
 def below(high, allowed):
@@ -191,9 +209,7 @@ def _fit(arguments):
         **named_columns(arguments),
     )
     table = of_targets(read, arguments.target)
-    notes = [f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]
-    print("\n  ".join(map(printable, notes)))
-    print("\n".join(["", *map(printable, repr(table.account).splitlines())]))
+    print_table(arguments.file, table)
     estimator = _estimator(arguments, table.task)
     is_flagship = not arguments.method
     if hasattr(table.y, "columns") and not is_flagship:
@@ -232,6 +248,13 @@ def of_targets(read, target):
         with suppress(ValueError):
             return read(target)
         raise error from None
+
+
+def print_table(file, table):
+    """Print what was inferred about a table, and how each of its columns was read."""
+    notes = [f"{file.name}: {table.notes[0]}", *table.notes[1:]]
+    print("\n  ".join(map(printable, notes)))
+    print("\n".join(["", *map(printable, repr(table.account).splitlines())]))
 
 
 def _for_each_target(estimator, y):

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -134,7 +134,7 @@ def test_check_entry_names_every_problem():
         "loader": {"n": 3},
     }
     wrong |= {"n": 0, "d": -1, "n_splits": 3, "clip": [99.9, math.nan]}
-    wrong |= {"target": ["a", "b"]}
+    wrong |= {"target": [1.5]}
     entry = DatasetEntry(
         files=[{"path": "../up.csv", "urls": ["file:///etc/x"]}], **wrong
     )
@@ -156,7 +156,7 @@ def test_check_entry_names_every_problem():
         "toy.files[0].path: got '../up.csv'",
         "toy.files[0].urls: got 'file:///etc/x'",
         "toy.files: an entry has either files or a loader",
-        "toy.target: ['a', 'b']: a data set of a run has one target.",
+        "toy.target: got [1.5]; a column is needed, by name or position, or a list",
     ):
         assert part in problems
     with pytest.raises(DatasetError, match=r"toy\.task="):
@@ -193,6 +193,24 @@ def test_groups_and_times_of_a_loader(tmp_path, monkeypatch):
     wrong = DatasetEntry(**entry | {"time": "whn"})
     with pytest.raises(DatasetError, match=r"toy\.time: .* no 'whn'; it has data, tar"):
         load_table("toy", wrong, cache_dir=tmp_path)
+
+
+def test_several_targets_of_a_regression(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y,z\n1,2,30\n2,3,10\n3,5,20\n")
+    stated = {"files": [{"path": "a.csv"}], "target": ["z", 1]}
+    entry = DatasetEntry(task="regression", **stated)
+    assert check_entry("toy", entry) == []
+    made = load_table("toy", entry, cache_dir=tmp_path / "made", mirror=tmp_path)
+    assert made.targets == ["z", "y"] and made.feature_names == ["x"]
+    np.testing.assert_array_equal(made.y, [[30, 2], [10, 3], [20, 5]])
+    # A value in another row is another table.
+    other = replace(made, y=np.column_stack([made.y[:, 0], made.y[::-1, 1]]))
+    assert other.fingerprint != made.fingerprint
+    (refused,) = check_entry("toy", replace(entry, task="classification"))
+    assert "['z', 1]" in refused and "MultiOutputClassifier" in refused
+    with pytest.raises(DatasetError, match=r"toy\.target: \['z', 'z'\] names a column"):
+        twice = replace(entry, target=["z", "z"])
+        load_table("toy", twice, cache_dir=tmp_path / "made", mirror=tmp_path)
 
 
 def test_rows_that_are_equal_in_several_columns_are_a_group(tmp_path):

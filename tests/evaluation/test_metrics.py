@@ -185,3 +185,21 @@ def test_crps_of_quantiles_is_that_of_the_distribution():
     pdf, cdf = stats.norm.pdf(y), stats.norm.cdf(y)
     exact = (y * (2 * cdf - 1) + 2 * pdf - 1 / np.sqrt(np.pi)).mean()
     assert quantile_crps(y, quantiles, levels) == pytest.approx(exact, rel=1e-3)
+
+
+def test_intervals_and_quantiles_of_several_targets_are_scored_in_units_of_each(rng):
+    y = rng.normal(size=(40, 2)) * [1.0, 1e6] + [0.0, 3.0]
+    low, high = y - rng.uniform(-1, 2, y.shape), y + rng.uniform(-1, 2, y.shape)
+    levels = [0.1, 0.5, 0.9]
+    quantiles = np.stack([low, (low + high) / 2, high], axis=-1)
+    each = [interval_scores(*(v[:, i] for v in (y, low, high))) for i in range(2)]
+    found = interval_scores(y, low, high)
+    spread = y.std(axis=0)
+    for name, value in found.items():
+        unit = spread if name in ("interval_width", "interval_score") else [1.0, 1.0]
+        expected = np.mean([each[i][name] / unit[i] for i in range(2)])
+        assert value == pytest.approx(expected, rel=1e-12)
+    crps = [quantile_crps(y[:, i], quantiles[:, i], levels) for i in range(2)]
+    assert quantile_crps(y, quantiles, levels) == pytest.approx(
+        np.mean(crps / spread), rel=1e-12
+    )

@@ -83,6 +83,51 @@ def test_what_stands_around_a_table_is_none_of_it(tmp_path, case, write):
     assert note in "\n".join(found.notes)
 
 
+@pytest.mark.parametrize("word", ["media", "Mean", "somme"])
+@pytest.mark.parametrize("write", [by_csv, by_excel])
+def test_a_last_category_that_is_no_total_is_kept_by_the_option(tmp_path, word, write):
+    """Sizes: alta, baja, media, the last of which occurs in the last row alone."""
+    rows = [f"{k * 0.37:.2f},{['alta', 'baja'][k % 2]},{k * 1.5}" for k in range(N)]
+    path = write("\n".join(["x,size,y", *rows, f"5,{word},3"]) + "\n", tmp_path)
+    found = read_table(path, "y")
+    assert len(found.y) == N
+    assert f"{word!r} (--keep rows:totals keeps it)" in "\n".join(found.notes)
+    kept = read_table(path, "y", keep=["rows:totals"])
+    assert len(kept.y) == N + 1 and kept.X["size"].iloc[-1] == word
+    assert "left out" not in "\n".join(kept.notes)
+    with pytest.warns(UserWarning, match="is predicted like any other"):
+        rows = read_rows(path, kept.kinds, kept.forms)
+    pd.testing.assert_frame_equal(rows, kept.X, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("content", "word", "n"),
+    [
+        (text(header=f"{HEADER}\n[m],,[pieces],[EUR]"), "rows:units", 0),
+        (text(rows=[*ROWS[:20], HEADER, *ROWS[20:]]), "rows:headers", 0),
+        (text(below="\nn.b.,,,1\nsee page 3,,,\n"), "rows:remarks", 0),
+        (text(below="Total,,9,99\n"), "rows:totals", 1),
+    ],
+)
+def test_each_row_that_is_left_out_is_kept_by_its_word(tmp_path, content, word, n):
+    """The others still go; a row that is kept and has no target goes for that."""
+    path = by_csv(content, tmp_path)
+    assert f"--keep {word} keeps" in "\n".join(read_table(path, "y").notes)
+    kept = read_table(path, "y", keep=[word, "size"])
+    notes = "\n".join(kept.notes)
+    assert f"--keep {word} keeps" not in notes
+    assert ("left out: 1 row without a target" in notes) == (n == 0)
+    assert len(kept.y) == len(read_table(path, "y", keep=["size"]).y) + n
+
+
+def test_empty_rows_that_are_left_out_are_counted(tmp_path):
+    content = text(rows=[*ROWS[:20], ",,,", ",,,", *ROWS[20:], ",,,"])
+    for write in (by_csv, by_excel):
+        notes = "\n".join(read_table(write(content, tmp_path), "y").notes)
+        n = 3 if write is by_csv else 2  # a sheet ends at its last cell
+        assert f"left out: {n} empty rows" in notes
+
+
 def test_a_table_without_a_header_keeps_its_first_row(tmp_path):
     rows = [f"{'NSWO'[k % 4]},{'AB'[k % 2]},{'xyz'[k % 3]}" for k in range(N)]
     found = read_table(by_csv("\n".join(rows), tmp_path), "-1")

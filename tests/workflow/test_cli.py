@@ -153,6 +153,8 @@ def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
         assert shown.count(name) == times
     with pytest.raises(SystemExit, match=r"no results in .* yet"):
         main([*command, "dank_uci"])
+    with pytest.raises(SystemExit, match="results/gone is no folder of a run"):
+        main(["leaderboard", "results/gone"])
 
 
 def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypatch):
@@ -165,6 +167,13 @@ def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypa
     asked = SimpleNamespace(experiment="mine")
     found = main_module._selected(asked, ["metric=auc"])
     assert found == ["experiment=dank_uci", "name=mine", "metric=auc"]
-    for name in ("dank_uci", "unknown", "../results/mine"):
+    for name in ("dank_uci", "unknown"):
         asked = SimpleNamespace(experiment=name)
         assert main_module._selected(asked, []) == [f"experiment={name}"]
+    # A folder of results is what ran there, whatever its name.
+    asked = SimpleNamespace(experiment="results/dank_uci")
+    found = main_module._selected(asked, [])
+    assert found == ["experiment=quickstart", "name=dank_uci"]
+    asked = SimpleNamespace(experiment="results/../results/mine")
+    with pytest.raises(SystemExit, match="is no folder of a run"):
+        main_module._selected(asked, [])

@@ -294,6 +294,12 @@ def test_the_sentence_is_that_of_the_outcome(rng):
     assert table.loc["TabM", "sentence"].startswith("TabM was not run: ")
 
 
+def test_a_run_without_the_flagship_tests_nothing():
+    table = found(runs({"catboost": [1.0, 2.0], "dummy": [2.0, 3.0]}))
+    assert table["sentence"].str.startswith("adaptive was not run").all()
+    assert table["p"].isna().all()
+
+
 def test_few_sets_are_not_tested_and_some_cannot_be_significant(rng):
     ours = rng.uniform(1, 2, 6)
     three = {"catboost": 2 * ours, "xgboost-td": 2 * ours, "ebm": 2 * ours}

@@ -1,5 +1,6 @@
 """One command from a file of one's own to its comparison."""
 
+import argparse
 import io
 import re
 import shlex
@@ -8,8 +9,10 @@ import subprocess
 import sys
 import time
 import tomllib
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import mlflow
 import numpy as np
@@ -19,8 +22,10 @@ import yaml
 
 from adakern import cli
 from adakern._utils.dotted import resolve
+from adakern.datasets import read_table
 from adakern.model_file import estimator_of, load_model, written
 from adakern_bench.base.paths import CONF
+from adakern_bench.cli import compare as compare_module
 from adakern_bench.cli.choose import choose, slowness
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.cli.main import main
@@ -28,11 +33,14 @@ from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.recipes import method_named
 from adakern_bench.config.schema import Method, Recipe
-from adakern_bench.data import Table
+from adakern_bench.data import Table, check_entry
+from adakern_bench.data.parsers import parse
 from adakern_bench.records.split import load_split
-from adakern_bench.report.use import out_of_time
+from adakern_bench.report.use import model_lines, out_of_time
+from mirror import read_entry
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+RIDGE = {"_target_": "sklearn.linear_model.Ridge"}
 QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]
 
 
@@ -155,6 +163,28 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
         np.testing.assert_array_equal(kept.predict(new), found)
 
 
+def check_scores_of_two_targets(project, table, shown):
+    """Of one method that takes both at once, and of one that is fitted to each."""
+    assert table.targets == ["y", "far"] and table.y.shape == (118, 2)
+    records = [
+        record
+        for method in ("krr-cv", "svr-cv")
+        for record in project.records("my-my-study", method, "my-my-study")
+    ]
+    assert len(records) == 4
+    for record in records:
+        assert record["status"] == "ok", record["reason"]
+        of_each = [record["targets"][name]["r2"] for name in table.targets]
+        assert of_each[0] > 0.8 > 0.2 > of_each[1]
+        assert record["metrics"]["test"]["r2"] == pytest.approx(np.mean(of_each))
+        assert {*record["best_params"]} <= {"C", "alpha", "epsilon", "gamma"}
+    page = (project.root / "results" / "my-my-study" / "report.html").read_text()
+    assert "R² of each target of my-my-study" in page
+    assert "Of several targets (my-my-study)" in page
+    assert "Of the target &#39;y&#39;, the first of 2" in page
+    assert "--target y,far" in shown and "--target y,far" in page
+
+
 @pytest.mark.parametrize("kind", ["group-holdout", "time"])
 def test_groups_and_times_decide_the_split(own, kind):
     """A panel whose file is in no order: days first, 12 people on 10 days each."""
@@ -164,15 +194,23 @@ def test_groups_and_times_decide_the_split(own, kind):
     panel = pd.DataFrame({"patient": np.repeat(np.arange(12) + 300, 10)})
     panel["day"], panel["x"] = np.tile(days, 12), rng.normal(size=120)
     panel["y"] = panel["x"] + 0.1 * rng.normal(size=120)
+    target = "y"
+    named = []
+    if kind == "time":  # and two targets, in units of their own, not all known
+        target = "y,far"
+        panel["far"] = 1e6 * rng.normal(size=120)
+        panel.loc[[3, 50], "far"] = np.nan
+        named = ["--time", "day", "--metric", "r2", "method=[krr-cv,svr-cv]"]
     panel.sample(frac=1, random_state=0).to_csv(path, index=False)
-    named = ["--time", "day", "--metric", "r2"] if kind == "time" else []
-    command = ["compare", str(path), "--target", "y", "--cores", "2", *QUICK, *named]
+    command = ["compare", str(path), "--target", target, "--cores", "2", *QUICK, *named]
     shown = project.adakern(*command, "tracking.enabled=false").stdout
     assert (
         "Regression: R²," if named else "Regression: Root mean squared error,"
     ) in shown
     table = Table.load(project.root / "data" / "tables" / "my-my-study.npz")
     assert table.feature_names == ["day", "x"]
+    if kind == "time":
+        check_scores_of_two_targets(project, table, shown)
     (split,) = project.root.glob("results/my-my-study/**/my-my-study.npz")
     sides = table.X[:, 0] if kind == "time" else table.groups
     for repeat in range(2):
@@ -221,6 +259,60 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
         ConfigError, match=r"another column, .* --target dose \(it was outcome"
     ):
         adopted(path, root, target="dose")
+
+
+def test_what_is_told_of_rows_and_forms_goes_every_way(place, capsys):
+    """The file, its entry, and the command at the end give one table."""
+    root, path = place
+    days = [f"{1 + k % 12:02d}/{1 + k % 11:02d}/2020" for k in range(60)]
+    rows = [f"{day};{k + 1}.{100 + k};{'ab'[k % 2]};{k}" for k, day in enumerate(days)]
+    lines = ["day;price;size;y", *rows, "03/04/2021;7.125;media;9"]
+    path.write_text("\n".join(lines) + "\n")
+    first = read_table(path, "y")
+    assert (len(first.y), first.X["price"].max()) == (60, 60159.0)
+    told = {"keep": ["rows:totals"], "form": {"day": "%m/%d/%Y", "price": "."}}
+    found = read_table(path, "y", **told)
+    assert (len(found.y), found.X["price"].iloc[-1]) == (61, 7.125)
+    assert found.X["day"].iloc[-1] == pd.Timestamp("2021-03-04")
+    _, stated, file = adopted(path, root, target="y", **told)
+    shown = capsys.readouterr().out
+    assert "day" in shown and "%m/%d/%Y" in shown  # how each column was read
+    assert stated["keep"] == ["rows:totals"] and stated["form"] == told["form"]
+    entry = read_entry(file)
+    assert not check_entry("my-my", entry)
+    frame = parse(path.read_bytes(), entry, entry.files[0])
+    pd.testing.assert_frame_equal(frame[list(found.X)], found.X)
+    config = {
+        "dataset": {"my-my": asdict(entry)},
+        "method": {"ridge": {"regressor": {"estimator": RIDGE}}},
+    }
+    (root / "ranks.csv").write_text("method\nridge\n")
+    run = {"dataset": "my-my", "method": "ridge", "status": "ok", "chosen": "{}"}
+    pd.DataFrame([run]).to_parquet(root / "records.parquet")
+    fit, _ = model_lines(root, config, path)
+    parser = argparse.ArgumentParser()
+    commands = cli.add_commands(parser.add_subparsers())
+    arguments = cli.parsed(parser, commands, shlex.split(fit)[1:])
+    again = read_table(path, arguments.target, **cli.named_columns(arguments))
+    pd.testing.assert_frame_equal(again.X, found.X)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"form": {"dose": ",kg"}}, "no cell of the form ',kg', but such as"),
+        ({"form": {"dose": "%Q"}}, "no cell of the form '%Q'"),
+        ({"form": {"dos": "."}}, "Did you mean 'dose'"),
+        ({"form": {"dose": "."}, "categorical": ["dose"]}, "to be categorical too"),
+        ({"keep": ["rows:total"]}, "no column 'rows:total'"),
+    ],
+)
+def test_wrong_forms_and_rows_are_said(place, wrong, said):
+    root, path = place
+    with pytest.raises(ConfigError, match=said):
+        adopted(path, root, **wrong)
+    with pytest.raises(SystemExit):
+        main(["compare", str(path), "--target", "outcome", "--form", "dose"])
 
 
 def test_files_of_one_name_are_tables_of_their_own(place, capsys):
@@ -400,6 +492,33 @@ def test_time_that_other_programs_take_makes_no_machine_slow(monkeypatch):
     *_, told_busy = choose(compared(), 300, 9, "regression", memory=16e9, busy=4.0)
     (more,) = {*told_busy} - {*told}
     assert "by the clock it may take 4 times as long" in more
+
+
+def test_what_others_are_compared_with_runs_first(tmp_path, monkeypatch):
+    """The time may be over before all methods ran once."""
+    methods = ["dank", "dummy", "krr-cv", "linear", "adaptive"]
+    plan = SimpleNamespace(
+        datasets=["mine"],
+        results=tmp_path,
+        cells=[("mine", method) for method in methods],
+        config=SimpleNamespace(method=load_config(["experiment=compare"]).method),
+        batches=lambda name: ["0-0", "1-1"],
+        limited=lambda *limits: plan,
+    )
+    commands = []
+
+    def started(command):
+        commands.append(command)
+        return SimpleNamespace(wait=lambda: 1)
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    monkeypatch.setattr("adakern_bench.cli.run.started", lambda plan: [])
+    assert compare_module._first_repeats(plan, 1, time.time())[0] == 1
+    (command,) = commands
+    first, rest = command.index("--prioritize") + 1, command.index("--")
+    names = [Path(file).parent.name for file in command[first:rest]]
+    assert names == ["dummy", "linear", "adaptive"]
+    assert len(command[rest + 1 :]) == len(methods)
 
 
 def test_a_method_of_ones_own_is_compared_without_a_cost():

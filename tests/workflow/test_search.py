@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVC, SVR
 from sklearn.utils import resample
 
@@ -12,8 +13,8 @@ from adakern.datasets import make_clowns
 from adakern_bench.config.estimators import expand_grid, make_estimator
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
-from adakern_bench.records.search import scoring, search_grid
-from adakern_bench.records.split import folds
+from adakern_bench.records.search import scoring, search_grid, search_repeat
+from adakern_bench.records.split import folds, load_split, make_splits, save_splits
 from script import run_fits
 
 SVM = {"_target_": "sklearn.svm.SVC"}
@@ -220,3 +221,45 @@ def test_a_rare_class_is_searched_by_the_area_under_the_curve():
     np.testing.assert_allclose(
         [row["mean_score"] for row in rows], oracle.cv_results_["mean_test_score"]
     )
+
+
+def test_a_search_for_new_units_does_not_choose_the_neighbour_of_the_same_unit(
+    tmp_path,
+):
+    """Six rows each of sixty units, alike in X, whose mean is mostly of the unit.
+
+    A row's nearest neighbour is of its unit: the best prediction where test rows are of
+    known units, and the worst where they are of new ones.
+    """
+    rng = np.random.default_rng(7)
+    unit = np.repeat(np.arange(60), 6)
+    X = rng.normal(size=(60, 3))[unit] + 0.01 * rng.normal(size=(360, 3))
+    y = X[:, 0] + 3 * rng.normal(size=60)[unit] + 0.1 * rng.normal(size=360)
+    units = Table(X, y, "units", "regression", list("abc"), groups=unit)
+    units.save(tmp_path / "table.npz")
+    knn = {"_target_": "sklearn.neighbors.KNeighborsRegressor"}
+    settings = params(estimator=knn, grid={"n_neighbors": [1, 30, 60]})
+    options = {"repeats": 2, "test_size": 0.3, "n_splits": 5, "stratify": True}
+    chosen = {}
+    for kind in ("holdout", "group-holdout"):
+        split = tmp_path / f"{kind}.npz"
+        save_splits(
+            split, make_splits(units, kind=kind, seed=0, published=False, **options)
+        )
+        for repeat in range(2):
+            found = search_repeat(tmp_path / "table.npz", split, settings, {}, repeat)
+            chosen[kind, repeat] = found[0]["n_neighbors"]
+            train, test = load_split(split, repeat)
+            errors = {
+                k: np.mean(
+                    (
+                        KNeighborsRegressor(k).fit(X[train], y[train]).predict(X[test])
+                        - y[test]
+                    )
+                    ** 2
+                )
+                for k in (1, 30, 60)
+            }
+            assert (min(errors, key=errors.get) == 1) == (kind == "holdout")
+    assert chosen["holdout", 0] == chosen["holdout", 1] == 1
+    assert min(chosen["group-holdout", 0], chosen["group-holdout", 1]) >= 30

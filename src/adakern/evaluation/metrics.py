@@ -1,5 +1,7 @@
 """Scores of a prediction, by task."""
 
+from functools import partial
+
 import numpy as np
 from sklearn.metrics import f1_score, recall_score, roc_auc_score
 
@@ -64,7 +66,7 @@ def score(task, y_true, y_pred, labels=None):
     y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
     several = y_true.ndim == 2 and y_true.shape[1] > 1
     if task == "regression" and several and y_true.shape == y_pred.shape:
-        return _mean_over_targets(y_true, y_pred)
+        return _mean(_of_each_target(_regression_scores, y_true, y_pred))
     if y_true.ndim != 1 or y_true.shape != y_pred.shape or not y_true.size:
         raise ValueError(
             "y_true and y_pred must be one-dimensional, of one length and not empty; "
@@ -87,18 +89,27 @@ def _classification_scores(y_true, y_pred, labels):
     }
 
 
-def _mean_over_targets(y_true, y_pred):
-    """Metrics of several targets in units of their spread, the mean."""
+def _of_each_target(scores, y_true, *predicted):
+    """Compute `scores` of each target, in units of its spread."""
     found = []
-    for y, predicted in zip(y_true.T, y_pred.T, strict=True):
+    for number, y in enumerate(y_true.T):
         known = ~np.isnan(y)
         if known.any():
             unit = np.std(y[known]) or 1.0
-            scores = _regression_scores(y[known] / unit, predicted[known] / unit)
-            found.append(scores)
+            values = (values[known, number] / unit for values in (y_true, *predicted))
+            found.append(scores(*values))
     if not found:
         raise ValueError("y_true holds no target: every cell is NaN.")
-    return {name: float(np.mean([s[name] for s in found])) for name in found[0]}
+    return found
+
+
+def _mean(scores):
+    """Mean of each metric; None if it is None for one of the targets."""
+    each = {name: [found[name] for found in scores] for name in scores[0]}
+    return {
+        name: None if None in values else float(np.mean(values))
+        for name, values in each.items()
+    }
 
 
 def _regression_scores(y_true, y_pred):
@@ -223,7 +234,8 @@ def interval_scores(y_true, low, high, coverage=0.9):
 
     Parameters
     ----------
-    y_true, low, high : array-like of shape (n,)
+    y_true, low, high : array-like of shape (n,) or (n, n_targets)
+        Of several targets each metric is the mean, as for :func:`score`.
     coverage : float, default=0.9
         Nominal coverage of the intervals, in [0, 1).
 
@@ -251,6 +263,9 @@ def interval_scores(y_true, low, high, coverage=0.9):
     if not 0 <= coverage < 1:
         raise ValueError(f"coverage={coverage} must be at least 0 and less than 1")
     y_true, low, high = (np.asarray(values, float) for values in (y_true, low, high))
+    if y_true.ndim == 2:
+        of_one = partial(interval_scores, coverage=coverage)
+        return _mean(_of_each_target(of_one, y_true, low, high))
     held = (low <= y_true) & (y_true <= high)
     width = high - low
     outside = np.maximum(low - y_true, 0) + np.maximum(y_true - high, 0)
@@ -277,8 +292,9 @@ def quantile_crps(y_true, quantiles, levels):
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-    quantiles : array-like of shape (n, n_levels)
+    y_true : array-like of shape (n,) or (n, n_targets)
+        Of several targets the score is the mean, as for :func:`score`.
+    quantiles : array-like of shape (n, n_levels) or (n, n_targets, n_levels)
     levels : array-like of shape (n_levels,)
         Increasing, in (0, 1).
 
@@ -298,7 +314,11 @@ def quantile_crps(y_true, quantiles, levels):
     0.5
     """
     levels = np.asarray(levels, float)
-    error = np.asarray(y_true, float)[:, None] - np.asarray(quantiles, float)
+    y_true = np.asarray(y_true, float)
+    if y_true.ndim == 2:
+        of_one = partial(quantile_crps, levels=levels)
+        return float(np.mean(_of_each_target(of_one, y_true, np.asarray(quantiles))))
+    error = y_true[:, None] - np.asarray(quantiles, float)
     loss = np.maximum(levels * error, (levels - 1) * error).mean(axis=0)
     between = (levels[1:] + levels[:-1]) / 2
     return float(2 * loss @ np.diff([0.0, *between, 1.0]))

@@ -149,7 +149,16 @@ def _shown(rows):
     return repr(next(filter(None, cells), "")[:60])
 
 
-def without_others(frame, target, notes, *, is_typed=False, all_rows=False):
+#: Rows that do not belong to a table, by the name by which they are kept.
+OTHERS = {
+    "rows:units": _units,
+    "rows:headers": _headers,
+    "rows:remarks": _remarks,
+    "rows:totals": _totals,
+}
+
+
+def without_others(frame, target, notes, *, keep=(), is_typed=False, all_rows=False):
     """Remove rows that do not belong to the table, and number the others.
 
     With ``all_rows``, they are kept and predicted, since each could be a row with
@@ -157,11 +166,14 @@ def without_others(frame, target, notes, *, is_typed=False, all_rows=False):
     searched for.
     """
     rest = frame
-    for find in [_totals] if is_typed else [_units, _headers, _remarks, _totals]:
-        rows, said = find(rest, target)
-        if len(rows):
+    for name in OTHERS if not is_typed else ["rows:totals"]:
+        rows, said = OTHERS[name](rest, target)
+        if len(rows) and name not in keep:
             are = "is" if len(rows) == 1 else "are"
-            told = f"{said}, {are} {PREDICTED}" if all_rows else f"left out: {said}"
+            it = "it" if len(rows) == 1 else "them"
+            told = f"left out: {said} (--keep {name} keeps {it})"
+            if all_rows:
+                told = f"{said}, {are} {PREDICTED}"
             notes.append(told)
             rest = rest.drop(index=rows)
     return frame if all_rows else rest.reset_index(drop=True)

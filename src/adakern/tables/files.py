@@ -2,12 +2,12 @@
 
 import csv
 import io
+import itertools
 import re
 import zipfile
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import count, islice
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from adakern.tables.around import (
     names_recur,
     without_others,
 )
+from adakern.tables.meaning import count
 from adakern.tables.unpack import TableError, check_size, most_unpacked, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
@@ -40,6 +41,9 @@ class Layout:
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
+    #: Rows to keep although they look as if they did not belong to the table, see
+    #: :data:`adakern.tables.around.OTHERS`.
+    keep: tuple | list = ()
 
 
 def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
@@ -48,7 +52,7 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
     With ``all_rows``, no rows are dropped: empty rows and totals are predicted, too.
     """
 
-    notes, data = [], unpack(data, name)
+    layout, notes, data = layout or Layout(), [], unpack(data, name)
     if re.match(rb"(?i)\s*(\[\s*[\[{]|\{\s*\"|<!doctype|<html)", data):
         raise TableError(
             f"{name} is JSON or a web page: save it as CSV, Parquet or xlsx."
@@ -56,23 +60,24 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
     if data.startswith(b"PAR1"):
         frame = _parquet(data, name)
         header = None
-        layout = Layout()
     elif data.startswith(b"PK\x03\x04"):
         frame, header = _first_sheet(data, name, target, notes)
-        layout = Layout()
     else:
-        frame, header, layout = _text(data, name, target, layout or Layout(), notes)
+        frame, header, layout = _text(data, name, target, layout, notes)
     if not all_rows:
         is_text = frame.dtypes.map(lambda kind: kind.kind == "O" or kind == "str")
         if is_text.all():
-            frame = frame[(frame != "").any(axis=1)]
+            is_empty = (frame == "").all(axis=1)
+            frame = frame[~is_empty]
+            if n := int(is_empty.sum()):
+                notes.append(f"left out: {count(n, 'empty row')}")
     if not len(frame):
         raise TableError(f"{name} holds no rows.")
     is_typed = header is None
     target = None if all_rows else target  # new rows need none
     frame.columns = _names(frame.columns if is_typed else header, target, notes)
     frame = frame.reset_index(drop=True)
-    how = {"is_typed": is_typed, "all_rows": all_rows}
+    how = {"keep": layout.keep, "is_typed": is_typed, "all_rows": all_rows}
     return without_others(frame, target, notes, **how), layout, notes
 
 
@@ -193,7 +198,8 @@ def _text(data, name, target, layout, notes):
     elif is_longer:
         names = ["", *names]
         notes.append("the first field of each row has no name: it names the row")
-    return frame, names, Layout(separator, layout.decimal, encoding, header)
+    found = replace(layout, separator=separator, encoding=encoding, header=header)
+    return frame, names, found
 
 
 def _decoded(data, encoding, name, notes):
@@ -304,7 +310,9 @@ def _first_rows(text, separator):
 
 def _separator(text, name, target, notes):
     """Infer the separator that yields the target and equal numbers of fields."""
-    n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
+    n_lines = sum(
+        1 for line in itertools.islice(io.StringIO(text), 1000) if line.strip()
+    )
     if n_lines < 2:
         raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
     if text.partition("\n")[0].strip('\r" ') == target:
@@ -354,7 +362,9 @@ def _names(header, target, notes):
             raise TableError(f"two columns are called {target!r}, the target.")
         if name in names:
             taken = {*names, *(str(other).strip() for other in header)}
-            unique = next(f"{name}.{k}" for k in count(i) if f"{name}.{k}" not in taken)
+            unique = next(
+                f"{name}.{k}" for k in itertools.count(i) if f"{name}.{k}" not in taken
+            )
             notes.append(f"another column is called {name!r} too, here {unique!r}")
             name = unique
         names.append(name)

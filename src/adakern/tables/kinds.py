@@ -175,6 +175,20 @@ def describe(cells, *, usual=".", is_target=False):
     return Column("categorical", notes=notes)
 
 
+def of_form(cells, form):
+    """Return the :class:`Column` of cells whose form is given."""
+    kind = "numeric" if form.startswith(numbers.MARKS) else "date"
+    values, strays = read(cells, kind, form)
+    if (values != values).all():
+        raise ValueError(
+            f"{cells.name} has no cell of the form {form!r}, but such as "
+            f"{next(iter(strays), '')!r}; a form is the decimal mark and the unit of "
+            "numbers (',' or '.kg'), or the strptime format of dates (%d/%m/%Y)"
+        )
+    notes = [about_strays(cells, kind, strays)] * bool(strays)
+    return Column(kind, form, notes)
+
+
 def are_days(cells):
     """Whether the cells are dates written as integers, such as 20240131.
 
@@ -249,20 +263,27 @@ def _described_amounts(cells, usual):
     return found
 
 
+def _about_mark(name, texts, form):
+    """Say how the first cell that both decimal marks can read is read."""
+    other = numbers.other_mark(form[0]) + form[1:]
+    readings = ((t, number_of(t, form), number_of(t, other)) for t in texts)
+    shown, value, otherwise = next(
+        r for r in readings if None not in r and r[1] != r[2]
+    )
+    mark = "comma" if other[0] == "," else "point"
+    return (
+        f"{name}: {shown!r} is read as {value:g}; with a decimal {mark} it would be "
+        f"{otherwise:g}"
+    )
+
+
 def _about_numbers(name, texts, form, is_doubtful):
     """Return notes about cells that are not plain numbers."""
     notes = []
-    other = ("," if form[:1] == "." else ".") + form[1:]
-    readings = ((t, number_of(t, form), number_of(t, other)) for t in texts)
     if is_doubtful:
-        shown, value, otherwise = next(
-            r for r in readings if None not in r and r[1] != r[2]
-        )
-        mark = "comma" if other[0] == "," else "point"
-        notes.append(
-            f"{name}: {shown!r} is read as {value:g}; with a decimal {mark} it would "
-            f"be {otherwise:g}"
-        )
+        other = numbers.other_mark(form[0]) + form[1:]
+        undo = f" (--form COLUMN={other} reads it so)"
+        notes.append(_about_mark(name, texts, form) + undo)
     elif shown := next((t for t in texts if _is_written(t, form)), None):
         notes.append(f"{name}: {shown!r} is read as {number_of(shown, form):g}")
     limits = [text for text in texts if numbers.limit_side(text)]
@@ -280,13 +301,15 @@ def sides_of_limits(cells):
 
 
 def about_new(cells, kind, form):
-    """Yield notes about numbers of new rows that may have been misread.
+    """Yield notes about numbers and dates of new rows that may have been misread.
 
     They are read in the form of the training rows, but may be meant otherwise.
     """
+    texts = cells.counts(NO_VALUE)
+    if kind == "date":
+        yield from _about_order(cells.name, texts, form)
     if kind != "numeric" or form[0] not in numbers.MARKS:
         return
-    texts = cells.counts(NO_VALUE)
     is_percent = form[1:] == "%"
     for value in [*texts, *cells.others()]:
         number = number_of(value, form)
@@ -300,7 +323,21 @@ def about_new(cells, kind, form):
     marks = [text for text in texts if numbers.other_mark(form[:1]) in text]
     mark, _, is_open = numbers.find_mark(texts, form[1:]) if marks else ("", 0, False)
     if mark is None and is_open:
-        yield _about_numbers(cells.name, marks, form, is_doubtful=True)[0]
+        yield _about_mark(cells.name, marks, form)
+
+
+def _about_order(name, texts, form):
+    """Yield a note if all cells are dates with day and month the other way round."""
+    other = form.translate(str.maketrans("dm", "md"))
+    read = {text: dates.parse_date(text, form) for text in texts}
+    meant = {text: dates.parse_date(text, other) for text in texts}
+    if None in meant.values() or None not in read.values():
+        return
+    if shown := next((t for t in texts if read[t] not in (None, meant[t])), None):
+        yield (
+            f"{name}: all cells are dates as {other}; {shown!r} is read as {form}, "
+            f"like the training rows, that is {read[shown]:%Y-%m-%d}"
+        )
 
 
 def _is_written(text, form):
@@ -318,9 +355,12 @@ def about_strays(cells, kind, strays):
     """Return the note about cells of another kind, which become missing."""
     # True and 1 are the same key.
     places = {value: place for place, value in enumerate(cells.distinct)}
-    count = int(np.isin(cells.codes, [places[stray] for stray in strays]).sum())
+    rows = np.flatnonzero(np.isin(cells.codes, [places[stray] for stray in strays]))
+    count = len(rows)
     noun = "number" if kind == "numeric" else "date"
     shown = ", ".join(map(repr, strays[:4])) + ", ..." * (len(strays) > 4)
+    shown += f"; row{'s' * (count > 1)} {', '.join(map(str, rows[:4]))}"
+    shown += ", ..." * (count > 4) + " from 0"
     cells_are = "1 cell is" if count == 1 else f"{count} cells are"
     kind = "numeric" if kind == "numeric" else "a date"
     return f"{cells.name} is {kind}: {cells_are} no {noun}, thus missing ({shown})"
@@ -340,7 +380,7 @@ def _described_dates(cells, texts):
     note = f"dates: {cells.name}, read as {form}"
     if other is not None:
         first = "day" if form.startswith("%d") else "month"
-        note += f" (the {first} comes first; {other} would do as well)"
+        note += f" (the {first} comes first; --form COLUMN={other} would do as well)"
     notes = [note]
     strays = [text for text in texts if dates.parse_date(text, form) is None]
     if strays:

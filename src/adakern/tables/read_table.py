@@ -8,7 +8,7 @@ from typing import Any
 from adakern._utils.warn import warn_user
 from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
-from adakern.tables.around import PREDICTED
+from adakern.tables.around import OTHERS, PREDICTED
 from adakern.tables.files import Layout, cells_of_file
 from adakern.tables.meaning import (
     about,
@@ -87,6 +87,7 @@ def read_table(
     keep=(),
     categorical=(),
     merge=(),
+    form=None,
     group=None,
     time=None,
     texts=False,
@@ -102,7 +103,8 @@ def read_table(
     decimal mark is the one with which more cells can be read. NA, N/A, NaN, null, ? and
     empty cells are missing values, in numeric columns also none, n.a., - and the like.
     In a categorical target only empty cells are missing; NA and none are classes. Rows
-    without a target and a final row of totals are dropped.
+    without a target and a final row of totals are dropped. The header is the line with
+    the name of the target.
 
     Parameters
     ----------
@@ -116,12 +118,17 @@ def read_table(
         Columns to drop, in addition to those dropped automatically.
     keep : sequence of str, default=()
         Columns to keep as features even if they look like identifiers, free text or row
-        numbers; ``["all"]`` keeps every column not named in ``drop``.
+        numbers; ``["all"]`` keeps every column not named in ``drop``. Rows that look
+        like units, repeated headers, remarks or totals are kept by "rows:units",
+        "rows:headers", "rows:remarks" and "rows:totals".
     categorical : sequence of str, default=()
         Columns to treat as categorical even if they look like numbers or dates.
     merge : sequence of str, default=()
         Columns whose categories are merged if they differ only in case, accents or
         blanks; ``["all"]`` for all categorical columns.
+    form : dict of str to str, default=None
+        Format of columns, if not that inferred: the decimal mark and unit of numbers,
+        such as ``","`` or ``".kg"``, or the ``strptime`` format of dates.
     group : str or False, default=None
         Column of group labels; not used as a feature. If None, an identifier with
         repeated values is used, if there is one; False for no groups.
@@ -153,7 +160,7 @@ def read_table(
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
     roles = {"task": task, "drop": drop, "keep": keep, "group": group, "time": time}
-    read = {"categorical": categorical, "merge": merge, "texts": texts}
+    read = {"categorical": categorical, "merge": merge, "form": form, "texts": texts}
     return read_columns(path, target, **roles, **read)[0]
 
 
@@ -171,7 +178,10 @@ def read_columns(
 ):
     """Return the result of `read_table`, and the typed columns that it is made of."""
     with _named(Path(path)) as (data, name):
-        typed = typed_columns(data, name, target, categorical=categorical, **read)
+        layout = Layout(keep=[key for key in keep if key in OTHERS])
+        keep = [key for key in keep if key not in OTHERS]
+        read["categorical"] = categorical
+        typed = typed_columns(data, name, target, layout, **read)
         several = target if isinstance(target, list | tuple) else [target]
         asked = _Asked(several, task, drop, [*keep, *categorical], group, time)
         return _found(typed, asked), typed

@@ -18,12 +18,13 @@ LIMITS_OF = "limits of "
 
 
 def typed_columns(
-    data, name, target, layout=None, categorical=(), merge=(), texts=False
+    data, name, target, layout=None, categorical=(), merge=(), form=None, texts=False
 ):
     """Return the frame, kinds, forms, layout and notes of a file.
 
     The columns ``categorical`` are categorical whatever their cells look like. The
-    categories of the columns ``merge`` are merged if they are spelt alike.
+    categories of the columns ``merge`` are merged if they are spelt alike. The columns
+    ``form`` are numbers or dates of the form given for each.
     """
     import pandas as pd
 
@@ -32,6 +33,9 @@ def typed_columns(
     targets = [_found_target(raw, key, layout) for key in targets]
     declared = {find_column(raw, key) for key in categorical}
     merged = columns_of(raw, merge)
+    stated = {find_column(raw, key): one for key, one in (form or {}).items()}
+    if both := declared & stated.keys():
+        raise TableError(f"{min(both)!r} has a form, and is to be categorical too.")
     cells = {key: cells_of(raw[key], key) for key in raw.columns}
     layout.decimal = _usual_mark(cells, layout)
     notes += ["decimal comma"] * (layout.decimal == ",")
@@ -40,10 +44,11 @@ def typed_columns(
     forms = {}
     for key in raw.columns:
         column = raw[key].astype("category") if key in declared else raw[key]
-        usual = layout.decimal
         is_target = key in targets
         alike = key in merged
-        found, values[key] = _typed(column, cells[key], usual, is_target, alike)
+        given = stated.get(key)
+        usual = layout.decimal
+        found, values[key] = _typed(column, cells[key], usual, is_target, alike, given)
         may_be_text = texts and not (is_target or alike or key in declared)
         if may_be_text and found.kind == "categorical" and columns.is_text(cells[key]):
             found.kind = "text"
@@ -73,13 +78,13 @@ def columns_of(frame, keys):
     return {find_column(frame, key) for key in keys}
 
 
-def _typed(values, cells, usual, is_target, is_merged):
+def _typed(values, cells, usual, is_target, is_merged, form):
     """Return the kind and the values of a column of a file."""
     import pandas as pd
 
     kind = values.dtype.kind
     is_number = kind in "iuf" and (is_target or not columns.are_days(cells))
-    if is_number or (kind == "b" and not is_target):
+    if not form and (is_number or (kind == "b" and not is_target)):
         has_no_gap = kind in "iu" and not values.isna().any()
         form = columns.TRUE_OR_FALSE * (kind == "b")
         return columns.Column("numeric", form), (
@@ -87,7 +92,9 @@ def _typed(values, cells, usual, is_target, is_merged):
         )
     try:
         found = columns.Column("categorical")
-        if kind == "b":
+        if form:
+            found = columns.of_form(cells, form)
+        elif kind == "b":
             cells.distinct = [str(value) for value in cells.distinct]
         elif not isinstance(values.dtype, pd.CategoricalDtype):
             found = columns.describe(cells, usual=usual, is_target=is_target)

@@ -17,7 +17,13 @@ from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
-from adakern.cli import NAMED, add_table_arguments, named_columns
+from adakern.cli import (
+    NAMED,
+    add_table_arguments,
+    named_columns,
+    of_targets,
+    print_table,
+)
 from adakern.datasets import TableError
 from adakern_bench.base.notes import digest
 from adakern_bench.base.paths import ROOT
@@ -110,7 +116,7 @@ def _own(file, arguments):
 
 def _of_openml(number, arguments):
     """Return the overrides for ``openml:31`` or ``openml:task-59``."""
-    for option in ("task", "name", "group", "time", *NAMED):
+    for option in ("task", "name", "group", "time", "form", *NAMED):
         if getattr(arguments, option):
             sys.exit(
                 f"--{option} is of a file; of OpenML's data set {number} it is a "
@@ -197,7 +203,13 @@ def _first_repeats(plan, cores, ends):
     if len(batches) == 1:
         return 0, 1
     folder = plan.results / "records" / name
-    files = [folder / method / f"{batches[0]}.json" for _, method in plan.cells]
+    files = {method: folder / method / f"{batches[0]}.json" for _, method in plan.cells}
+    # What others are compared with comes first, in case the time is over.
+    first = [
+        str(file)
+        for method, file in files.items()
+        if method == FLAGSHIP or plan.config.method[method].baseline
+    ]
     command = [
         sys.executable,
         "-m",
@@ -208,14 +220,16 @@ def _first_repeats(plan, cores, ends):
         str(cores),
         *started(plan.limited(1, ends)),
     ]
-    process = subprocess.Popen([*command, "--", *map(str, files)])
+    process = subprocess.Popen(
+        [*command, "--prioritize", *first, "--", *map(str, files.values())]
+    )
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake ends its jobs
     status = process.wait()
     signal.signal(signal.SIGINT, interrupt)
     if status:
         print("Stopped. Finished jobs are kept: repeat the command to continue.")
         return status, 1
-    runs = [record for file in files for record in read_json(file)]
+    runs = [record for file in files.values() for record in read_json(file)]
     spent = [run["run_seconds"] + (run["search_seconds"] or 0) for run in runs]
     each = max(time.time() - since, sum(spent) / cores)
     # The best method is fitted once more, for the report.
@@ -252,7 +266,8 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         if options.get("group") == "none":
             options["group"] = False
         try:
-            text, found, typed = inferred_yaml(name, file, raw, target, **options)
+            read = partial(inferred_yaml, name, file, raw, **options)
+            text, found, typed = of_targets(read, target)
         except TableError as error:
             raise ConfigError(str(error)) from None
         made = {
@@ -265,11 +280,10 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         first, rest = text.split("\n", 1)
         text = f"{first}\n{_MADE_FROM}{_as_json(made)}\n{rest}"
         path.write_text(text, encoding="utf-8")
-        notes = [f"{file.name}: {found.notes[0]}", *found.notes[1:]]
-        print("\n  ".join(map(printable, notes)))
+        print_table(file, found)
         print(
-            f"Written to {path.relative_to(root)}: correct it if necessary, and repeat "
-            "the command."
+            f"\nWritten to {path.relative_to(root)}: correct it if necessary, and "
+            "repeat the command."
         )
     copy = root / "data" / "raw" / raw
     if not copy.exists() or copy.read_bytes() != file.read_bytes():

@@ -83,7 +83,7 @@ def _parser():
     for command, handle in handles.items():
         command.set_defaults(handle=handle)
         if command is not compare:
-            experiment = "a file of conf/experiment (default: quickstart)"
+            experiment = "of conf/experiment (default: quickstart), or results/FOLDER"
             command.add_argument(
                 "experiment", nargs="?", default="quickstart", help=experiment
             )
@@ -115,12 +115,20 @@ def _selected(arguments, overrides):
 
 
 def _of_results(name):
-    """Overrides behind results that ``name=`` gave this name; [] if there are none."""
+    """Overrides behind a folder of results/, or behind results that ``name=`` gave this
+    name; [] if there are none.
+    """
     import yaml
 
-    kept = ROOT / "results" / name / "run.yaml"
-    is_known = (CONF / "experiment" / f"{name}.yaml").exists()
-    if is_known or Path(name).name != name or not kept.is_file():
+    is_folder = len(Path(name).parts) > 1
+    kept = ROOT / ("" if is_folder else "results") / name / "run.yaml"
+    if is_folder and not (kept.is_file() and kept.parents[1] == ROOT / "results"):
+        sys.exit(
+            f"{name} is no folder of a run: name one of results/, or an experiment of "
+            "conf/experiment"
+        )
+    is_known = not is_folder and (CONF / "experiment" / f"{name}.yaml").exists()
+    if is_known or not kept.is_file():
         return []
     config = yaml.safe_load(kept.read_text(encoding="utf-8"))
     return [f"experiment={config['experiment']}", *config["overrides"]]

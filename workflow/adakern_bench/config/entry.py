@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adakern._utils.hints import did_you_mean
+from adakern.tables.around import OTHERS
 
 FORMATS = ("csv", "table", "whitespace", "arff", "libsvm")
 
@@ -20,6 +21,14 @@ ENDINGS = (
 
 #: Default of an entry that says nothing about the content of its table.
 UNSTATED = {"n": None, "d": None, "n_test": None, "classes": {}, "fingerprint": None}
+
+
+#: Why a classification has no second target, and the way out.
+ONE_OF_CLASSES = (
+    "several targets are those of a regression. Write an entry for each of them, the "
+    "others in drop; in Python, scikit-learn's MultiOutputClassifier fits a model for "
+    "each."
+)
 
 
 class DatasetError(Exception):
@@ -124,7 +133,8 @@ class DatasetEntry:
     #: Whether the first line names the columns; None infers it: words above a line with
     #: numbers are names.
     header: bool | None = None
-    #: The column to predict.
+    #: The column to predict; of a regression also a list of columns, which are
+    #: predicted together. Rows that lack one of them are left out of a "table".
     target: Any = -1
     #: Columns that are not features (identifiers, other targets).
     drop: list[Any] = field(default_factory=list)
@@ -133,6 +143,12 @@ class DatasetEntry:
     #: Columns in which categories that differ only in case, blanks or accents are
     #: merged; [all] for every categorical column.
     merge: list[Any] = field(default_factory=list)
+    #: Format of columns of a "table", if not that inferred: ``{price: ",", mass: .kg,
+    #: day: "%m/%d/%Y"}``.
+    form: dict[Any, str] = field(default_factory=dict)
+    #: Rows of a "table" that are kept although they look like totals or the like:
+    #: rows:totals, rows:units, rows:headers, rows:remarks.
+    keep: list[str] = field(default_factory=list)
     #: Numbers that replace the words of a column: ``{0: {M: 1, F: 2, I: 3}}``.
     codes: dict[Any, Any] = field(default_factory=dict)
     #: Empty cells to fill with a weighted sum of other columns of their row:
@@ -189,6 +205,11 @@ class DatasetEntry:
         self.tuning_split = _source_file(self.tuning_split)
 
     @property
+    def targets(self):
+        """The columns to predict."""
+        return self.target if isinstance(self.target, list) else [self.target]
+
+    @property
     def sources(self):
         """All files: those of the rows, then those of the published splits."""
         return [*self.files, *filter(None, (self.splits, self.tuning_split))]
@@ -243,13 +264,17 @@ def _problems(entry):
             "files",
             "a table is one file: what its columns are is seen from all rows.",
         )
-    if not isinstance(entry.target, str | int):
+    targets = entry.targets
+    if not targets or not all(isinstance(key, str | int) for key in targets):
         yield (
             "target",
-            f"{entry.target}: a data set of a run has one target. Write an entry for "
-            "each, the others in drop; one model of several targets is what `adakern "
-            "fit --target a,b` learns.",
+            f"got {entry.target}; a column is needed, by name or position, or a list "
+            "of columns.",
         )
+    elif len(targets) > 1 and entry.task == "classification":
+        yield "target", f"got {entry.target}; {ONE_OF_CLASSES}"
+    if unknown := {*entry.keep} - {*OTHERS}:
+        yield "keep", f"got {min(unknown)!r}; it holds some of {', '.join(OTHERS)}."
     clip = entry.clip
     if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):
         yield ("clip", f"got {clip}; two percentiles 0 <= low < high <= 100 needed.")

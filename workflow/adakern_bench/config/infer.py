@@ -23,6 +23,11 @@ def inferred(file, path, target, **options):
             "another column, or --group none"
         )
     columns = list(found.columns)
+    y = found.y if hasattr(found.y, "columns") else found.y.to_frame()
+    targets = list(y)
+    known = y.notna().all(axis=1)
+    if not known.all():
+        found.notes.append("a comparison leaves out rows without some of the targets")
 
     def key(column):
         """Key of a column: its name or, if YAML would misread that, its position."""
@@ -43,15 +48,17 @@ def inferred(file, path, target, **options):
         "decimal": found.layout.decimal,
         "encoding": found.layout.encoding,
         "header": found.layout.header,
-        "target": key(found.y.name),
+        "target": [*map(key, targets)] if len(targets) > 1 else key(*targets),
         "drop": [key(column) for column in found.dropped],
         "categorical": list(map(named, options.get("categorical", ()))),
         "merge": list(map(named, options.get("merge", ()))),
+        "form": {named(column): v for column, v in options.get("form", {}).items()},
+        "keep": list(found.layout.keep),
         "groups": None if found.groups is None else key(found.groups.name),
         "time": None if found.times is None else key(found.times.name),
-        "n": len(found.X),
+        "n": int(known.sum()),
     }
-    stated = {key: v for key, v in entry.items() if v not in ([], None)}
+    stated = {key: v for key, v in entry.items() if v not in ([], {}, None)}
     return stated, found, typed
 
 

@@ -9,7 +9,7 @@ from adakern.tables import kinds
 from adakern.tables.dates import days_of
 from adakern.tables.typed import LIMITS_OF, find_column
 from adakern_bench.base.dotted import loader_function, outside_paths
-from adakern_bench.config.entry import DatasetError
+from adakern_bench.config.entry import ONE_OF_CLASSES, DatasetError
 from adakern_bench.data.parsers import format_of
 from adakern_bench.data.table import Table
 
@@ -24,13 +24,13 @@ def table_from_frames(name, entry, frames):
     # or moved.
     is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
     frame = _joined(frames, format_of(entry, entry.files[0]))
-    target = find_column(frame, entry.target)
-    dropped = {target, *(find_column(frame, key) for key in entry.drop)}
+    targets = _targets_in(frame, entry, name)
+    dropped = {*targets, *(find_column(frame, key) for key in entry.drop)}
     if not (features := [c for c in frame.columns if c not in dropped]):
         raise DatasetError(f"{name}: no features; is the separator right, and is drop?")
     groups = None if entry.groups is None else _equal_rows(frame, entry.groups)
     if is_mixed:
-        frame = frame.dropna(subset=[target]).copy()
+        frame = frame.dropna(subset=targets).copy()
     if entry.time is not None:
         if entry.time == ORDER:
             frame[ORDER] = np.arange(len(frame))
@@ -41,15 +41,15 @@ def table_from_frames(name, entry, frames):
     if entry.missing == "drop-rows":
         frame = frame.dropna(subset=features)
     categories = _as_numbers(frame, features) if is_mixed else {}
-    # A column of a file without names goes by its position.
-    names = [f"x{c}" if isinstance(c, int) else str(c) for c in features]
+    names = _named(features, "x")
     finite = "allow-nan" if is_mixed else True
     table = Table(
         _numbers(frame[features], name, ensure_all_finite=finite),
-        _target_values(frame[target], entry, name),
+        _values_of_targets(frame[targets], entry, name),
         name,
         entry.task,
         names,
+        targets=_several(targets),
         categories=categories,
         in_order_of_time=entry.time is not None,
     )
@@ -64,6 +64,24 @@ def table_from_frames(name, entry, frames):
     if is_test.any():
         table.test_rows = np.flatnonzero(is_test[frame.index])
     return table
+
+
+def _targets_in(frame, entry, name):
+    """The names of an entry's targets."""
+    targets = [find_column(frame, key) for key in entry.targets]
+    if len({*targets}) < len(targets):
+        raise DatasetError(f"{name}.target: {targets} names a column twice.")
+    return targets
+
+
+def _named(columns, letter):
+    """Names of columns; one of a file without names goes by its position."""
+    return [f"{letter}{c}" if isinstance(c, int) else str(c) for c in columns]
+
+
+def _several(targets):
+    """Names of several targets, None for one."""
+    return _named(targets, "y") if len([*targets]) > 1 else None
 
 
 def _equal_rows(frame, columns):
@@ -158,10 +176,16 @@ def table_from_loader(name, entry, seed):
     if isinstance(result, tuple):
         result = {"data": result[0], "target": result[1]}
     X = _numbers(result["data"], name)
-    y = _target_values(pd.Series(result["target"]), entry, name)
-    names = result.get("feature_names", [f"x{i}" for i in range(X.shape[1])])
+    targets = pd.DataFrame(result["target"])
+    names = result.get("feature_names", _named(range(X.shape[1]), "x"))
     table = Table(
-        X, y, name, entry.task, [*map(str, names)], test_rows=result.get("test_rows")
+        X,
+        _values_of_targets(targets, entry, name),
+        name,
+        entry.task,
+        [*map(str, names)],
+        targets=_several(targets),
+        test_rows=result.get("test_rows"),
     )
     groups, times = (
         _of_mapping(result, getattr(entry, key), key, name)
@@ -170,7 +194,7 @@ def table_from_loader(name, entry, seed):
     if times is not None:
         order = np.argsort(times, kind="stable")
         table.X = X[order]
-        table.y = y[order]
+        table.y = table.y[order]
         table.in_order_of_time = True
         groups = None if groups is None else groups[order]
         _number_times(table, times[order].astype(float))
@@ -225,6 +249,16 @@ def _numbers(columns, name, **allowed):
             "give them numbers with codes, or leave them out with drop; missing: "
             "drop-rows leaves out rows with a missing value."
         ) from error
+
+
+def _values_of_targets(frame, entry, name):
+    """The targets, a column for each of several."""
+    columns = [_target_values(column, entry, name) for _, column in frame.items()]
+    if len(columns) == 1:
+        return columns[0]
+    if entry.task == "classification":
+        raise DatasetError(f"{name}: {ONE_OF_CLASSES}")
+    return np.column_stack(columns)
 
 
 def _target_values(values, entry, name):

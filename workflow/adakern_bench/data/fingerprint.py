@@ -24,7 +24,7 @@ def content_fingerprint(X, y, marks=()):
     y = np.asarray(y)
     names: list | np.ndarray = []
     if y.dtype.kind == "f":
-        target = six_digits(y[:, None])
+        target = six_digits(np.atleast_2d(y.T).T)
     else:
         names, codes = np.unique(y.astype(str), return_inverse=True)
         target = codes.astype(np.int32)[:, None]

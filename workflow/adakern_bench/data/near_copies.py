@@ -116,7 +116,8 @@ def _columns(table):
     """Yield values, and whether they are categories, of each feature and the target."""
     for values, name in zip(table.X.T, table.feature_names, strict=True):
         yield values[~np.isnan(values)], name in table.categories
-    yield table.y, table.task == "classification"
+    for target in np.atleast_2d(table.y.T):
+        yield target, table.task == "classification"
 
 
 def _of_column(values, is_categorical):

@@ -50,11 +50,13 @@ def format_of(entry, file):
 
 def parse_table(data, entry, name):
     """Parse a table of mixed columns: numbers, categories and dates (`read_table`)."""
-    layout = Layout(entry.separator, entry.decimal, entry.encoding, entry.header)
+    layout = Layout(
+        entry.separator, entry.decimal, entry.encoding, entry.header, entry.keep
+    )
     if is_arff(data):
         data = arff_as_csv(data, name)
         layout = Layout(",", ".", "utf-8", header=True)
-    read = {"categorical": entry.categorical, "merge": entry.merge}
+    read = {"categorical": entry.categorical, "merge": entry.merge, "form": entry.form}
     return parsed(typed_columns(data, name, entry.target, layout, **read))
 
 

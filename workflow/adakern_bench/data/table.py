@@ -20,11 +20,14 @@ class Table:
     #: Features as distributed, not scaled: float64, NaN for a missing value that the
     #: preparation fills; of a categorical feature the positions in `categories`.
     X: np.ndarray
-    #: Class labels (int64 or text), or float64 values for a regression.
+    #: Class labels (int64 or text), or float64 values for a regression, a column for
+    #: each of several targets.
     y: np.ndarray
     name: str
     task: str
     feature_names: list[str]
+    #: Names of several targets.
+    targets: list[str] | None = None
     #: Rows with the same number belong together (a patient's recordings).
     groups: np.ndarray | None = None
     #: Row numbers of the published test set.

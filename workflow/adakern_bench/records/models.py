@@ -47,7 +47,7 @@ def table_model(estimator, data, table):
     """The fitted pipeline: columns by name, preparation, estimator in the target's
     units.
     """
-    if data.centre != 0.0 or data.spread != 1.0:
+    if data.centre is not None:
         frozen = FrozenEstimator(estimator)
         scaled = TransformedTargetRegressor(frozen, transformer=StandardScaler())
         estimator = scaled.fit(data.X_train, data.y_train)

@@ -1,10 +1,11 @@
 """From a table and a split to the rows that an estimator sees."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+from sklearn.utils import get_tags
 
 from adakern.tables.encoding import CategoryColumns, make_encoder
 
@@ -23,8 +24,9 @@ class Prepared:
     y_train: np.ndarray
     X_test: Any
     y_test: np.ndarray
-    centre: float = 0.0
-    spread: float = 1.0
+    #: Of regression targets that are scaled for the fit, a number for each of several.
+    centre: Any = None
+    spread: Any = None
     #: Fitted transformers, from the table's columns to X.
     steps: list = field(default_factory=list)
     #: Of the training rows, where the test rows are of none of their groups.
@@ -35,15 +37,32 @@ class Prepared:
     @property
     def y_fit(self):
         """Training targets in the units that the estimator is fitted in."""
-        if self.centre == 0.0 and self.spread == 1.0:
+        if self.centre is None:
             return self.y_train
         return (self.y_train - self.centre) / self.spread
 
     def restore(self, prediction):
         """Predictions in the target's own units (labels pass unchanged)."""
-        if self.centre == 0.0 and self.spread == 1.0:
+        if self.centre is None:
             return prediction
         return prediction * self.spread + self.centre
+
+    @property
+    def n_targets(self):
+        """Number of targets."""
+        return self.y_train.shape[1] if self.y_train.ndim == 2 else 1
+
+    def of_target(self, number):
+        """The same with one of several targets alone."""
+        names = ("y_train", "y_test", "centre", "spread")
+        each = {name: getattr(self, name) for name in names}
+        own = {k: v[..., number] for k, v in each.items() if v is not None}
+        return replace(self, **own)
+
+
+def takes_one(estimator, data):
+    """Whether there are several targets, and an estimator learns one at a time."""
+    return data.n_targets > 1 and not get_tags(estimator).target_tags.multi_output
 
 
 def rows_of(X, rows):
@@ -66,24 +85,45 @@ def prepare(
     """Encode, clip and scale on statistics of the training part.
 
     `raw` keeps mixed columns, and a method that takes so many categories of a column
-    gets them as pandas' dtype category.
+    gets them as pandas' dtype category. Several targets are always scaled, so that
+    their units do not say which of them matters.
     """
     y_train = table.y[train]
-    y_test = table.y[test]
-    if table.is_mixed and (raw or max_categories):
-        X = table.frame()
-        steps = []
-        if max_categories:
-            columns = CategoryColumns(table.kinds, max_categories)
-            steps.append(columns.fit(X.iloc[train]))
-            X = columns.transform(X)
-        apart = _kept_apart(table, train, test)
-        X_train = X.iloc[train]
-        X_test = X.iloc[test]
-        return Prepared(X_train, y_train, X_test, y_test, steps=steps, **apart)
+    as_mixed = table.is_mixed and (raw or max_categories)
+    if as_mixed:
+        X, steps = _mixed(table, train, max_categories)
+    else:
+        reference = train if scale_fit == "train" else slice(None)
+        X, steps = _scaled(table, train, reference, scale, clip)
+    prepared = Prepared(
+        rows_of(X, train),
+        y_train,
+        rows_of(X, test),
+        table.y[test],
+        steps=steps,
+        **_kept_apart(table, train, test),
+    )
+    is_asked = scale_target == "standard" and not as_mixed
+    if table.targets or (is_asked and table.task == "regression"):
+        prepared.centre = y_train.mean(axis=0)
+        spread = y_train.std(axis=0)
+        prepared.spread = spread + (spread == 0)
+    return prepared
+
+
+def _mixed(table, train, max_categories):
+    """The columns of a table as they are, and the transformers that were fitted."""
+    X = table.frame()
+    if not max_categories:
+        return X, []
+    columns = CategoryColumns(table.kinds, max_categories).fit(X.iloc[train])
+    return columns.transform(X), [columns]
+
+
+def _scaled(table, train, reference, scale, clip):
+    """The columns of a table as scaled numbers, and the transformers."""
     X = table.X
     steps = []
-    reference = train if scale_fit == "train" else slice(None)
     if table.is_mixed:
         frame = table.frame()
         steps.append(make_encoder(table.kinds).fit(frame.iloc[train]))
@@ -97,12 +137,7 @@ def prepare(
     if scale != "none":
         steps.append(SCALERS[scale]().fit(X[reference]))
         X = steps[-1].transform(X)
-    apart = _kept_apart(table, train, test)
-    prepared = Prepared(X[train], y_train, X[test], y_test, steps=steps, **apart)
-    if scale_target == "standard" and table.task == "regression":
-        prepared.centre = float(y_train.mean())
-        prepared.spread = float(y_train.std()) or 1.0
-    return prepared
+    return X, steps
 
 
 def _kept_apart(table, train, test):

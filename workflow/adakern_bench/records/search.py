@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 from sklearn.model_selection import RandomizedSearchCV
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
 
@@ -16,7 +17,7 @@ from adakern_bench.config.estimators import (
     planned_estimator,
 )
 from adakern_bench.data import Table
-from adakern_bench.records.prepare import prepare, rows_of
+from adakern_bench.records.prepare import prepare, rows_of, takes_one
 from adakern_bench.records.split import inner_folds, load_split, strata
 
 #: Of a method without a grid.
@@ -64,6 +65,10 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
     if cv is None:
         cv = inner_folds(prepared, task, params["folds"], seed)
     scorer = scoring(params.get("metric"), task, y, estimator)
+    inner = "estimator__" if takes_one(estimator, prepared) else ""
+    if inner:
+        estimator = MultiOutputRegressor(estimator)
+        grid = {f"{inner}{name}": values for name, values in grid.items()}
     settings = {"scoring": scorer, "cv": cv, "refit": False}
     if params["random"]:
         settings |= {"n_iter": params["random"], "random_state": seed}
@@ -78,10 +83,16 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
     columns = ("params", "mean_test_score", "std_test_score")
     points = zip(*(search.cv_results_[column] for column in columns), strict=True)
     rows = [
-        point | {"mean_score": float(mean), "std_score": float(std)}
+        _outer(point, inner) | {"mean_score": float(mean), "std_score": float(std)}
         for point, mean, std in points
     ]
-    return free_parameters(params, handed_over) | search.best_params_, rows
+    best = _outer(search.best_params_, inner)
+    return free_parameters(params, handed_over) | best, rows
+
+
+def _outer(point, inner):
+    """Parameters by the names that they have outside of scikit-learn's wrapper."""
+    return {name.removeprefix(inner): value for name, value in point.items()}
 
 
 def _some_rows(prepared, task, most, seed):

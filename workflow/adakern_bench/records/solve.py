@@ -8,8 +8,9 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
@@ -23,7 +24,7 @@ from adakern.evaluation.metrics import (
 from adakern_bench.config.estimators import planned_estimator
 from adakern_bench.data import Table
 from adakern_bench.records.machine import commit, machine, package_versions
-from adakern_bench.records.prepare import prepare, rows_of
+from adakern_bench.records.prepare import prepare, rows_of, takes_one
 from adakern_bench.records.split import apart_rows, load_split
 
 #: Of the intervals that regressors are asked for.
@@ -76,7 +77,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     table = Table.load(table_path)
     train, test = load_split(split_path, repeat)
     seed = params["seed"] + repeat
-    estimator = planned_estimator(params, best_params, seed)
+    planned = planned_estimator(params, best_params, seed)
     data = prepare(table, train, test, **params["preparation"])
     with (
         threadpool_limits(params["threads"]),
@@ -84,7 +85,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     ):
         warnings.simplefilter("always")
         start = time.perf_counter()
-        fit(estimator, data, params["validates_from"])
+        estimator = fit(planned, data, params["validates_from"])
         fitted = time.perf_counter()
         on_test = data.restore(estimator.predict(data.X_test))
         predicted = time.perf_counter()
@@ -96,7 +97,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     # Of the whole table: a part that lacks a class must not turn F1 into another one.
     labels = np.unique(table.y) if table.task == "classification" else None
     return {
-        "params": {k: plain(v) for k, v in estimator.get_params().items()},
+        "params": {k: plain(v) for k, v in planned.get_params().items()},
         "metrics": {
             "train": score(table.task, data.y_train, on_train, labels),
             "test": score(table.task, data.y_test, on_test, labels) | beyond,
@@ -111,19 +112,29 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         "n_test": len(test),
         "n_features": table.X.shape[1],
         "validates_at_random": validates_at_random(
-            estimator, data, params["validates_from"]
+            planned, data, params["validates_from"]
         ),
         "data_fingerprint": table.provenance.get("fingerprint"),
         "data_sha256": table.provenance.get("sha256"),
         **fitted_facts(estimator),
         **_elsewhere(estimator),
+        **_of_targets(table, data.y_test, on_test),
     }
 
 
 def _elsewhere(estimator):
     """The versions of the Python that fitted, where it is another."""
-    versions = getattr(estimator, "versions_", None)
+    first = getattr(estimator, "estimators_", [estimator])[0]
+    versions = getattr(first, "versions_", None)
     return {"versions": versions} if versions else {}
+
+
+def _of_targets(table, y, predicted):
+    """The scores on each of several targets, in its own units."""
+    if not table.targets:
+        return {}
+    each = zip(table.targets, y.T, predicted.T, strict=True)
+    return {"targets": {name: score(table.task, *values) for name, *values in each}}
 
 
 def _sentences(caught):
@@ -138,7 +149,15 @@ def fit(estimator, data, validates_from=None):
     order where it can be told, so that it validates as it is judged.
 
     One that does not validate learns from all rows, whatever its fit could be told.
+    One that learns one target at a time is fitted to each of several.
     """
+    if takes_one(estimator, data):
+        together = MultiOutputRegressor(estimator)
+        together.estimators_ = [
+            fit(clone(estimator), data.of_target(number), validates_from)
+            for number in range(data.n_targets)
+        ]
+        return together
     X = data.X_train
     y = data.y_fit
     how = _told_by(estimator, data)
@@ -207,16 +226,23 @@ def _beyond_predictions(estimator, data):
             )
         }
     elif hasattr(estimator, "predict_interval"):
-        low, high = np.asarray(estimator.predict_interval(X, COVERAGE)).T
-        found = interval_scores(y, data.restore(low), data.restore(high), COVERAGE)
+        ends = np.moveaxis(np.asarray(estimator.predict_interval(X, COVERAGE)), -1, 0)
+        low, high = map(data.restore, ends)
+        found = interval_scores(y, low, high, COVERAGE)
     else:
         found = {}
     if hasattr(estimator, "predict_quantiles"):
-        quantiles = data.restore(np.asarray(estimator.predict_quantiles(X, LEVELS)))
-        found["crps"] = quantile_crps(y, quantiles, LEVELS)
+        found["crps"] = quantile_crps(y, _quantiles(estimator, data), LEVELS)
     finite = {k: v for k, v in found.items() if v is not None and np.isfinite(v)}
     task = "classification" if is_classifier(estimator) else "regression"
     return dict.fromkeys(OPTIONAL_METRICS[task]) | finite
+
+
+def _quantiles(estimator, data):
+    """Predicted quantiles in the targets' own units."""
+    found = np.asarray(estimator.predict_quantiles(data.X_test, LEVELS))
+    each = np.moveaxis(found, -1, 0)
+    return np.moveaxis(data.restore(each), 0, -1)
 
 
 def fitted_facts(estimator):

@@ -32,6 +32,11 @@ def registered(records, flagship, rivals, sentences):
     ``absent`` of `sentences`, with ``floor`` behind it where no p-value of so many sets
     and rivals is significant.
     """
+    if flagship not in records["method"].unique():
+        told = f"{flagship} was not run, so that nothing that was registered is tested."
+        return pd.DataFrame({"sentence": [told]}).reindex(
+            columns=[*COLUMNS, "sentence"]
+        )
     parts = [
         _of_task(task, runs, flagship, rivals, sentences)
         for task, runs in records.groupby("task")

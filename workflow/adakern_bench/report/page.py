@@ -1,5 +1,6 @@
 """The report of an experiment: a self-contained HTML file."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -94,7 +95,11 @@ def report(
         origin=origin or {},
         protocol=protocol_in_words(config, records),
         winner=winner and _winner(winner),
-        own_tables=[table for table in map(_own_table, summaries) if table["rows"]],
+        own_tables=[
+            table
+            for table in [*map(_own_table, summaries), *_by_target(records)]
+            if table["rows"]
+        ],
         own_figures=[_own_figure(Path(figure)) for figure in figures],
         data=_data(config, provenance or {}, records),
         configuration=yaml.safe_dump(plain(config), sort_keys=False, width=88),
@@ -128,9 +133,12 @@ def protocol_in_words(config, records=None):
     tasks = sorted({str(entry.get("task")) for _, entry in entries})
     values = {"protocol": config["protocol"], "search": config.get("search", {})}
     values["ran"] = np.inf
-    values |= {"clipped": clipped, "tasks": tasks}
+    values |= {"clipped": clipped, "tasks": tasks, "several": []}
     if records is not None and "repeat" in records:
         values["ran"] = records["repeat"].nunique()
+        if "targets" in records:
+            with_targets = records.loc[records["targets"].notna(), "dataset"]
+            values["several"] = sorted({*with_targets})
     return rendered("protocol.j2", **values).strip().splitlines()
 
 
@@ -187,7 +195,7 @@ def _task(task, records, styles, tables, rare):
         "details": list(details.values()),
         "ranking": _ranking(task, ranks),
         "figures": _task_figures(task, records, ranks, styles),
-        "tests": tests,
+        "tests": tests if tests["pvalue"].notna().any() else tests[:0],
         "over_sets": against_all(records, ranks["method"].iloc[0], main).to_dict(
             "records"
         ),
@@ -241,14 +249,26 @@ def _figure(svg, prefix, caption):
 
 def _own_table(path):
     path = Path(path)
-    rows = pd.read_csv(path).fillna({"hint": ""})
+    return _shown(caption(path), pd.read_csv(path).fillna({"hint": ""}))
+
+
+def _shown(title, rows):
     return {
-        "caption": caption(path),
+        "caption": title,
         "columns": {
             name: not is_numeric_dtype(kind) for name, kind in rows.dtypes.items()
         },
         "rows": tables.display_table(rows).to_numpy().tolist(),
     }
+
+
+def _by_target(records):
+    """A table of R² on each of several targets, means of the repeats."""
+    for name, rows in records.groupby("dataset"):
+        if "targets" in rows and (told := rows["targets"].dropna()).size:
+            each = [{k: v["r2"] for k, v in json.loads(cell).items()} for cell in told]
+            means = pd.DataFrame(each, told.index).groupby(rows["method"]).mean()
+            yield _shown(f"R² of each target of {name}", means.reset_index())
 
 
 def _winner(folder):

@@ -15,6 +15,12 @@ from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.report.tables import read_csv
 
 
+def _listed(columns):
+    """A column, or several, as an option has them; None for none."""
+    each = columns if isinstance(columns, list) else [columns]
+    return ",".join(map(str, each)) or None
+
+
 def out_of_time(out):
     """Whether most runs timed out, and a sentence about those."""
     runs = pd.read_parquet(Path(out) / "records.parquet")["status"]
@@ -54,20 +60,22 @@ def model_lines(out, config, file=None):
         is_planned=True,
     )
     options = {
-        "--target": entry["target"],
+        "--target": _listed(entry["target"]),
         "--task": entry["task"],
         "--group": "none" if entry["groups"] is None else entry["groups"],
         "--time": entry["time"],
-        "--drop": ",".join(map(str, entry["drop"])) or None,
-        "--keep": ALL,
-        "--categorical": ",".join(map(str, entry["categorical"])) or None,
-        "--merge": ",".join(map(str, entry["merge"])) or None,
+        "--drop": _listed(entry["drop"]),
+        "--keep": _listed([ALL, *entry["keep"]]),
+        "--categorical": _listed(entry["categorical"]),
+        "--merge": _listed(entry["merge"]),
         "--method": None if takes_raw_columns(estimator) else written(estimator),
         "--output": f"{name.removeprefix('my-')}.skops",
     }
     given = [
         str(word) for pair in options.items() if pair[1] is not None for word in pair
     ]
+    for column, form in entry["form"].items():
+        given += ["--form", f"{column}={form}"]
     path = file or f"data/raw/{entry['files'][0]['path']}"
     interval = " --interval 0.9" * hasattr(estimator, "predict_interval")
     return [

@@ -3,7 +3,7 @@
 It is fitted again on one split. Columns are those of the table's file.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,8 @@ from adakern_bench.records.prepare import Prepared, prepare
 from adakern_bench.records.solve import fit
 from adakern_bench.records.split import load_split
 from adakern_bench.report.figures import save_svg
-from adakern_bench.report.winner_figures import draw_all
+from adakern_bench.report.tables import scaled
+from adakern_bench.report.winner_figures import draw_all, worse_by
 
 #: Test rows that are looked at.
 MOST_ROWS = 1000
@@ -90,6 +91,18 @@ class Best:
         return area_under_curve(self.y, self.pipeline.decision_function(X), classes)
 
 
+class OfFirst:
+    """A model of several targets, as one of the first of them."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __getattr__(self, name):
+        """Return a method with the answers for the first target alone."""
+        method = getattr(self.model, name)
+        return lambda *given: method(*given)[:, 0]
+
+
 def explain_files(
     method, table, split, figures, columns, settings, best_params, repeat, metric=None
 ):
@@ -121,8 +134,17 @@ def explain(method, table, train, test, settings, best_params, repeat, metric=No
     # Random rows: the first rows of a sorted table are of one class, or early.
     test = np.sort(np.random.default_rng(seed).permutation(test)[:MOST_ROWS])
     best = fitted(method, table, train, test, settings, best_params, seed, metric)
+    name, *others = table.targets or [None]
+    if others:
+        table = replace(table, y=table.y[:, 0])
     columns = _columns(best, table, train, seed)
-    return draw_all(best, columns), columns
+    drawn = draw_all(best, columns)
+    if others:
+        told = f"Of the target {name!r}, the first of {1 + len(others)}"
+        drawn = {
+            key: (figure, f"{told}: {said}") for key, (figure, said) in drawn.items()
+        }
+    return drawn, columns
 
 
 def fitted(method, table, train, test, settings, best_params, seed, metric):
@@ -131,16 +153,12 @@ def fitted(method, table, train, test, settings, best_params, seed, metric):
     data = prepare(table, train, test, **settings["preparation"])
     model = fit(model, data, settings["validates_from"])
     pipeline = table_model(model, data, table)
-    best = Best(
-        method,
-        table.task,
-        judged_by(table, metric, pipeline),
-        model,
-        data,
-        pipeline[1:],
-        pipeline[0].transform(table.as_written(test)),
-        table.y[test],
-    )
+    X = pipeline[0].transform(table.as_written(test))
+    judge = judged_by(table, metric, pipeline)
+    pipeline = pipeline[1:]
+    if table.targets:
+        model, pipeline, data = OfFirst(model), OfFirst(pipeline), data.of_target(0)
+    best = Best(method, table.task, judge, model, data, pipeline, X, data.y_test)
     if table.task == "classification":
         best.event = min(table.class_counts, key=table.class_counts.get)
     if table.groups is not None:
@@ -175,16 +193,16 @@ def _columns(best, table, train, seed):
     """What the method relies on, the most important column first."""
     known = list(_alone(table, train, best.metric))
     alone = pd.Series(known, index=best.X.columns).nlargest(MOST_COLUMNS)
-    permuted = _permuted(best, alone.index, seed)
+    permuted = scaled(best.metric, _permuted(best, alone.index, seed))
     columns = pd.DataFrame(
         {
             "column": alone.index,
-            "worse if permuted": permuted.mean(axis=1),
+            worse_by(best.metric): permuted.mean(axis=1),
             "std": permuted.std(axis=1),
-            "known from it alone": alone.to_numpy(),
+            "known from it alone (%)": 100 * alone.to_numpy(),
         }
-    ).sort_values("worse if permuted", ascending=False)
-    away = columns["known from it alone"] > GIVEN_AWAY
+    ).sort_values(worse_by(best.metric), ascending=False)
+    away = columns["known from it alone (%)"] > 100 * GIVEN_AWAY
     columns["hint"] = away.map({True: "nearly gives the target away", False: ""})
     return columns
 

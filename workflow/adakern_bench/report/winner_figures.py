@@ -12,7 +12,7 @@ from sklearn.metrics import ConfusionMatrixDisplay, precision_recall_curve
 from adakern._utils.printable import as_written
 from adakern.adaptive.coverage import coverage_by, coverage_lines
 from adakern_bench.report.figures import COLOURS, STYLE, plain_ticks
-from adakern_bench.report.tables import heading, scaled
+from adakern_bench.report.tables import heading
 from adakern_bench.report.wording import count
 
 #: Inches of each picture: two stand in a row of the page.
@@ -324,18 +324,23 @@ def _time_axis(axis, best):
     plain_ticks(axis.yaxis)
 
 
+def worse_by(metric):
+    """Name, with the unit, of the column of importances."""
+    return f"{heading(metric)}: worse if permuted by"
+
+
 def _bars(figure, best, columns):
     """What the predictions rely on."""
     shown = columns[:MOST_BARS][::-1]
     axis = figure.subplots()
     axis.barh(
         shown["column"],
-        scaled(best.metric, shown["worse if permuted"]),
-        xerr=scaled(best.metric, shown["std"]),
+        shown[worse_by(best.metric)],
+        xerr=shown["std"],
         color=COLOURS[1],
         error_kw={"elinewidth": 1, "ecolor": "#7f7f7f"},
     )
-    axis.set(title="What it relies on", xlabel=f"{heading(best.metric)}: worse by")
+    axis.set(title="What it relies on", xlabel=worse_by(best.metric))
     axis.grid(axis="y", visible=False)
     plain_ticks(axis.xaxis)
     return (
