@@ -19,7 +19,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test coverage test-all test-long test-blas test-cluster test-oldest check dist audit sbom torture fuzz kills pictures lint format docs bench develop publish clean clean-results
+.PHONY: help run env ui test coverage test-all test-long test-blas test-cluster test-oldest check dist audit sbom torture fuzz fuzz-minute kills pictures lint format docs bench develop publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -64,7 +64,7 @@ test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this m
 test-oldest: .venv-oldest/done  ## the quick tests on the oldest declared versions
 	OPENBLAS_CORETYPE=Haswell .venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
 
-check: lint test-all test-blas test-cluster test-oldest  ## everything that has to pass, three quarters of an hour
+check: lint test-all fuzz-minute test-blas test-cluster test-oldest  ## everything that has to pass, three quarters of an hour
 
 dist: .venv/workflow.done  ## build the wheel and the source distribution in dist
 	$(BIN)/python tools/dist.py
@@ -86,6 +86,9 @@ torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 fuzz: .venv/test.done  ## 2,000 altered model files and tables of all kinds, half an hour
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/fuzz_models.py --files 2000
 	$(BIN)/python tools/fuzz_tables.py --seconds 600
+
+fuzz-minute: .venv/test.done  # the tests alter 120 model files
+	$(BIN)/python tools/fuzz_tables.py --seconds 30
 
 kills: .venv/test.done  ## 30 kills at random times, each mended and compared
 	PYTHONPATH=tests $(BIN)/python tools/kills.py --kills 30 --table docs/torture.md
