@@ -308,7 +308,7 @@ def test_a_tracker_that_another_program_holds(uri):
         sqlite3.connect(uri.removeprefix("sqlite:///"), isolation_level=None)
     ) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(OSError, match="another program holds it: end that"):
+        with pytest.raises(OSError, match="it is locked: end the other program"):
             log_records([make_record()], experiment="demo", tracking_uri=uri)
     assert log_records([make_record()], experiment="demo", tracking_uri=uri).written
 
@@ -324,7 +324,7 @@ def test_a_tracker_on_a_full_disk(uri):
         try:
             log()
         except OSError as error:
-            os._exit(0 if "The results are safe in their files" in str(error) else 2)
+            os._exit(0 if "The results are saved in their files" in str(error) else 2)
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

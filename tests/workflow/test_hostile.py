@@ -440,7 +440,7 @@ def record_elsewhere(conf):
     for record, message in (
         (make_record("../../home", "dank"), "belongs elsewhere"),
         (make_record("heart", "dank") | {"task": "x"}, "lacks a known task"),
-        ([1], "not a record of a solve"),
+        ([1], "not a record of a run"),
     ):
         path.write_text(json.dumps([record]))
         with pytest.raises(SystemExit, match=message):
