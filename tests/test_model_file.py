@@ -409,7 +409,7 @@ def test_a_tree_that_leads_out_of_its_nodes_is_refused(field, tmp_path):
     model = HistGradientBoostingRegressor(max_iter=1).fit(X, X[:, 0])
     model._predictors[0][0].nodes[field] = 2**31
     save_model(make_pipeline(model), tmp_path / "m.skops", a_card())
-    with pytest.raises(ModelFileError, match="leads out of its arrays"):
+    with pytest.raises(ModelFileError, match="out of bounds"):
         load_model(tmp_path / "m.skops")
 
 
@@ -678,9 +678,7 @@ def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
     )  # which holds a method
     assert load_model(tmp_path / "bank.skops")[0].predict([[3.0]]) == [1]
     unkept = make_pipeline(FunctionTransformer(memoryview(b"rows")))
-    with pytest.raises(
-        ModelFileError, match="FunctionTransformer cannot be kept in a file"
-    ):
+    with pytest.raises(ModelFileError, match="FunctionTransformer cannot be saved"):
         save_model(unkept, tmp_path / "unkept.skops", card)
     other = {"versions": versions() | {"adakern": "9.0"}}
     save_model(model, tmp_path / "other.skops", card | other)

@@ -49,7 +49,9 @@ def main(argv=None):
             "repository and run `make env` there."
         )
         if argv and not argv[0].startswith("-"):
-            parser.error(f"{argv[0]!r} is neither fit nor predict. {parser.epilog}")
+            parser.error(
+                f"unknown command {argv[0]!r}, expected fit or predict. {parser.epilog}"
+            )
     arguments = parsed(parser, own, argv or ["--help"])
     try:
         with warnings.catch_warnings():
@@ -319,8 +321,8 @@ def _estimator(arguments, task):
     classifies = task == "classification"
     if arguments.threshold and (arguments.method or not classifies):
         raise ValueError(
-            f"--threshold {arguments.threshold} is for two classes and the default "
-            "method; for another, see scikit-learn's TunedThresholdClassifierCV"
+            f"--threshold {arguments.threshold} requires two classes and the default "
+            "method; for other methods, see scikit-learn's TunedThresholdClassifierCV"
         )
     if not arguments.method:
         flagship = AdaptiveKernelClassifier if classifies else AdaptiveKernelRegressor
@@ -346,9 +348,9 @@ def _method_named(name, task):
     for named in entry_points(group="adakern.methods"):
         return named.load()(name, task)
     raise ValueError(
-        f"--method {name}: methods of one word are those of the workflow: clone the "
-        "repository and run `make env` there. Or name a class with its module, such as "
-        "sklearn.svm.SVC"
+        f"--method {name}: methods without a module are those of the workflow. Clone "
+        "the repository and run `make env` there, or name a class with its module, "
+        "such as sklearn.svm.SVC"
     )
 
 

@@ -234,7 +234,10 @@ def test_two_experiments_that_need_the_same_table(bad):
         )
         with beside:
             beside.wait_for(
-                lambda: "Waiting for data/tables, which process" in beside.output
+                lambda: (
+                    "Waiting for data/tables, which is being made by process"
+                    in beside.output
+                )
             )
             (bad.root / "go-on").touch()
             # It waits for the table alone, not for the fit that sleeps.
@@ -395,7 +398,7 @@ def test_a_table_of_tomorrow_and_half_a_table(project):
 
     table.write_bytes(table.read_bytes()[:-40])
     run = project.solve(status=1)
-    assert "data/tables/clowns.npz is not a whole table" in run.output
+    assert "data/tables/clowns.npz is an incomplete table" in run.output
     assert "remove it" in run.output
     table.unlink()
     project.solve()

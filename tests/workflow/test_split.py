@@ -112,7 +112,9 @@ def test_one_class_in_the_training_part():
     data.y = (np.arange(30) == 0).astype(int)
     with pytest.raises(ValueError, match=r"made.*only one class.*protocol\.stratify"):
         splits(data, stratify=False, repeats=20)
-    with pytest.raises(ValueError, match=r"made.*2 rows.*got 1 of class 1.*stratify=false"):
+    with pytest.raises(
+        ValueError, match=r"made.*2 rows.*got 1 of class 1.*stratify=false"
+    ):
         splits(data)
 
 

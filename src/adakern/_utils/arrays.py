@@ -116,9 +116,9 @@ def _foreign_rows(estimator, X, reset):
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimensions, expected 2: (rows, features)")
     if 0 in X.shape:
-        raise ValueError(f"X has the shape {tuple(X.shape)}: there is nothing in it")
+        raise ValueError(f"X is empty: got shape {tuple(X.shape)}")
     if xp.isdtype(X.dtype, "complex floating"):
-        raise ValueError(f"X is complex, of {X.dtype}; give real numbers")
+        raise ValueError(f"X must be real, got dtype {X.dtype}")
     if X.dtype not in (xp.float32, xp.float64):
         X = xp.astype(X, xp.float64)
     if not bool(xp.all(xp.isfinite(X))):

@@ -20,8 +20,7 @@ def distinct_rows(X, y, sample_weight=None):
         )
         if not weights.any():
             raise ValueError(
-                "sample_weight holds zeros only, so that no row is left; give at least "
-                "one positive weight"
+                "sample_weight must have at least one positive weight, got only zeros"
             )
     _, targets = np.unique(y, return_inverse=True)
     once = (weights == 1).all()

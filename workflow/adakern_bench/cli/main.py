@@ -124,8 +124,8 @@ def _of_results(name):
     kept = ROOT / ("" if is_folder else "results") / name / "run.yaml"
     if is_folder and not (kept.is_file() and kept.parents[1] == ROOT / "results"):
         sys.exit(
-            f"{name} is no folder of a run: name one of results/, or an experiment of "
-            "conf/experiment"
+            f"{name} is not a folder of results: use one of results/, or an "
+            "experiment of conf/experiment"
         )
     is_known = not is_folder and (CONF / "experiment" / f"{name}.yaml").exists()
     if is_known or not kept.is_file():
@@ -234,11 +234,11 @@ def _track(arguments, overrides):
     found = [results, *sorted(results.glob("*/"))]
     if not (folders := [folder for folder in found if (folder / "records").is_dir()]):
         sys.exit(
-            f"{results} holds no records/ of an experiment; name a folder of results/"
+            f"{results} has no records/ of an experiment; use a folder of results/"
         )
     for folder in folders:
         for link in links_out(folder):
-            sys.exit(f"{link} is a symbolic link that leaves the results: copy it")
+            sys.exit(f"{link} is a symbolic link out of the results; copy its target")
         try:
             n = track(folder)
         except (ValueError, OSError) as error:  # no records, or a store that is none
