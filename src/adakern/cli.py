@@ -128,7 +128,7 @@ def add_table_arguments(command, needs_target=True):
         type=Path,
         help="table: .csv, .tsv, .txt, .parquet or .xlsx, compressed or not",
     )
-    looks = "column to predict, or several of numbers, separated by commas"
+    looks = "column to predict, or several numeric ones, separated by commas"
     option("--target", required=needs_target, help=looks)
     task = "task (default: inferred from the target)"
     option("--task", choices=("classification", "regression"), help=task)
@@ -139,7 +139,7 @@ def add_table_arguments(command, needs_target=True):
         "rows:headers, rows:remarks: rows that look like these"
     )
     option("--keep", default="", help=kept)
-    looks = "columns to treat as categorical even if they hold numbers or dates"
+    looks = "columns to treat as categorical even if they are numbers or dates"
     option("--categorical", default="", help=looks)
     alike = (
         "columns whose categories are merged if they differ only in case, accents or "
@@ -147,7 +147,7 @@ def add_table_arguments(command, needs_target=True):
     )
     option("--merge", default="", help=alike)
     written = (
-        "format of a column, if not that inferred: price=, (decimal comma), mass=.kg "
+        "format of a column, if not as inferred: price=, (decimal comma), mass=.kg "
         "(decimal point, unit), or day=%%m/%%d/%%Y; repeat it for more columns"
     )
     form = {"action": "append", "default": [], "type": column_form}

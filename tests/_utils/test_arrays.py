@@ -100,7 +100,7 @@ def test_bad_arrays_are_named(xp, change, message):
     X, y = xp.ones((5, 2), dtype=xp.float32), xp.ones(5, dtype=xp.float64)
     with pytest.raises(ValueError, match=message):
         DANKRegressor().fit(*change(X, y))
-    with pytest.raises(ValueError, match=r"C=1e\+80 of DANKRegressor cannot"):
+    with pytest.raises(ValueError, match=r"C=1e\+80 of DANKRegressor must be"):
         DANKRegressor(C=1e80).fit(X, y)
 
 

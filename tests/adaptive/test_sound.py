@@ -365,7 +365,7 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
         (classifier, {}, {"y": objects("a", None)}, r"y\[1\] is None"),
         (classifier, {}, {"y": objects("a", 1)}, "labels of the types int, str"),
         (regressor, {}, {"y": ["a", "b"] * 10}, "y must be numeric"),
-        (regressor, {}, {"X": [[10**400]] * 20}, "column 0 holds .* 1.8e308"),
+        (regressor, {}, {"X": [[10**400]] * 20}, "column 0 has .* 1.8e308"),
         (
             regressor,
             {},
@@ -379,7 +379,7 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
             regressor,
             {},
             {"groups": objects("a", None)},
-            "groups holds None or values of sev",
+            "None or values of several",
         ),
         (regressor, {}, {"X_val": CODED, "y_val": ROWS * np.nan}, "y contains NaN"),
         (
@@ -406,7 +406,7 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
         ),
         (regressor, {"members": ["svm"]}, {}, "some of linear.*got.*'svm'"),
         (regressor, {"members": ["rfb"]}, {}, "some of linear.*got.*'rfb'"),
-        (regressor, {"categorical_features": ["code"]}, {}, "holds 'code'.* 0 to 1"),
+        (regressor, {"categorical_features": ["code"]}, {}, "0 to 1.* got 'code'"),
         (regressor, {"categorical_features": [[0]]}, {}, r"holds \[0\].* 0 to 1"),
     ],
 )

@@ -222,8 +222,8 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (b"b,y\n1,p\n2,q\n3,r\n4,s\n", {}, "4 different categories in 4 rows"),
         (b"y,y,a\n1,2,3\n4,5,6\n", {}, "two columns are named 'y'"),
         (column(["1", "2"]).replace("y", "when").encode(), {}, "no column 'y'"),
-        (column(["2024-01-02", "2024-01-03"]), {"target": "x"}, "holds dates"),
-        (column(["u", "v"]), {"target": "x", "task": "regression"}, "holds categories"),
+        (column(["2024-01-02", "2024-01-03"]), {"target": "x"}, "has dates"),
+        (column(["u", "v"]), {"target": "x", "task": "regression"}, "has categories"),
         (column(["u", "v"]), {"drop": ["z"]}, "no column 'z'"),
         (column(["u", "v"]), {"drop": ["a", "x"]}, "no feature column is left"),
         (column(["u", ""]), {"group": "x"}, "'x' is missing in 20 rows"),
@@ -238,7 +238,7 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (
             column([f"{k}.5 {['kg', 'lb'][k % 2]}" for k in range(40)]),
             {"target": "x"},
-            "numbers are written without",
+            "Numbers must be written without",
         ),
         (
             b"a,y\n1,2\n3,4,5,6\n" + b"5,6\n" * 30,

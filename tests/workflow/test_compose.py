@@ -51,7 +51,7 @@ def test_a_figure_is_added_on_the_command_line(conf):
     found = plan(conf, *added).config
     assert found.figures["mine"] == View(function, {"x": "C"})
     assert found.name == "small"  # it compares nothing else
-    with pytest.raises(ConfigError, match="a blank after a colon"):
+    with pytest.raises(ConfigError, match="a colon followed by a blank"):
         plan_from_snakemake({"overrides": {"+figures.mine={function": "x}"}})
 
 

@@ -55,7 +55,7 @@ def lightgbm(**params):
     return method("lightgbm.LGBMClassifier", **params)
 
 
-HANDED_ON = "none of the parameters that a conf"
+HANDED_ON = "a configuration may not set it"
 NO_PACKAGE, NO_CLASS, NO_MODULE = (
     "neither a package",
     "not a class derived from",
@@ -151,7 +151,10 @@ SETTINGS = {
     "python-variable-unset": (elsewhere("$NOBODY_SET"), "is neither a lock file"),
     "python-class": (elsewhere("$ADAKERN_PYTHON", "subprocess.Popen"), "nor of a pack"),
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
-    "suite-table": ({"suite": {"name": "a", "sets": "../../x.csv"}}, "beside the suit"),
+    "suite-table": (
+        {"suite": {"name": "a", "sets": "../../x.csv"}},
+        "folder of the suit",
+    ),
     "published": ("published=../x", "data/published"),
     "published-point": ("published=dank_uci@/../x", "data/published"),
     "defaults": ({"defaults": ["small", "../../x@settings"]}, "must be inside conf"),
@@ -465,7 +468,7 @@ def redirect(conf):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     urls = [f"http://127.0.0.1:{port}/a.csv"]
     entry = DatasetEntry(task="regression", files=[{"path": "a.csv", "urls": urls}])
-    with pytest.raises(DatasetError, match="a host that the entry does not name"):
+    with pytest.raises(DatasetError, match="a host that is not in the entry"):
         load_table("evil", entry, cache_dir=conf, mirror=conf)
     server.shutdown()
     assert asked == ["/a.csv"]
@@ -516,7 +519,7 @@ def test_each_line_of_the_page_is_tested():
 
 @pytest.mark.parametrize("overrides", ["title='half", 'title="'])
 def test_quotation_marks_come_in_pairs(overrides):
-    with pytest.raises(ConfigError, match="come in pairs"):
+    with pytest.raises(ConfigError, match="must be paired"):
         plan_from_snakemake({"experiment": "quickstart", "overrides": overrides})
 
 

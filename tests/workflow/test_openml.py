@@ -189,7 +189,7 @@ def test_what_is_wrong_with_an_answer(server, monkeypatch, part, fault, said):
     ("fault", "said"),
     [
         (404, "HTTP status 404"),
-        ("moved", "at a host that the entry does not name"),
+        ("moved", "a host that is not in the entry"),
         ("half", "IncompleteRead"),
         ("changed", r"its MD5 is \w+, the entry says"),
         ("slow", "timed out"),
