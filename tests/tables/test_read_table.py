@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import warnings
 from datetime import date
 
 import numpy as np
@@ -99,7 +100,7 @@ def test_a_stray_cell_leaves_a_column_numeric(tmp_path, stray):
     assert np.isnan(found.X["x"]).sum() == 1
     said = "\n".join(found.notes)
     assert "left out: 1 row without a target" in said
-    assert stray == "-" or f"thus missing ({stray!r})" in said
+    assert stray == "-" or f"thus missing ({stray!r}; row" in said
 
 
 @pytest.mark.parametrize(
@@ -533,3 +534,35 @@ def test_every_row_of_new_data_is_one_of_the_answer(tmp_path, kind):
     said = "\n".join(str(warning.message) for warning in caught)
     assert "the row below the header, 'cm', is predicted like any other" in said
     assert "the last row, 'Total', is predicted like any other" in said
+
+
+@pytest.mark.parametrize("first", ["%d/%m/%Y", "%m/%d/%Y"])
+def test_new_dates_of_the_other_order_are_missing_and_told_with_their_rows(
+    tmp_path, first
+):
+    """Those that both orders read are of the training rows' order, which is said."""
+    other = "%m/%d/%Y" if first == "%d/%m/%Y" else "%d/%m/%Y"
+    days = [date(2020, 1 + k % 12, 1 + k % 28) for k in range(60)]
+    path = tmp_path / "my.csv"
+
+    def write(days, form):
+        lines = [f"{day.strftime(form)},{k}" for k, day in enumerate(days)]
+        path.write_text("\n".join(["day,y", *lines]))
+
+    write(days, first)
+    found = read_table(path, "y")
+    assert found.forms["day"] == first
+    write([date(2021, 3, 4), date(2021, 12, 25), date(2021, 2, 2)], other)
+    with pytest.warns(UserWarning) as told:
+        rows = read_rows(path, found.kinds, found.forms)
+    swapped = date(2021, 4, 3)
+    expected = pd.to_datetime(pd.Series([swapped, None, date(2021, 2, 2)]))
+    assert (rows["day"].to_numpy() == expected.to_numpy())[[0, 2]].all()
+    assert pd.isna(rows["day"][1])
+    said = "\n".join(str(warning.message) for warning in told)
+    assert f"all cells are dates as {other}" in said and "that is 2021-04-03" in said
+    assert "1 cell is no date, thus missing" in said and "row 1 from 0" in said
+    write(days, first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_rows(path, found.kinds, found.forms)

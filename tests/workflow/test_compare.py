@@ -176,7 +176,7 @@ def test_failures_are_rows_and_counts(compared):
     }
     text = printed(out)
     assert (
-        "2 of 108 runs failed" in text
+        "2 of 108 runs failed or ran out of time" in text
         and "sonar / dank: 1 x timeout: after 60 s" in text
     )
 
