@@ -407,7 +407,7 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
         (regressor, {"members": ["svm"]}, {}, "some of linear.*got.*'svm'"),
         (regressor, {"members": ["rfb"]}, {}, "some of linear.*got.*'rfb'"),
         (regressor, {"categorical_features": ["code"]}, {}, "0 to 1.* got 'code'"),
-        (regressor, {"categorical_features": [[0]]}, {}, r"holds \[0\].* 0 to 1"),
+        (regressor, {"categorical_features": [[0]]}, {}, r"0 to 1.* got \[0\]"),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused_and_named(

@@ -1,6 +1,7 @@
 """The console command: its live line, its errors, what it passes on."""
 
 import io
+import json
 import logging
 import re
 import sys
@@ -14,6 +15,7 @@ from adakern_bench.cli import main as main_module
 from adakern_bench.cli.main import main
 from adakern_bench.cli.progress import Line
 from adakern_bench.report.compare import compare
+from adakern_bench.report.to_come import ToCome
 from project import Run
 from record_factory import demo_records, write_records
 from snakemake_logger_plugin_adakern import LogHandler
@@ -44,6 +46,22 @@ def test_what_is_left_is_said_by_method_to_other_terminals_too(tmp_path):
     assert re.fullmatch(told, file.read_text())
     line.end()
     assert not file.exists()
+
+
+def test_what_is_kept_of_another_experiment_is_said_and_not_counted(tmp_path):
+    """The time of a repeat is that of those which are there: 2 s and 4 s."""
+    file = tmp_path / "other" / "records" / "heart" / "dank" / "0-1.json"
+    file.parent.mkdir(parents=True)
+    one = {"status": "ok", "code_version": "c", "search_seconds": None}
+    there = [one | {"repeat": k, "run_seconds": 2.0 + 2 * k} for k in (0, 1)]
+    file.write_text(json.dumps(there))
+    for repeats, said in {
+        4: "dank 2 fits (about 6.0 s, 2 kept)",
+        2: "0 fits (2 kept)",
+    }.items():
+        told = ToCome(tmp_path)
+        told.add("heart", "dank", range(repeats), 9.0, "c")
+        assert str(told).endswith(said)
 
 
 class Terminal(io.StringIO):

@@ -19,6 +19,8 @@ MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?", "<na>"}
 #: Markers of missing values in columns of numbers and dates; in categorical columns,
 #: they are categories.
 NO_VALUE = MISSING | {"n.a.", "n. a.", "n.d.", "none", "-", "--", ".", "...", "*"}
+#: Of the World Bank and of Eurostat, and INSEE's "nd" and "nc".
+NO_VALUE |= {"..", ":", "nd", "nc"}
 NO_VALUE |= {"missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."}
 NO_VALUE |= {"keine angabe", "unbekannt", "non disponible", "n/d", "–", "—", "---"}
 #: Errors of Excel, and the hashes it displays for numbers that are too wide.

@@ -91,8 +91,8 @@ def repeated_identifier(frame, kinds, others, notes):
     # A patient has several visits: use the coarser identifier.
     name = min(found, key=found.get)
     notes.append(
-        f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows of one "
-        "stay together (--group none: they need not)"
+        f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows that "
+        "share one are kept together (--group none: they need not be)"
     )
     return name
 

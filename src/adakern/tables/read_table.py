@@ -1,5 +1,6 @@
 """Tables read from files, with column types inferred."""
 
+import shlex
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -414,21 +415,22 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
         kind = kinds[name]
         form = forms[name]
         became = "feature"
-        undo = f"--categorical {name}" if kind != "categorical" else ""
+        typed = shlex.quote(str(name))
+        undo = f"--categorical {typed}" if kind != "categorical" else ""
         if name in asked.targets:
             is_number = task == "classification" and kind == "numeric"
             became = f"target, {task}"
             undo = "--task regression" * is_number
         elif name in dropped:
             became = f"dropped: {dropped[name]}"
-            undo = "--group none" if name == group else f"--keep {name}"
+            undo = "--group none" if name == group else f"--keep {typed}"
             if name in asked.drop or name == asked.group:
                 undo = ""
         elif name == asked.time:
             became = "feature, and the order of the rows"
         elif form.startswith(LIMITS_OF):
             became = "feature, -1 below a limit and 1 above"
-            undo = f"--drop {name}"
+            undo = f"--drop {typed}"
         elif kind == "text":
             became = "feature, numbers by pieces of its words"
         n_levels = frame[name].nunique() if kind == "categorical" else None
