@@ -312,7 +312,7 @@ def test_a_further_column_says_which_cells_are_limits(tmp_path):
     assert list(found.X) == ["crp", "crp: limit", "age"]
     assert found.X["crp: limit"].tolist() == SIDES * 3
     account = {column.column: column for column in found.account}
-    assert account["crp: limit"].undo == "--drop crp: limit"
+    assert account["crp: limit"].undo == "--drop 'crp: limit'"  # as a shell takes it
     assert any("further column" in note for note in found.notes)
     new = read_rows(
         measured(tmp_path, ["<2", "3", ">5"], "new.csv"), found.kinds, found.forms
