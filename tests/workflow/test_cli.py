@@ -151,7 +151,9 @@ def test_wrong_settings_end_in_one_line(project):
 def test_a_file_with_an_equals_sign_is_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a=b.csv").write_text("a,y\n1,2\n")
-    with pytest.raises(SystemExit, match="--target names the column"):
+    with pytest.raises(
+        SystemExit, match="--target, the column to predict, is required"
+    ):
         main(["compare", "a=b.csv"])
 
 
@@ -171,7 +173,7 @@ def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
         assert shown.count(name) == times
     with pytest.raises(SystemExit, match=r"no results in .* yet"):
         main([*command, "dank_uci"])
-    with pytest.raises(SystemExit, match="results/gone is no folder of a run"):
+    with pytest.raises(SystemExit, match="results/gone is not a folder of results"):
         main(["leaderboard", "results/gone"])
 
 
@@ -193,5 +195,5 @@ def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypa
     found = main_module._selected(asked, [])
     assert found == ["experiment=quickstart", "name=dank_uci"]
     asked = SimpleNamespace(experiment="results/../results/mine")
-    with pytest.raises(SystemExit, match="is no folder of a run"):
+    with pytest.raises(SystemExit, match="is not a folder of results"):
         main_module._selected(asked, [])

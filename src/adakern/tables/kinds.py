@@ -78,16 +78,16 @@ class Cells:
                 codes[row] = places.setdefault(_plain(value), len(places))
             except TypeError as error:
                 raise TypeError(
-                    f"{name} holds a {type(value).__name__}: argument must be a string "
-                    "or a real number, a date or a missing value; give each value of "
-                    "lists its own column"
+                    f"{name} has a {type(value).__name__}: argument must be a string "
+                    "or a real number, a date or a missing value; expand lists into "
+                    "columns"
                 ) from error
         for text, code in places.items():
             if isinstance(text, str) and "\0" in text:
                 row = int(np.flatnonzero(codes == code)[0])
                 raise ValueError(
-                    f"{name} holds a NUL character (row {row} from 0): save the file "
-                    "anew"
+                    f"{name} has a NUL character (row {row}, from 0): save the file "
+                    "again"
                 )
         return cls(name, list(places), codes)
 
@@ -414,7 +414,7 @@ def _number_named(cells, value, form):
         return number_of(value, form)
     except OverflowError:
         raise ValueError(
-            f"{cells.name} holds a number beyond 1.8e308; rescale it, or take its "
+            f"{cells.name} has a number beyond 1.8e308; rescale it, or take its "
             "logarithm"
         ) from None
 

@@ -329,7 +329,7 @@ def _found(typed, asked):
         if n_missing := frame[column].isna().sum():
             raise TableError(f"{column!r} is missing in {count(n_missing, 'row')}.")
     if time and kinds[time] == "categorical":
-        raise TableError(f"the time {time!r} holds neither dates nor numbers.")
+        raise TableError(f"the time {time!r} must be dates or numbers.")
     group = asked.group
     if group is None:
         others = {*targets, time, *asked.drop, *asked.keep}
@@ -339,8 +339,9 @@ def _found(typed, asked):
     if not X.shape[1]:
         reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped.items())
         raise TableError(
-            f"no column is left to learn from{' (' * bool(reasons)}{reasons}"
-            f"{')' * bool(reasons)}; keep= or --keep keeps a column that was dropped."
+            "no feature column is "
+            f"left{' (' * bool(reasons)}{reasons}{')' * bool(reasons)}; keep= or "
+            "--keep keeps a column that was dropped."
         )
     account = _account(frame, kinds, forms, dropped, asked, group, task)
     kinds = {name: kinds[name] for name in X.columns}
@@ -385,9 +386,9 @@ def _task_of(frame, kinds, asked, notes):
     for name in asked.targets:
         if asked.task == "classification" or kinds[name] == "categorical":
             raise TableError(
-                f"several targets are numbers, and the target {name!r} is of classes: "
-                "fit a model for each, in Python by scikit-learn's "
-                "MultiOutputClassifier."
+                f"several targets must all be numeric, and {name!r} has classes: fit "
+                "a model per target, or use scikit-learn's MultiOutputClassifier in "
+                "Python."
             )
         checked_task(frame[name].dropna(), kinds[name], "regression", notes)
     return "regression"
