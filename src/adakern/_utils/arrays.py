@@ -130,9 +130,9 @@ def _foreign_rows(estimator, X, reset):
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimensions, expected 2: (rows, features)")
     if 0 in X.shape:
-        raise ValueError(f"X has the shape {tuple(X.shape)}: there is nothing in it")
+        raise ValueError(f"X is empty: got shape {tuple(X.shape)}")
     if xp.isdtype(X.dtype, "complex floating"):
-        raise ValueError(f"X is complex, of {X.dtype}; give real numbers")
+        raise ValueError(f"X must be real, got dtype {X.dtype}")
     if X.dtype not in (xp.float32, xp.float64):
         X = xp.astype(X, xp.float64)
     if not bool(xp.all(xp.isfinite(X))):
@@ -191,18 +191,17 @@ def check_scale(name, values, fitting):
     limit = LARGEST_SINGLE if values.dtype == xp.float32 else LARGEST
     if not largest <= limit:
         raise ValueError(
-            f"{name} holds {largest:.3g}; at most {limit:g} can be computed with in "
-            f"{values.dtype}. Scale it, with sklearn.preprocessing.StandardScaler for "
-            "instance"
+            f"{name} must not exceed {limit:g} in {values.dtype}, got {largest:.3g}. "
+            "Scale it, for instance with sklearn.preprocessing.StandardScaler"
         )
     spread = float(
         xp.max(xp.maximum(highest - values[0, ...], values[0, ...] - lowest))
     )
     if fitting and 0 < spread < SMALLEST:
         raise ValueError(
-            f"the values of {name} differ by at most {spread:.3g}, whose square "
-            f"vanishes; differences from {SMALLEST:g} on can be computed with. Scale "
-            "it, with sklearn.preprocessing.StandardScaler for instance"
+            f"values of {name} must differ by at least {SMALLEST:g}, got at most "
+            f"{spread:.3g}, whose square underflows. Scale it, for instance with "
+            "sklearn.preprocessing.StandardScaler"
         )
 
 
@@ -212,9 +211,8 @@ def check_parameters(estimator):
         number = isinstance(value, int | float | np.number)
         if number and value and not SMALLEST <= abs(value) <= LARGEST:
             raise ValueError(
-                f"{name}={value:.3g} of {type(estimator).__name__} cannot be computed "
-                "with; sizes "
-                f"from {SMALLEST:g} to {LARGEST:g} can, and 0 where it is allowed"
+                f"{name}={value:.3g} of {type(estimator).__name__} must be from "
+                f"{SMALLEST:g} to {LARGEST:g} in absolute value, or 0 where allowed"
             )
 
 
@@ -238,9 +236,9 @@ def check_gram_matrix(estimator, X):
     difference = float(xp.max(xp.abs(X - X.T)))
     if difference > 1e-6 * float(xp.max(xp.abs(X))):
         raise ValueError(
-            "the precomputed kernel matrix is not symmetric: entries (i, j) and (j, i) "
-            f"differ by up to {difference:.3g}. Use (K + K.T) / 2, or "
-            "AsymmetricKernelRidge for a kernel that is meant so"
+            "the precomputed kernel matrix is not symmetric: entries (i, j) and (j, "
+            f"i) differ by up to {difference:.3g}. Use (K + K.T) / 2, or "
+            "AsymmetricKernelRidge for an asymmetric kernel"
         )
 
 
@@ -261,9 +259,9 @@ def require_finite(estimator, predicted):
     xp = array_namespace(predicted)
     if not bool(xp.all(xp.isfinite(predicted))):
         raise ValueError(
-            f"{type(estimator).__name__} gives NaN or infinity for these rows: the fit "
-            "diverged, or the rows lie too far from the training rows for it. Scale X "
-            "and y, or take less extreme parameters"
+            f"{type(estimator).__name__} predicted NaN or infinity: the fit diverged, "
+            "or the rows are too far from the training rows. Scale X and y, or use "
+            "less extreme parameters"
         )
     return predicted
 
@@ -284,8 +282,7 @@ def distinct_rows(X, y, sample_weight=None):
         )
         if not weights.any():
             raise ValueError(
-                "sample_weight holds zeros only, so that no row is left; give at least "
-                "one positive weight"
+                "sample_weight must have at least one positive weight, got only zeros"
             )
     _, targets = np.unique(y, return_inverse=True)
     once = (weights == 1).all()

@@ -85,7 +85,7 @@ class Explanation:
             is_it = np.reshape(label, (-1, 1)) == outputs
             if not is_it.any(axis=1).all():
                 raise ValueError(
-                    f"label={label!r} is none of {outputs.tolist()}; name one of them"
+                    f"label must be one of {outputs.tolist()}, got {label!r}"
                 )
             places = np.broadcast_to(is_it.argmax(axis=1), len(n))
         return self.values[n, :, places], self.base[places], self.predicted[n, places]

@@ -19,6 +19,8 @@ MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?", "<na>"}
 #: Markers of missing values in columns of numbers and dates; in categorical columns,
 #: they are categories.
 NO_VALUE = MISSING | {"n.a.", "n. a.", "n.d.", "none", "-", "--", ".", "...", "*"}
+#: Of the World Bank and of Eurostat, and INSEE's "nd" and "nc".
+NO_VALUE |= {"..", ":", "nd", "nc"}
 NO_VALUE |= {"missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."}
 NO_VALUE |= {"keine angabe", "unbekannt", "non disponible", "n/d", "–", "—", "---"}
 #: Errors of Excel, and the hashes it displays for numbers that are too wide.
@@ -76,16 +78,16 @@ class Cells:
                 codes[row] = places.setdefault(_plain(value), len(places))
             except TypeError as error:
                 raise TypeError(
-                    f"{name} holds a {type(value).__name__}: argument must be a string "
-                    "or a real number, a date or a missing value; give each value of "
-                    "lists its own column"
+                    f"{name} has a {type(value).__name__}: argument must be a string "
+                    "or a real number, a date or a missing value; expand lists into "
+                    "columns"
                 ) from error
         for text, code in places.items():
             if isinstance(text, str) and "\0" in text:
                 row = int(np.flatnonzero(codes == code)[0])
                 raise ValueError(
-                    f"{name} holds a NUL character (row {row} from 0): save the file "
-                    "anew"
+                    f"{name} has a NUL character (row {row}, from 0): save the file "
+                    "again"
                 )
         return cls(name, list(places), codes)
 
@@ -412,7 +414,7 @@ def _number_named(cells, value, form):
         return number_of(value, form)
     except OverflowError:
         raise ValueError(
-            f"{cells.name} holds a number beyond 1.8e308; rescale it, or take its "
+            f"{cells.name} has a number beyond 1.8e308; rescale it, or take its "
             "logarithm"
         ) from None
 
