@@ -22,7 +22,7 @@ PIP = $(BIN)/pip install --quiet --no-compile
 .PHONY: help run env ui test coverage test-all test-long test-blas test-cluster test-oldest check dist audit sbom torture fuzz kills pictures lint format docs bench develop publish clean clean-results
 
 help:  ## list the commands
-	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
+	@echo "adakern: kernels that adapt to the data. Start with: make run"; echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 	@echo; echo "  make run EXPERIMENT=dank_uci            another experiment of conf/experiment"
 	@echo "  make run OVERRIDES=\"protocol.repeats=3\"   with other settings"
@@ -36,7 +36,7 @@ else
 	@$(BIN)/adakern run $(EXPERIMENT) --cores $(CORES) $(OVERRIDES)
 endif
 
-ui: .venv/workflow.done  ## look at all runs in MLflow, at http://127.0.0.1:5000
+ui: .venv/workflow.done  ## browse all runs in MLflow, at http://127.0.0.1:5000
 	$(BIN)/mlflow ui --host 127.0.0.1 --backend-store-uri $${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}
 
 env: .venv/workflow.done  ## create .venv with the pinned dependencies
@@ -45,16 +45,16 @@ env: .venv/workflow.done  ## create .venv with the pinned dependencies
 test: .venv/test.done  ## the quick tests, a few minutes
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
-coverage: .venv/test.done  ## the quick tests, and which lines they run
+coverage: .venv/test.done  ## the quick tests with line coverage
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal --cov --cov-report=term
 
 test-all: .venv/test.done  ## every test except those on a cluster
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "$(TESTS)"
 
-test-long: .venv/test.done  ## the tests that take minutes each, too long for .ci/run
+test-long: .venv/test.done  ## tests of several minutes each, too long for .ci/run
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "long"
 
-test-blas: .venv/test.done  ## the numeric tests under other kernels of OpenBLAS
+test-blas: .venv/test.done  ## the numeric tests with other OpenBLAS kernels
 	$(BIN)/python tools/blas.py -n $(CORES) --dist worksteal
 
 test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this machine
@@ -64,7 +64,7 @@ test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this m
 test-oldest: .venv-oldest/done  ## the quick tests on the oldest declared versions
 	OPENBLAS_CORETYPE=Haswell .venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
 
-check: lint test-all test-blas test-cluster test-oldest  ## everything that has to pass, three quarters of an hour
+check: lint test-all test-blas test-cluster test-oldest  ## all checks, about 45 minutes
 
 dist: .venv/workflow.done  ## build the wheel and the source distribution in dist
 	$(BIN)/python tools/dist.py
@@ -78,16 +78,16 @@ sbom: .venv-audit/done  ## write a software bill of materials (CycloneDX) to bui
 		--pyproject workflow/pyproject.toml --output-reproducible --output-file build/sbom.cdx.json
 	@echo "build/sbom.cdx.json"
 
-torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
+torture: .venv/test.done  ## every estimator with extreme input, at most 30 minutes
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python \
 		tools/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
 	PYTHONPATH=tests $(BIN)/python tools/campaign.py --doors --table docs/torture.md
 
-fuzz: .venv/test.done  ## 2,000 altered model files and tables of all kinds, half an hour
+fuzz: .venv/test.done  ## 2,000 corrupted model files and tables, half an hour
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/fuzz_models.py --files 2000
 	$(BIN)/python tools/fuzz_tables.py --seconds 600
 
-kills: .venv/test.done  ## 30 kills at random times, each mended and compared
+kills: .venv/test.done  ## kill the workflow 30 times at random, resume it and compare
 	PYTHONPATH=tests $(BIN)/python tools/kills.py --kills 30 --table docs/torture.md
 
 pictures: .venv/test.done  ## take pictures of the report, MLflow and the pages, after `make run docs`
@@ -99,7 +99,7 @@ lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
 
-format: .venv/test.done  ## fix what lint complains about
+format: .venv/test.done  ## fix lint errors
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
@@ -114,10 +114,10 @@ bench: .venv/test.done  ## measure speed and memory, as ratios; make bench QUICK
 develop: .venv/test.done  ## score the flagship by inner validation: make develop ARGS="--against before.json"
 	$(BIN)/python benchmarks/develop.py $(ARGS)
 
-publish: .venv/workflow.done  ## keep what a full run measured: make publish EXPERIMENT=dank_uci
+publish: .venv/workflow.done  ## store the results of a full run: make publish EXPERIMENT=dank_uci
 	$(BIN)/adakern publish $(EXPERIMENT) $(OVERRIDES)
 
-clean:  ## remove the environment and caches; results, MLflow's and raw data stay
+clean:  ## remove the environment and caches, but no results or data
 	rm -rf .venv .venv-oldest .venv-audit data/tables data/logs .snakemake build docs/_build docs/gallery docs/api docs/published
 	rm -rf .pytest_cache .ruff_cache .hypothesis src/*.egg-info workflow/*.egg-info
 	@test ! -e results || echo "Kept: results (make clean-results removes it), data/raw"

@@ -8,7 +8,7 @@
 # snakemake --cores 4 --config experiment=dank_uci \
 #     overrides="protocol.repeats=3 dataset=[heart,sonar]"
 #
-# One result alone, with all that it needs (--force: again):
+# A single result with all its inputs (--force: compute it again):
 # snakemake --cores 4 --config experiment=dank_uci -- \
 #     results/dank_uci/records/heart/dank/0-9.json
 import atexit
@@ -31,19 +31,19 @@ from adakern_bench.records.machine import log_run
 
 STARTED = time.time()
 name_without_blanks()
-LOCKS = []  # held as long as they are somewhere
+LOCKS = []  # released when garbage-collected
 
 if workflow.is_main_process:
     signal.signal(signal.SIGINT, interrupt)
 
 try:
     TYPED = workflow.config_settings.config
-    if "run" in TYPED:  # what started this has resolved it
+    if "run" in TYPED:  # resolved by the caller
         PLAN = load_run(TYPED["run"])
     else:
         PLAN = plan_from_snakemake(config, TYPED)
-        workflow.config_settings.config_args = [f"run={run_of(PLAN)}"]  # of its jobs
-    # Where another run is making tables, this one is planned when they are there.
+        workflow.config_settings.config_args = [f"run={run_of(PLAN)}"]  # for its jobs
+    # Wait for another run that is making tables, since planning reads them.
     if workflow.is_main_process:
         TABLES_LOCK = claim(f"{PLAN.config.data.cache}/tables", wait=True)
         check_tables(PLAN)
@@ -52,7 +52,7 @@ except (ConfigError, DatasetError) as error:
 except PermissionError as error:
     raise WorkflowError(not_ours(error)) from None
 
-# Several jobs at a time, each with threads of its own, would slow each other down.
+# Several simultaneous jobs with many threads each would slow each other down.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, str(PLAN.config.jobs.threads))
 
@@ -62,7 +62,7 @@ include: "workflow/rules/parameters.smk"
 include: "workflow/rules/steps.smk"
 
 
-# Where Snakemake is asked for containers (docs/cluster.md); elsewhere nothing looks for it.
+# Used only if Snakemake runs jobs in containers (docs/cluster.md).
 container: "adakern.sif"
 
 
@@ -109,7 +109,7 @@ onstart:
             mark = Path(job.output[-1]).with_suffix(AGAIN)
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()
-    # For the line of progress (snakemake_logger_plugin_adakern).
+    # For the progress line (snakemake_logger_plugin_adakern).
     facts = {
         "planned": {workflow.dag.jobid(j): work_of(j) for j in jobs},
         "progress": progress_file(RESULTS),
@@ -117,7 +117,7 @@ onstart:
     logger.info(to_come(jobs), extra=facts)
 
 
-# Time spent on an experiment, over all the calls that it took; `make publish` tells it.
+# Total time of all calls for an experiment, reported by `make publish`.
 onsuccess:
     log_run(PLAN.results, STARTED, workflow.resource_settings.cores)
 

@@ -111,7 +111,7 @@ def measure(project, n, n_run, cores, cluster=None):
         project.environment |= cluster.environment
         project.profile = ["--quiet", "all", "--workflow-profile", "profiles/slurm"]
     before = processor_seconds()
-    project.run(*files, timeout=3600)
+    project.run(*files, timeout=24 * 3600)
     spent = processor_seconds() - before
     if cluster:
         spent += cluster.processor_seconds()

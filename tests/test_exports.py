@@ -121,7 +121,7 @@ def test_a_hospital_knows_how_long_beds_are_taken(run, tmp_path):
         "decimal comma",
         "'Aufnahme', read as %d.%m.%Y",
         "limits such as '<5' are read as the limit itself",
-        "'Patient' has 120 values in 240 rows; rows of one stay together",
+        "'Patient' has 120 values in 240 rows; rows that share one are kept together",
     ):
         assert words in said
     card = card_of("stays.skops")

@@ -38,6 +38,14 @@ def test_what_a_child_does_is_told(end, expected):
     assert fuzz_models.in_child(child)[0] == expected
 
 
+def test_a_child_that_computes_for_ever_hangs():
+    def child():
+        while True:
+            pass
+
+    assert fuzz_models.in_child(child, limit=1)[0] == "hang"
+
+
 def test_alterations_alter():
     """Each kind makes another file; the seed decides which."""
     buffer = io.BytesIO()

@@ -265,7 +265,7 @@ def test_no_minutes_are_told_and_the_latest_class_is_learned(
         ("fit my.csv --target cost --minutes 0", "0 must be above 0"),
         ("fit my.csv --target cst", "Did you mean 'cost'?"),
         ("fit my.csv --target cost --colour red", "--colour red.\n"),
-        ("fit my.csv --target admitted", "holds dates"),
+        ("fit my.csv --target admitted", "has dates"),
         (
             "fit my.csv --target cost --method sklearn.svm.SVC",
             "not an estimator for",
@@ -409,7 +409,7 @@ def test_a_tree_that_leads_out_of_its_nodes_is_refused(field, tmp_path):
     model = HistGradientBoostingRegressor(max_iter=1).fit(X, X[:, 0])
     model._predictors[0][0].nodes[field] = 2**31
     save_model(make_pipeline(model), tmp_path / "m.skops", a_card())
-    with pytest.raises(ModelFileError, match="leads out of its arrays"):
+    with pytest.raises(ModelFileError, match="out of bounds"):
         load_model(tmp_path / "m.skops")
 
 
@@ -508,7 +508,7 @@ def test_what_reads_or_runs_is_refused_whatever_is_trusted(what, tmp_path):
         names = re.findall(r'"__module__": "([^"]*)"', str(archive.read("schema.json")))
     trust = [*skops.io.get_untrusted_types(file=tmp_path / "m.skops"), *names]
     for trusted in ((), trust):
-        with pytest.raises(ModelFileError, match="whatever --trust says"):
+        with pytest.raises(ModelFileError, match="even with --trust"):
             load_model(tmp_path / "m.skops", trust=trusted)
 
 
@@ -666,7 +666,7 @@ def test_sizes_are_compared_before_memory_is_taken(tmp_path):
     )
     with zipfile.ZipFile(longer, "a") as archive:
         archive.writestr("more.npy", header.getvalue())
-    with pytest.raises(ModelFileError, match="not as large as it says"):
+    with pytest.raises(ModelFileError, match="the size of an array is wrong"):
         load_model(longer)
 
 
@@ -678,9 +678,7 @@ def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
     )  # which holds a method
     assert load_model(tmp_path / "bank.skops")[0].predict([[3.0]]) == [1]
     unkept = make_pipeline(FunctionTransformer(memoryview(b"rows")))
-    with pytest.raises(
-        ModelFileError, match="FunctionTransformer cannot be kept in a file"
-    ):
+    with pytest.raises(ModelFileError, match="FunctionTransformer cannot be saved"):
         save_model(unkept, tmp_path / "unkept.skops", card)
     other = {"versions": versions() | {"adakern": "9.0"}}
     save_model(model, tmp_path / "other.skops", card | other)
@@ -749,5 +747,5 @@ def test_a_threshold_is_chosen_by_fit_and_kept_in_the_file(run, folder):
     rows = pd.read_csv(folder / "new.csv", sep=";", decimal=",")
     second = model.predict_proba(rows)[:, 1] >= model[-1].threshold_
     assert model.predict(rows).tolist() == model.classes_[second.astype(int)].tolist()
-    with pytest.raises(SystemExit, match="for two classes and the default method"):
+    with pytest.raises(SystemExit, match="two classes and the default method"):
         cli.main(["fit", "my.csv", "--target", "cost", "--threshold", "f1"])

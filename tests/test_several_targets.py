@@ -105,7 +105,7 @@ def test_a_name_with_a_comma_is_a_name(folder):
     [
         (["weight", "prize"], "no column 'prize'.*price"),
         (["weight", "weight"], "'weight' cannot be group, time or another target"),
-        (["weight", "zone"], "several targets are numbers.*'zone' is of classes"),
+        (["weight", "zone"], "all be numeric, and 'zone' has classes"),
     ],
 )
 def test_targets_that_cannot_be_are_named(folder, targets, said):

@@ -25,8 +25,9 @@ import numpy as np
 #: Numbers that sizes, indices and parameters are replaced by.
 NUMBERS = (0, -1, 1, 2, 7, 255, 256, 2**15, 2**31 - 1, 2**31, 2**40, 2**63 - 1, 1e300)
 
-#: Seconds after which a file hangs; a second is usual.
-HANG = 60
+#: Seconds of processor time after which a file hangs; a second is usual. By the clock,
+#: where other work keeps the processors busy, it is so many times as long.
+HANG, BUSY = 60, 30
 
 #: Exit statuses of a child that refused a file, and of one whose model raised an error.
 REFUSED, RAISED = 3, 4
@@ -197,6 +198,7 @@ def in_child(function, *args, limit=HANG):
         status = 1
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
             warnings.simplefilter("ignore")
             status = function(*args) or 0
         finally:
@@ -206,11 +208,13 @@ def in_child(function, *args, limit=HANG):
         ended, status, used = os.wait4(child, os.WNOHANG)
         if ended:
             break
-        if time.monotonic() - started > limit:
+        if time.monotonic() - started > BUSY * limit:
             os.kill(child, 9)
             _, status, used = os.wait4(child, 0)
             return "hang", used.ru_maxrss
         time.sleep(0.002)
+    if used.ru_utime + used.ru_stime >= limit:
+        return "hang", used.ru_maxrss
     if os.WIFSIGNALED(status):
         return f"signal {os.WTERMSIG(status)}", used.ru_maxrss
     return os.WEXITSTATUS(status), used.ru_maxrss

@@ -1,66 +1,186 @@
-"""Take pictures of a finished run and of the documentation in headless Chromium.
+"""Take all pictures of docs/pictures.md in headless Chromium.
 
     make run docs pictures
 
-Writes docs/images: the report at 1400 and 800 pixels, in dark mode and on paper,
-MLflow's list of runs and its comparison of those on one data set, the first page and
-the guide. ``tests/install_debian.sh`` installs Chromium.
+The first two make the experiment quickstart and the documentation; the last the reports
+of a rare class and of a panel (generated tables) and of nine published sets, what a
+notebook shows, and docs/images. ``tests/install_debian.sh`` installs Chromium.
 """
 
+import html
 import json
 import shutil
+import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import yaml
 from mlflow import MlflowClient
+from PIL import Image
 from playwright.sync_api import sync_playwright
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import train_test_split
 
+from adakern import AdaptiveKernelRegressor
+from adakern_bench.report.page import report
 from adakern_bench.report.show import runs_page
 from mlflow_server import serve
+from test_exports import bank
 
 STORE = "sqlite:///mlflow.db"
+BUILD = Path("build/pictures")
 REPORT, DOCS = "results/quickstart/report.html", "docs/_build/html"
-#: Page, width, height and Chromium's settings of each picture.
+RARE, PANEL = (f"results/my-{name}/report.html" for name in ("bookings", "panel"))
+NINE, NOTEBOOK = f"{BUILD}/nine/report.html", f"{BUILD}/notebook.html"
+FLAGSHIP = f"{DOCS}/api/adakern.AdaptiveKernelRegressor.html"
+#: Page, width, height, and the part of it or Chromium's settings, of each picture.
 PAGES = {
     "report_1400": (REPORT, 1400, 1900, {}),
     "report_800": (REPORT, 800, 1700, {}),
     "report_dark": (REPORT, 1400, 1140, {"color_scheme": "dark"}),
     "report_paper": (REPORT, 720, 1900, {"media": "print"}),
+    "report_rare_1400": (RARE, 1400, 3300, {}),
+    "report_rare_800": (RARE, 800, 1700, {}),
+    "report_panel_1400": (PANEL, 1400, 1000, {"part": "#best-method"}),
+    "report_panel_800": (PANEL, 800, 1700, {}),
+    "report_nine_1400": (NINE, 1400, 1900, {}),
+    "report_nine_800": (NINE, 800, 1700, {}),
+    "notebook": (NOTEBOOK, 1100, 1000, {"part": "body"}),
     "index": (f"{DOCS}/index.html", 1400, 900, {}),
     "guide": (f"{DOCS}/guide.html", 1400, 1500, {}),
+    "api": (FLAGSHIP, 1400, 1500, {}),
+    "gallery": (f"{DOCS}/gallery/plot_rare_class.html", 1400, 1500, {}),
 }
+#: Few fits: what is shown is how it looks.
+QUICK = ["protocol.repeats=2", "search.step=5", "method.adaptive.preset=fast"]
+QUICK += ["method=[adaptive,linear,lightgbm-default]"]
+COLOURS = 128
+NOTEBOOK_PAGE = """<!doctype html><meta charset="utf-8">
+<style>body {{ font: 14px system-ui, sans-serif; margin: 0; padding: 1rem }}
+pre {{ background: #f5f5f5; border: 1px solid #ddd; padding: .6rem }}
+svg {{ width: 100%; height: auto }}</style>
+<pre>{code}</pre>{model}<pre>{plot}</pre>{figure}"""
 
 
 def main():
     """Take all pictures."""
-    if lacking := [page for page, *_ in PAGES.values() if not Path(page).exists()]:
-        sys.exit(f"There is no {lacking[0]} to take a picture of: make run docs first.")
     found = shutil.which("chromium") or shutil.which("google-chrome")
     chromium = found or sys.exit(
         "There is no Chromium; as root: tests/install_debian.sh"
     )
-
+    BUILD.mkdir(parents=True, exist_ok=True)
+    compare_a_rare_class()
+    compare_a_panel()
+    report_nine_sets()
+    write_notebook()
+    if lacking := [page for page, *_ in PAGES.values() if not Path(page).exists()]:
+        sys.exit(f"There is no {lacking[0]} to take a picture of: make run docs first.")
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, (file, width, height, media) in PAGES.items():
-            page = browser.new_page(viewport={"width": width, "height": height})
-            page.emulate_media(**media)
-            page.goto(Path(file).resolve().as_uri())
-            page.screenshot(path=f"docs/images/{name}.png")
+        for name, (file, width, height, options) in PAGES.items():
+            address = Path(file).resolve().as_uri()
+            take(browser, name, address, width, height, **options)
         with serve(STORE, Path.cwd()) as address:
-            page = browser.new_page(viewport={"width": 1400, "height": 1000})
-            page.set_default_timeout(180_000)
-            client = MlflowClient(STORE)
-            experiment = client.get_experiment_by_name("quickstart")
-            links = {
-                "mlflow_runs": runs_page(address, experiment.experiment_id),
-                "mlflow_compare": comparison(client, address, experiment.experiment_id),
-            }
-            for name, link in links.items():
-                page.goto(link)
-                page.wait_for_timeout(30_000)  # charts come one after the other
-                page.screenshot(path=f"docs/images/{name}.png")
+            for name, link in pages_of_mlflow(address).items():
+                # Charts come one after the other.
+                take(browser, name, link, 1400, 1000, wait=30_000)
         browser.close()
+
+
+def take(browser, name, address, width, height, part=None, wait=0, **media):
+    """Write a picture of a page, or of the part of it that a selector names."""
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.set_default_timeout(180_000)
+    page.emulate_media(**media)
+    page.goto(address)
+    page.wait_for_timeout(wait)
+    path = f"docs/images/{name}.png"
+    (page.locator(part) if part else page).screenshot(path=path)
+    page.close()
+    # A third of the size, and the eye sees no difference.
+    picture = Image.open(path).convert("RGB")
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def compare(file, *options):
+    """Compare methods on a table of one's own."""
+    command = [sys.executable, "-m", "adakern_bench.cli.main", "compare", str(file)]
+    subprocess.run([*command, *options, *QUICK], check=True)
+
+
+def compare_a_rare_class():
+    """The bookings that a bank exports, of which 3 % are fraud; a model in MLflow."""
+    file = BUILD / "bookings.csv"
+    bank(file, 1500, 0)
+    kept = ["tracking.models=true", "tracking.register=fraud"]
+    compare(file, "--target", "fraud", "--metric", "auc", *kept)
+
+
+def compare_a_panel():
+    """Sales of 15 stores over 24 months, which rise faster and faster."""
+    rng = np.random.default_rng(5)
+    store, month = np.divmod(np.arange(15 * 24), 24)
+    temperature = (
+        10 + 10 * np.sin(2 * np.pi * month / 12) + rng.normal(0, 2, len(month))
+    )
+    price = rng.uniform(2, 5, len(month))
+    level = rng.normal(100, 20, 15)[store]
+    trend = 1.5 * month * (1 + 0.05 * month) / 2
+    noise = rng.normal(0, 4, len(month))
+    panel = pd.DataFrame(
+        {
+            "store": [f"store {number:02d}" for number in store],
+            "month": pd.date_range("2022-01-01", periods=24, freq="MS")[month],
+            "temperature": temperature.round(1),
+            "price": price.round(2),
+            "sales": (level + trend + 2 * temperature - 8 * price + noise).round(1),
+        }
+    )
+    panel.to_csv(BUILD / "panel.csv", index=False)
+    options = ["--target", "sales", "--time", "month", "--group", "none"]
+    compare(BUILD / "panel.csv", *options, "tracking.enabled=false")
+
+
+def report_nine_sets():
+    """The report of nine regression sets, from their published records."""
+    folder = Path(NINE).parent
+    shutil.copytree("docs/results/uci_regression", folder, dirs_exist_ok=True)
+    config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+    report(folder, config)
+
+
+def write_notebook():
+    """What a notebook shows of a fitted model, and of its plot."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    model = AdaptiveKernelRegressor(random_state=0).fit(X_train, y_train)
+    drawn = StringIO()
+    model.plot(X_test, y_test)[0].figure.savefig(drawn, format="svg")
+    _, _, figure = drawn.getvalue().partition("<svg")
+    code = "AdaptiveKernelRegressor(random_state=0).fit(X_train, y_train)"
+    Path(NOTEBOOK).write_text(
+        NOTEBOOK_PAGE.format(
+            code=html.escape(code),
+            model=model._repr_html_(),
+            plot="model.plot(X_test, y_test)",
+            figure=f"<svg{figure}",
+        ),
+        encoding="utf-8",
+    )
+
+
+def pages_of_mlflow(address):
+    """Name -> address of the pages of MLflow."""
+    client = MlflowClient(STORE)
+    number = client.get_experiment_by_name("quickstart").experiment_id
+    return {
+        "mlflow_runs": runs_page(address, number),
+        "mlflow_compare": comparison(client, address, number),
+        "mlflow_model": f"{address}/#/models/fraud",
+    }
 
 
 def comparison(client, address, experiment):

@@ -66,7 +66,8 @@ def _rivals(found):
     for row in beside_rivals(*found.groups()).itertuples():
         counts = f"{row.better:.0f} to {row.worse:.0f} | {row.tied:.0f}"
         ratio = f"{row.ratio:.3f} ({row.low:.3f} to {row.high:.3f})"
-        told = f"{row.method} | {counts} | {row.p:.2g} | {ratio}"
+        p = "not tested" if np.isnan(row.p) else f"{row.p:.2g}"
+        told = f"{row.method} | {counts} | {p} | {ratio}"
         lines.append(f"| {row.rival} | {told} |")
     return "\n".join(lines)
 

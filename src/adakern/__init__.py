@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from adakern._version import __version__ as __version__
 
-# A family of estimators is imported when one of its names is first used. Planning a
-# thousand jobs, or using one family, does not import the others.
+# Planning a thousand jobs takes no estimator: they are imported, which is slow because
+# of scikit-learn, when one of them is first used.
 if TYPE_CHECKING:
     from adakern.adaptive import AdaptiveKernelClassifier as AdaptiveKernelClassifier
     from adakern.adaptive import AdaptiveKernelRegressor as AdaptiveKernelRegressor
@@ -39,11 +39,11 @@ __all__ = list(_FAMILIES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name or a subpackage on first use."""
+    """Import the estimators or a subpackage on first use."""
     if name in _FAMILIES:
-        value = getattr(import_module(f"adakern.{_FAMILIES[name]}"), name)
-        globals()[name] = value  # later uses do not call this function
-        return value
+        for each, family in _FAMILIES.items():
+            globals()[each] = getattr(import_module(f"adakern.{family}"), each)
+        return globals()[name]
     if find_spec(f"adakern.{name}"):
         return import_module(f"adakern.{name}")
     raise AttributeError(f"module 'adakern' has no attribute {name!r}")

@@ -49,7 +49,9 @@ def main(argv=None):
             "repository and run `make env` there."
         )
         if argv and not argv[0].startswith("-"):
-            parser.error(f"{argv[0]!r} is neither fit nor predict. {parser.epilog}")
+            parser.error(
+                f"unknown command {argv[0]!r}, expected fit or predict. {parser.epilog}"
+            )
     arguments = parsed(parser, own, argv or ["--help"])
     try:
         with warnings.catch_warnings():
@@ -126,7 +128,7 @@ def add_table_arguments(command, needs_target=True):
         type=Path,
         help="table: .csv, .tsv, .txt, .parquet or .xlsx, compressed or not",
     )
-    looks = "column to predict, or several of numbers, separated by commas"
+    looks = "column to predict, or several numeric ones, separated by commas"
     option("--target", required=needs_target, help=looks)
     task = "task (default: inferred from the target)"
     option("--task", choices=("classification", "regression"), help=task)
@@ -137,7 +139,7 @@ def add_table_arguments(command, needs_target=True):
         "rows:headers, rows:remarks: rows that look like these"
     )
     option("--keep", default="", help=kept)
-    looks = "columns to treat as categorical even if they hold numbers or dates"
+    looks = "columns to treat as categorical even if they are numbers or dates"
     option("--categorical", default="", help=looks)
     alike = (
         "columns whose categories are merged if they differ only in case, accents or "
@@ -145,7 +147,7 @@ def add_table_arguments(command, needs_target=True):
     )
     option("--merge", default="", help=alike)
     written = (
-        "format of a column, if not that inferred: price=, (decimal comma), mass=.kg "
+        "format of a column, if not as inferred: price=, (decimal comma), mass=.kg "
         "(decimal point, unit), or day=%%m/%%d/%%Y; repeat it for more columns"
     )
     form = {"action": "append", "default": [], "type": column_form}
@@ -319,8 +321,8 @@ def _estimator(arguments, task):
     classifies = task == "classification"
     if arguments.threshold and (arguments.method or not classifies):
         raise ValueError(
-            f"--threshold {arguments.threshold} is for two classes and the default "
-            "method; for another, see scikit-learn's TunedThresholdClassifierCV"
+            f"--threshold {arguments.threshold} requires two classes and the default "
+            "method; for other methods, see scikit-learn's TunedThresholdClassifierCV"
         )
     if not arguments.method:
         flagship = AdaptiveKernelClassifier if classifies else AdaptiveKernelRegressor
@@ -346,9 +348,9 @@ def _method_named(name, task):
     for named in entry_points(group="adakern.methods"):
         return named.load()(name, task)
     raise ValueError(
-        f"--method {name}: methods of one word are those of the workflow: clone the "
-        "repository and run `make env` there. Or name a class with its module, such as "
-        "sklearn.svm.SVC"
+        f"--method {name}: methods without a module are those of the workflow. Clone "
+        "the repository and run `make env` there, or name a class with its module, "
+        "such as sklearn.svm.SVC"
     )
 
 

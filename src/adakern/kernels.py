@@ -7,15 +7,15 @@ from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.arrays import as_numpy
-from adakern._utils.blocks import (
+from adakern._utils.constraints import GAMMA
+from adakern._utils.memory import (
     BLOCK_BYTES,
     CACHE_BYTES,
     TILE_BYTES,
     by_row_blocks,
+    require_memory,
     row_blocks,
 )
-from adakern._utils.constraints import GAMMA
-from adakern._utils.memory import require_memory
 
 #: Kernels computed from features; estimators also accept "precomputed".
 KERNELS = ("rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear")

@@ -129,7 +129,7 @@ def check_sizes(archive):
     }
     for node in _nodes(json.loads(archive.read("schema.json"))):
         if _loader(node) == "TreeNode" and not _has_sizes(node, shapes):
-            raise DamagedModel("it holds a decision tree whose parts differ in size")
+            raise DamagedModel("the parts of a decision tree differ in size")
 
 
 def is_sound(model):
@@ -223,7 +223,7 @@ def _shape(archive, member):
         shape, _, dtype = read[form.read_magic(file)](file)
         n_bytes = file.tell() + prod(shape) * dtype.itemsize
     if dtype.hasobject or n_bytes != member.file_size or min(shape, default=0) < 0:
-        raise DamagedModel("it holds an array that is not as large as it says")
+        raise DamagedModel("the size of an array is wrong")
     return shape
 
 

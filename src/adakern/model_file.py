@@ -65,8 +65,8 @@ def as_columns(frame, kinds, forms):
     if missing := [name for name in kinds if name not in given]:
         hint = did_you_mean(missing[0], given.keys() - kinds.keys())
         raise ModelFileError(
-            "the rows have no column named "
-            f"{', '.join(map(repr, missing))}, which the model learned from.{hint}"
+            f"the rows have no column named {', '.join(map(repr, missing))}, which "
+            f"was used in fit.{hint}"
         )
     if frame.empty:
         raise ModelFileError("there are no rows to predict")
@@ -287,9 +287,7 @@ def save_model(pipeline, path, card):
             skops.io.dump(pipeline, temporary, compression=zipfile.ZIP_DEFLATED)
         except Exception as error:  # for example, if it contains a generator
             model = type(pipeline[-1]).__name__
-            raise ModelFileError(
-                f"{model} cannot be kept in a file: {error}"
-            ) from error
+            raise ModelFileError(f"{model} cannot be saved: {error}") from error
         with zipfile.ZipFile(temporary, "a") as archive:
             archive.writestr(CARD, json.dumps(card, indent=1, default=str))
 
@@ -338,13 +336,13 @@ def load_model(path, trust=()):
         types = skops.io.get_untrusted_types(file=path)
     if refused:
         raise ModelFileError(
-            f"{path} holds what no model of `adakern fit` holds: {', '.join(refused)}. "
-            "It is not loaded, whatever --trust says"
+            f"{path} has contents that `adakern fit` never writes: "
+            f"{', '.join(refused)}. It cannot be loaded, even with --trust"
         )
     if unasked:
         raise ModelFileError(
-            f"{path} holds types that adakern does not load unasked; if you know who "
-            f"wrote it: --trust {','.join(unasked)}"
+            f"{path} has untrusted types; if you trust its author: --trust "
+            f"{','.join(unasked)}"
         )
     with _whole(path), warnings.catch_warnings():
         # Reported above, in one sentence.
@@ -353,7 +351,7 @@ def load_model(path, trust=()):
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         pipeline = skops.io.load(path, trusted=types)
         if not is_sound(pipeline):
-            raise ValueError("an index in it leads out of its arrays")
+            raise ValueError("an index is out of bounds")
     return pipeline, card
 
 

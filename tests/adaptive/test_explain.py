@@ -210,7 +210,7 @@ def test_what_cannot_be_explained_is_said(four):
     with pytest.raises(ValueError, match=r"n_rows=-1: use .* from 0 on"):
         model.explain(X[:1], n_rows=-1)
     found = model.explain(X[:1])
-    with pytest.raises(ValueError, match=r"label='no' is none of \[False, True\]"):
+    with pytest.raises(ValueError, match=r"one of \[False, True\], got 'no'"):
         found.of_class("no")
 
 

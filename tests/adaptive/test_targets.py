@@ -235,8 +235,8 @@ def test_sizes_of_errors_are_those_of_each_target():
     [
         ({"b": np.inf}, "column 'b' of y contains infinity in row 0"),
         ({"b": np.nan}, "column 'b' of y is NaN in every row"),
-        ({"b": "x"}, "y holds no numbers.*'x'.*AdaptiveKernelClassifier"),
-        ({"b": 1j}, "y holds no numbers.*[Cc]omplex"),
+        ({"b": "x"}, "y must be numeric.*'x'.*AdaptiveKernelClassifier"),
+        ({"b": 1j}, "y must be numeric.*[Cc]omplex"),
     ],
 )
 def test_bad_targets_are_named(change, said):

@@ -34,8 +34,8 @@ def test_the_case_of_words_does_not_count():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (HEAD[:-6], "it is half a file"),
-        (HEAD + "1,x\n2", "row 2 has 1 cells, and there are 2 attributes"),
+        (HEAD[:-6], "it is incomplete"),
+        (HEAD + "1,x\n2", "row 2 has 1 cells, expected 2"),
         (HEAD + "{0 1, 1 x}\n", "sparse ARFF"),
     ],
 )

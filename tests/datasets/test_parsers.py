@@ -198,7 +198,7 @@ REFUSED = {
     "contains infinity": (b"1,1\ninf,2\n", {}),
     "give them numbers with codes": (b"1,y\n2,n\n", {"task": "regression"}),
     "no features": (b"1\n2\n", {}),
-    "is the separator right": (b"1;2\n3;4\n", {}),
+    "check separator and drop": (b"1;2\n3;4\n", {}),
     "class label 1e.300 is too large": (b"1,1e300\n2,3\n", {}),
     "class label 9.*15 is too large": (b"1,9007199254740993.0\n2,3\n", {}),
     "class label -inf is too large": (b"1,-inf\n2,3\n", {}),

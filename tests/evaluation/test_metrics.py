@@ -76,8 +76,8 @@ def test_every_metric_is_declared(task):
     [
         (("ranking", [1], [1]), "task='ranking'"),
         (("regression", [1, 2], [1]), r"shapes \(2,\) and \(1,\)"),
-        (("classification", [], []), "not empty"),
-        (("regression", [1.0, 2.0], [1.0, np.nan]), "y_pred holds NaN"),
+        (("classification", [], []), "non-empty"),
+        (("regression", [1.0, 2.0], [1.0, np.nan]), "y_pred must not contain NaN"),
         (("regression", [[1.0]], [[1.0]]), "one-dimensional"),
     ],
 )

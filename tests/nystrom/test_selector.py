@@ -147,7 +147,7 @@ def test_a_candidate_that_cannot_be_factorised_is_left_out(data, sampling, n_fai
         ({"param_grid": {"degree": [2.5]}}, "'degree' parameter of param_grid"),
         ({"param_grid": []}, "param_grid is empty"),
         ({"n_columns": 0}, "n_columns"),
-        ({"n_columns": 10, "rank": 11}, "rank=11 is above the 10 columns"),
+        ({"n_columns": 10, "rank": 11}, "rank must be at most .* 10, got 11"),
         ({"sampling": "greedy"}, "sampling"),
     ],
 )

@@ -53,5 +53,5 @@ def test_there_are_none_unasked_and_a_lone_row_is_named():
     X, y = wine(2)
     assert not hasattr(DANKClassifier().fit(X, y), "predict_proba")
     y = np.where(np.arange(len(y)) == 3, "ash", "oak")
-    with pytest.raises(ValueError, match="at least 2 rows of every class"):
+    with pytest.raises(ValueError, match="at least 2 rows per class"):
         DANKClassifier(probability=True).fit(X, y)

@@ -94,6 +94,29 @@ def test_dates_are_read_back_or_the_other_reading_is_said(times, form):
         assert "would do as well" in column.notes[0], column.notes
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1/28/2024, 9:05:10 AM",  # browsers
+        "28.1.2024, 09:05:10",
+        "Jan 28, 2024, 9:05:10 AM",  # Strava
+        "January 28, 2024 at 9:05:10 AM",
+        "28-JAN-24 09.05.10.000000000 AM",  # Oracle
+        "28.01.24 09:05:10,000000",
+    ],
+)
+def test_times_as_programs_of_today_write_them(text):
+    days = [text.replace("28", f"{day}", 1) for day in range(13, 29)]
+    column, values, _ = read(days)
+    assert column.kind == "date"
+    assert values[-1] == np.datetime64("2024-01-28T09:05:10")
+    assert (np.diff(values) == np.timedelta64(1, "D")).all()
+
+
+def test_a_day_of_jira():
+    assert dates.parse_date("28/Jan/24 9:05 AM", "%d/%b/%y %I:%M %p").day == 28
+
+
 @pytest.mark.parametrize("form", dates.FORMS)
 def test_every_form_of_dates_reads_what_strptime_reads(form):
     """Against the standard library, which knows no quarters."""
@@ -160,6 +183,12 @@ def test_dates_of_letters_mails_and_logs(text, form, expected):
         (["-12.- CHF", "9.50 CHF"], -12),
         (["$ -", "-  $", "$4,500"], 0),
         (["2.5", "#NULL!", ".b", "######", "#NV", "k.A.", "–"], 2.5),
+        (["2.5", "..", ":", "nd", "7.25"], 2.5),  # World Bank, Eurostat, INSEE
+        (["1.5 p", "2.25", "3.75", "8.5 bu", "9.5"], 1.5),
+        (["61.5 [60.1-62.9]", "58.2 [57.0-59.9]"], 61.5),
+        (["8,336,817[2]", "1,234[a]", "77"], 8336817),
+        (["R$ 1,200.50", "US$7", "A$ 12.5", "Rs. 9"], 1200.5),
+        (["2.5 M$", "R$3K"], 2.5e6),
     ],
 )
 def test_amounts_units_and_limits(texts, first):
@@ -178,6 +207,9 @@ def test_amounts_units_and_limits(texts, first):
         ["10.0.0.1", "10.0.0.22", "192.168.0.1"],
         ["3/4", "1/2", "5/6"],
         ["12 kg", "13 g", "14 lb"],
+        ["12 s", "13 d", "14 s"],
+        ["[1, 2]", "[3, 4]"],
+        ["R$", "C$"],
         ["12345678901234567", "12345678901234568"],
         ["1½", "2½", "7½"],
     ],
@@ -280,7 +312,7 @@ def test_a_further_column_says_which_cells_are_limits(tmp_path):
     assert list(found.X) == ["crp", "crp: limit", "age"]
     assert found.X["crp: limit"].tolist() == SIDES * 3
     account = {column.column: column for column in found.account}
-    assert account["crp: limit"].undo == "--drop crp: limit"
+    assert account["crp: limit"].undo == "--drop 'crp: limit'"  # as a shell takes it
     assert any("further column" in note for note in found.notes)
     new = read_rows(
         measured(tmp_path, ["<2", "3", ">5"], "new.csv"), found.kinds, found.forms

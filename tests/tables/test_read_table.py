@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import warnings
 from datetime import date
 
 import numpy as np
@@ -99,7 +100,7 @@ def test_a_stray_cell_leaves_a_column_numeric(tmp_path, stray):
     assert np.isnan(found.X["x"]).sum() == 1
     said = "\n".join(found.notes)
     assert "left out: 1 row without a target" in said
-    assert stray == "-" or f"thus missing ({stray!r})" in said
+    assert stray == "-" or f"thus missing ({stray!r}; row" in said
 
 
 @pytest.mark.parametrize(
@@ -212,32 +213,32 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
     [
         (b"a,b\n1,2\n3,4\n", {"target": "outcom"}, "my.csv: .*no column 'outcom'"),
         (frame().to_csv(), {"target": "heigt"}, "Did you mean 'height'"),
-        (b"a\n1\n2\n", {"target": "a"}, "no column is left"),
+        (b"a\n1\n2\n", {"target": "a"}, "no feature column is left"),
         (b"a\n1\n2\n", {}, "no separator gives all lines"),
         (b"", {}, "0 lines"),
         (b"a,y\n", {}, "1 lines"),
         (b"y,b\n1,2\n1,3\n", {}, "same in every row"),
         (b"y,b\n" + b"1,2\n" * 30 + b"3,4,5\n", {}, "line 32, saw 3, .* quotation"),
         (b"b,y\n1,p\n2,q\n3,r\n4,s\n", {}, "4 different categories in 4 rows"),
-        (b"y,y,a\n1,2,3\n4,5,6\n", {}, "two columns are called 'y'"),
+        (b"y,y,a\n1,2,3\n4,5,6\n", {}, "two columns are named 'y'"),
         (column(["1", "2"]).replace("y", "when").encode(), {}, "no column 'y'"),
-        (column(["2024-01-02", "2024-01-03"]), {"target": "x"}, "holds dates"),
-        (column(["u", "v"]), {"target": "x", "task": "regression"}, "holds categories"),
+        (column(["2024-01-02", "2024-01-03"]), {"target": "x"}, "has dates"),
+        (column(["u", "v"]), {"target": "x", "task": "regression"}, "has categories"),
         (column(["u", "v"]), {"drop": ["z"]}, "no column 'z'"),
-        (column(["u", "v"]), {"drop": ["a", "x"]}, "no column is left"),
+        (column(["u", "v"]), {"drop": ["a", "x"]}, "no feature column is left"),
         (column(["u", ""]), {"group": "x"}, "'x' is missing in 20 rows"),
-        (column(["u", "v"]), {"time": "x"}, "neither dates nor numbers"),
+        (column(["u", "v"]), {"time": "x"}, "the time 'x' must be dates or numbers"),
         (column(["u", "v"]), {"group": "y"}, "group, time or another"),
-        (b"a,y\n1,2\n3,\x004\n5,6\n", {}, "in line 3, as no text does"),
+        (b"a,y\n1,2\n3,\x004\n5,6\n", {}, "in line 3, which is not text"),
         (
             column(["\u6771", "b"]).encode("iso2022_jp"),
             {},
-            "in line 2, as no text does",
+            "in line 2, which is not text",
         ),
         (
             column([f"{k}.5 {['kg', 'lb'][k % 2]}" for k in range(40)]),
             {"target": "x"},
-            "numbers are written without",
+            "Numbers must be written without",
         ),
         (
             b"a,y\n1,2\n3,4,5,6\n" + b"5,6\n" * 30,
@@ -383,7 +384,7 @@ def test_new_rows_need_the_columns_of_the_model(tmp_path):
         ("city,heigth\na,1\n", r"no column 'height'.* Did you mean 'heigth'"),
         ("city,height\na,tall\n", "holds 'tall'; the model was fitted on numbers"),
         ("city,height\n", "1 lines"),
-        ("city,height\n,\n", "holds no rows"),
+        ("city,height\n,\n", "has no rows"),
         ("city,0\na,1\n", "no column 'height'"),
     ):
         path.write_text(text)
@@ -533,3 +534,35 @@ def test_every_row_of_new_data_is_one_of_the_answer(tmp_path, kind):
     said = "\n".join(str(warning.message) for warning in caught)
     assert "the row below the header, 'cm', is predicted like any other" in said
     assert "the last row, 'Total', is predicted like any other" in said
+
+
+@pytest.mark.parametrize("first", ["%d/%m/%Y", "%m/%d/%Y"])
+def test_new_dates_of_the_other_order_are_missing_and_told_with_their_rows(
+    tmp_path, first
+):
+    """Those that both orders read are of the training rows' order, which is said."""
+    other = "%m/%d/%Y" if first == "%d/%m/%Y" else "%d/%m/%Y"
+    days = [date(2020, 1 + k % 12, 1 + k % 28) for k in range(60)]
+    path = tmp_path / "my.csv"
+
+    def write(days, form):
+        lines = [f"{day.strftime(form)},{k}" for k, day in enumerate(days)]
+        path.write_text("\n".join(["day,y", *lines]))
+
+    write(days, first)
+    found = read_table(path, "y")
+    assert found.forms["day"] == first
+    write([date(2021, 3, 4), date(2021, 12, 25), date(2021, 2, 2)], other)
+    with pytest.warns(UserWarning) as told:
+        rows = read_rows(path, found.kinds, found.forms)
+    swapped = date(2021, 4, 3)
+    expected = pd.to_datetime(pd.Series([swapped, None, date(2021, 2, 2)]))
+    assert (rows["day"].to_numpy() == expected.to_numpy())[[0, 2]].all()
+    assert pd.isna(rows["day"][1])
+    said = "\n".join(str(warning.message) for warning in told)
+    assert f"all cells are dates as {other}" in said and "that is 2021-04-03" in said
+    assert "1 cell is no date, thus missing" in said and "row 1 from 0" in said
+    write(days, first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_rows(path, found.kinds, found.forms)

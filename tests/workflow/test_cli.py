@@ -1,6 +1,7 @@
 """The console command: its live line, its errors, what it passes on."""
 
 import io
+import json
 import logging
 import re
 import sys
@@ -14,6 +15,7 @@ from adakern_bench.cli import main as main_module
 from adakern_bench.cli.main import main
 from adakern_bench.cli.progress import Line
 from adakern_bench.report.compare import compare
+from adakern_bench.report.to_come import ToCome
 from project import Run
 from record_factory import demo_records, write_records
 from snakemake_logger_plugin_adakern import LogHandler
@@ -44,6 +46,22 @@ def test_what_is_left_is_said_by_method_to_other_terminals_too(tmp_path):
     assert re.fullmatch(told, file.read_text())
     line.end()
     assert not file.exists()
+
+
+def test_what_is_kept_of_another_experiment_is_said_and_not_counted(tmp_path):
+    """The time of a repeat is that of those which are there: 2 s and 4 s."""
+    file = tmp_path / "other" / "records" / "heart" / "dank" / "0-1.json"
+    file.parent.mkdir(parents=True)
+    one = {"status": "ok", "code_version": "c", "search_seconds": None}
+    there = [one | {"repeat": k, "run_seconds": 2.0 + 2 * k} for k in (0, 1)]
+    file.write_text(json.dumps(there))
+    for repeats, said in {
+        4: "dank 2 fits (about 6.0 s, 2 kept)",
+        2: "0 fits (2 kept)",
+    }.items():
+        told = ToCome(tmp_path)
+        told.add("heart", "dank", range(repeats), 9.0, "c")
+        assert str(told).endswith(said)
 
 
 class Terminal(io.StringIO):
@@ -133,7 +151,9 @@ def test_wrong_settings_end_in_one_line(project):
 def test_a_file_with_an_equals_sign_is_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a=b.csv").write_text("a,y\n1,2\n")
-    with pytest.raises(SystemExit, match="--target names the column"):
+    with pytest.raises(
+        SystemExit, match="--target, the column to predict, is required"
+    ):
         main(["compare", "a=b.csv"])
 
 
@@ -153,7 +173,7 @@ def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
         assert shown.count(name) == times
     with pytest.raises(SystemExit, match=r"no results in .* yet"):
         main([*command, "dank_uci"])
-    with pytest.raises(SystemExit, match="results/gone is no folder of a run"):
+    with pytest.raises(SystemExit, match="results/gone is not a folder of results"):
         main(["leaderboard", "results/gone"])
 
 
@@ -175,5 +195,5 @@ def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypa
     found = main_module._selected(asked, [])
     assert found == ["experiment=quickstart", "name=dank_uci"]
     asked = SimpleNamespace(experiment="results/../results/mine")
-    with pytest.raises(SystemExit, match="is no folder of a run"):
+    with pytest.raises(SystemExit, match="is not a folder of results"):
         main_module._selected(asked, [])

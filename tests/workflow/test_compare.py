@@ -88,7 +88,7 @@ def test_another_metric_ranks_tests_and_leads(tmp_path):
     assert list(tables["ranks"]["method"]) == ["svm-cv", "dank", "knpl"]
     assert set(tables["ttest"]["metric"]) == {"auc"}
     solves = pd.read_parquet(tmp_path / "records.parquet")
-    assert list(solves["reason"].dropna()) == ["the method gives no auc"]
+    assert list(solves["reason"].dropna()) == ["the method has no auc"]
     said = headline(tables, solves)[0]
     assert "svm-cv is first, with area under the ROC curve 75.25 %" in said
     assert "which is 5.0 points higher than dank's" in said
@@ -176,7 +176,7 @@ def test_failures_are_rows_and_counts(compared):
     }
     text = printed(out)
     assert (
-        "2 of 108 runs failed" in text
+        "2 of 108 runs failed or ran out of time" in text
         and "sonar / dank: 1 x timeout: after 60 s" in text
     )
 
@@ -372,8 +372,8 @@ def content(**changes):
         ('[{"status": "ok"}]', r"svm-cv/0-9\.json .*lacks dataset"),
         (content(method="krr-cv"), "which belongs elsewhere"),
         (content(repeat=17), "which belongs elsewhere"),
-        (content(experiment="another"), "several experiments.*another"),
-        (content(data_fingerprint="of another table"), "is of another table of heart"),
+        (content(experiment="another"), "a single experiment.*another"),
+        (content(data_fingerprint="of another table"), "has another table of heart"),
     ],
 )
 def test_a_file_that_is_none_of_the_run_is_refused(tmp_path, written, message):

@@ -51,7 +51,7 @@ def test_a_figure_is_added_on_the_command_line(conf):
     found = plan(conf, *added).config
     assert found.figures["mine"] == View(function, {"x": "C"})
     assert found.name == "small"  # it compares nothing else
-    with pytest.raises(ConfigError, match="a blank after a colon"):
+    with pytest.raises(ConfigError, match="a colon followed by a blank"):
         plan_from_snakemake({"overrides": {"+figures.mine={function": "x}"}})
 
 
@@ -104,14 +104,14 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
             ["settings.clowns maps a method to its parameters"],
         ),
         (["+settings.clowns=3"], ["settings.clowns maps a method to its parameters"]),
-        (["protocol=null"], ["protocol=null names none", "protocol=[]"]),
+        (["protocol=null"], ["protocol=null has no value", "protocol=[]"]),
         (["protocol.repeats=1e20"], ["protocol.repeats", "Integer"]),
         (["protocol.repeats=100001"], ["protocol.repeats=100001", "1 to 100000"]),
         (
             ["+settings.sandwich=3"],
             ["settings.sandwich maps a method to its parameters"],
         ),
-        (["method=null"], ["method=null names none", "method=[name]"]),
+        (["method=null"], ["method=null has no value", "method=[name]"]),
         (
             ["tracking.models=true", "tracking.register=a/b"],
             ["tracking.register='a/b'", "no /"],
@@ -247,7 +247,7 @@ def test_a_change_to_a_data_set_that_is_not_selected(conf):
         load_plan(["experiment=changes", "dataset=[sandwich]"], conf=conf)
     shutil.copy(conf / "experiment/changes.yaml", conf / "experiment/copy.yaml")
     with pytest.raises(
-        ConfigError, match=r"experiment copy has name=.changes.*write over"
+        ConfigError, match=r"experiment copy has name=.changes.*overwrite"
     ):
         load_plan(["experiment=copy"], conf=conf)
 
@@ -267,9 +267,9 @@ def test_a_change_to_a_data_set_that_is_not_selected(conf):
         (
             "dataset",
             "title: !!python/name:os.system",
-            ["dataset/new.yaml", "no YAML", "line 2"],
+            ["dataset/new.yaml", "not YAML", "line 2"],
         ),
-        ("method", "classifier: {", ["method/new.yaml is no YAML", "line 3"]),
+        ("method", "classifier: {", ["method/new.yaml is not YAML", "line 3"]),
         (
             "method",
             "classifier: {estimator: {_target_: [os]}}",

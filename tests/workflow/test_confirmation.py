@@ -147,8 +147,12 @@ REFUSED = {
     "no kind": ({}, {"plain.csv": "y,randon,"}, "'randon' is none of .* 'random'"),
     "no column": ({}, {"river.csv": "y,time,"}, "names the time in column, and"),
     "a column": ({}, {"plain.csv": "y,random,a"}, "goes by no column, and .* 'a'"),
-    "gaps": ({"plain.csv": GAPS}, {}, "plain.csv: the target 'y' has gaps .*4 rows"),
-    "few rows": ({"plain.csv": made(3, 49)}, {}, "49 rows are fewer than 50"),
+    "gaps": (
+        {"plain.csv": GAPS},
+        {},
+        "plain.csv: the target 'y' has missing values .*4 rows",
+    ),
+    "few rows": ({"plain.csv": made(3, 49)}, {}, "49 rows, expected at least 50"),
     "folds": (
         {"wards.csv": made(0).assign(ward=np.arange(72) % 5)},
         {},
@@ -195,7 +199,7 @@ def test_a_folder_without_a_declaration(tmp_path, planned, text, message):
 
 
 def test_a_folder_outside_is_refused(planned):
-    with pytest.raises(ConfigError, match="is to name a folder below"):
+    with pytest.raises(ConfigError, match="must be a folder below"):
         planned(tables="../elsewhere")
 
 

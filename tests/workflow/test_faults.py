@@ -234,7 +234,10 @@ def test_two_experiments_that_need_the_same_table(bad):
         )
         with beside:
             beside.wait_for(
-                lambda: "Waiting for data/tables, which process" in beside.output
+                lambda: (
+                    "Waiting for data/tables, which is being made by process"
+                    in beside.output
+                )
             )
             (bad.root / "go-on").touch()
             # It waits for the table alone, not for the fit that sleeps.
@@ -308,7 +311,7 @@ def test_a_tracker_that_another_program_holds(uri):
         sqlite3.connect(uri.removeprefix("sqlite:///"), isolation_level=None)
     ) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(OSError, match="another program holds it: end that"):
+        with pytest.raises(OSError, match="it is locked: end the other program"):
             log_records([make_record()], experiment="demo", tracking_uri=uri)
     assert log_records([make_record()], experiment="demo", tracking_uri=uri).written
 
@@ -324,7 +327,7 @@ def test_a_tracker_on_a_full_disk(uri):
         try:
             log()
         except OSError as error:
-            os._exit(0 if "The results are safe in their files" in str(error) else 2)
+            os._exit(0 if "The results are saved in their files" in str(error) else 2)
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -395,7 +398,7 @@ def test_a_table_of_tomorrow_and_half_a_table(project):
 
     table.write_bytes(table.read_bytes()[:-40])
     run = project.solve(status=1)
-    assert "data/tables/clowns.npz is not a whole table" in run.output
+    assert "data/tables/clowns.npz is an incomplete table" in run.output
     assert "remove it" in run.output
     table.unlink()
     project.solve()

@@ -46,7 +46,7 @@ def test_a_folder_of_an_older_version_is_refused_in_one_sentence(tmp_path):
         del old[name]
     write_records(tmp_path, [old])
     with pytest.raises(
-        SystemExit, match=r"older version: it lacks machine, .* Remove its folder"
+        SystemExit, match=r"older version: it lacks machine, .* Delete its folder"
     ):
         main(["track", str(tmp_path)])
     assert [path.name for path in tmp_path.iterdir()] == ["records"]

@@ -55,7 +55,7 @@ def lightgbm(**params):
     return method("lightgbm.LGBMClassifier", **params)
 
 
-HANDED_ON = "none of the parameters that a conf"
+HANDED_ON = "a configuration may not set it"
 NO_PACKAGE, NO_CLASS, NO_MODULE = (
     "neither a package",
     "not a class derived from",
@@ -142,7 +142,7 @@ SETTINGS = {
     ),
     "machines-in-a-value": (
         lightgbm(objective="binary machine_list_file=a"),
-        "the beginning of another",
+        "the start of another",
     ),
     "lock-file": (elsewhere("envs/none.txt"), "no such file in envs/"),
     "python-program": (elsewhere("/bin/sh"), "is neither a lock file"),
@@ -151,11 +151,14 @@ SETTINGS = {
     "python-variable-unset": (elsewhere("$NOBODY_SET"), "is neither a lock file"),
     "python-class": (elsewhere("$ADAKERN_PYTHON", "subprocess.Popen"), "nor of a pack"),
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
-    "suite-table": ({"suite": {"name": "a", "sets": "../../x.csv"}}, "beside the suit"),
+    "suite-table": (
+        {"suite": {"name": "a", "sets": "../../x.csv"}},
+        "folder of the suit",
+    ),
     "published": ("published=../x", "data/published"),
     "published-point": ("published=dank_uci@/../x", "data/published"),
-    "defaults": ({"defaults": ["small", "../../x@settings"]}, "stays inside conf"),
-    "search-path": ("hydra.searchpath=[file:///etc]", "of Hydra itself"),
+    "defaults": ({"defaults": ["small", "../../x@settings"]}, "must be inside conf"),
+    "search-path": ("hydra.searchpath=[file:///etc]", "for Hydra itself"),
     "tracker": ({"tracking": {"uri": "http://example.org"}}, LEAVES),
     "tracker-file": ({"tracking": {"uri": "sqlite:////tmp/x.db"}}, LEAVES),
     "tracker-options": (
@@ -180,7 +183,11 @@ def file(path, **more):
     return {"files": [{"path": path}], **more}
 
 
-SETS, NONE_OF, ENDS_IN = "sklearn.datasets.", "none of the functions", "of data ends in"
+SETS, NONE_OF, ENDS_IN = (
+    "sklearn.datasets.",
+    "may not use this function",
+    "of data ends in",
+)
 #: Case -> the entry of a data set, and what is said before anything is read.
 ENTRIES = {
     "embedded-set": (loader(SETS + "load_wine"), None),
@@ -278,7 +285,7 @@ def results_link_below(conf):
     with pytest.raises(ConfigError, match="link that leaves results/small"):
         load_plan(["experiment=small"], conf)
     assert load_plan(["experiment=small", "--allow-outside"], conf).cells
-    with pytest.raises(SystemExit, match="link that leaves the results"):
+    with pytest.raises(SystemExit, match="link out of the results"):
         main(["track", str(link.parent)])
 
 
@@ -315,7 +322,7 @@ def conf_link(conf):
         ["experiment=small", "method=[tuned]"],
         ["experiment=small", "suite=evil"],
     ):
-        with pytest.raises(ConfigError, match="by a symbolic link, outside") as refused:
+        with pytest.raises(ConfigError, match="is a symbolic link out of") as refused:
             load_plan(given, conf)
         assert "hunter2" not in str(refused.value)
     (conf / "experiment/small-too.yaml").symlink_to(conf / "experiment/small.yaml")
@@ -440,7 +447,7 @@ def record_elsewhere(conf):
     for record, message in (
         (make_record("../../home", "dank"), "belongs elsewhere"),
         (make_record("heart", "dank") | {"task": "x"}, "lacks a known task"),
-        ([1], "not a record of a solve"),
+        ([1], "not a record of a run"),
     ):
         path.write_text(json.dumps([record]))
         with pytest.raises(SystemExit, match=message):
@@ -461,7 +468,7 @@ def redirect(conf):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     urls = [f"http://127.0.0.1:{port}/a.csv"]
     entry = DatasetEntry(task="regression", files=[{"path": "a.csv", "urls": urls}])
-    with pytest.raises(DatasetError, match="a host that the entry does not name"):
+    with pytest.raises(DatasetError, match="a host that is not in the entry"):
         load_table("evil", entry, cache_dir=conf, mirror=conf)
     server.shutdown()
     assert asked == ["/a.csv"]
@@ -512,7 +519,7 @@ def test_each_line_of_the_page_is_tested():
 
 @pytest.mark.parametrize("overrides", ["title='half", 'title="'])
 def test_quotation_marks_come_in_pairs(overrides):
-    with pytest.raises(ConfigError, match="come in pairs"):
+    with pytest.raises(ConfigError, match="must be paired"):
         plan_from_snakemake({"experiment": "quickstart", "overrides": overrides})
 
 

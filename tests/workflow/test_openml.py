@@ -122,15 +122,21 @@ def test_a_spoilt_answer_is_asked_for_again(server, tmp_path):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("openml-9999", r"data 9999 cannot be had: .*412 \(Unknown: no such thing\)"),
-        ("openml-task-9999", r"task 9999 cannot be had: .*Unknown: no such thing"),
-        ("openml-40", "data set 40 is of texts or images"),
+        (
+            "openml-9999",
+            r"data 9999 could not be fetched: .*412 \(Unknown: no such thing\)",
+        ),
+        (
+            "openml-task-9999",
+            r"task 9999 could not be fetched: .*Unknown: no such thing",
+        ),
+        ("openml-40", "data set 40 has no numeric or categorical columns"),
         (
             "openml-41",
             r"41 names no target; say .*dataset.openml-41.target= .*: one of a, b",
         ),
         ("openml-42", "data set 42 is sparse"),
-        ("openml-task-62", "task 62 is Clustering; compared are"),
+        ("openml-task-62", "task 62 is Clustering; supported are"),
     ],
 )
 def test_what_cannot_be_compared_is_said_before_anything_runs(server, name, said):
@@ -161,8 +167,8 @@ def test_what_is_wrong_on_the_command_line_is_said(server, typed, said):
     [
         ("data/31", 404, "HTTP status 404"),
         ("data/features/31", "moved", "redirects to http://localhost:1/"),
-        ("data/31", "half", r"data 31 cannot be had: .*IncompleteRead"),
-        ("data/31", "slow", r"data 31 cannot be had: .*timed out"),
+        ("data/31", "half", r"data 31 could not be fetched: .*IncompleteRead"),
+        ("data/31", "slow", r"data 31 could not be fetched: .*timed out"),
     ],
 )
 def test_what_is_wrong_with_an_answer(server, monkeypatch, part, fault, said):
@@ -183,7 +189,7 @@ def test_what_is_wrong_with_an_answer(server, monkeypatch, part, fault, said):
     ("fault", "said"),
     [
         (404, "HTTP status 404"),
-        ("moved", "at a host that the entry does not name"),
+        ("moved", "a host that is not in the entry"),
         ("half", "IncompleteRead"),
         ("changed", r"its MD5 is \w+, the entry says"),
         ("slow", "timed out"),
@@ -211,10 +217,10 @@ def test_a_task_without_splits_keeps_its_rows(server):
 
 def test_answers_that_are_none(server):
     server.answers["/api/v1/json/data/31"] = b"<html>Log in, please</html>"
-    with pytest.raises(DatasetError, match="not an answer of OpenML"):
+    with pytest.raises(DatasetError, match="not a response of OpenML"):
         load_plan(["dataset=[openml-31]", METHOD])
     server.answers["/api/v1/json/data/31"] = {"data_set_description": ["31"]}
-    with pytest.raises(DatasetError, match="not an answer of OpenML"):
+    with pytest.raises(DatasetError, match="not a response of OpenML"):
         load_plan(["dataset=[openml-31]", METHOD])
 
 
@@ -254,4 +260,4 @@ def test_from_a_number_to_a_report_and_again_without_a_network(project):
     project.adakern("describe", "openml-31")
     lost = ["run", "small", "dataset=[openml-561]", "--cores", "1"]
     said = project.adakern(*lost, status=1)
-    assert "OpenML's data 561 cannot be had" in said.stderr + said.stdout
+    assert "OpenML's data 561 could not be fetched" in said.stderr + said.stdout

@@ -428,7 +428,8 @@ def test_time_in_runs_that_were_cut_short_is_time(tmp_path):
         make_record(repeat=0, fit_seconds=1.0, run_seconds=4.0),
         failed("heart", "svm-cv", 1, "after 60 s", "timeout", run_seconds=61.0),
     ]
-    cost = told(records, tmp_path)[-1]
+    *_, missing, cost = told(records, tmp_path)
+    assert missing == "1 of 2 runs ran out of time: svm-cv (1)."
     assert cost.startswith(
         "It took 1 min 5 s of job time: 1.0 s in fits, 1 min 4 s in start-up"
     )
@@ -453,11 +454,16 @@ def test_a_lone_method_is_not_the_best(tmp_path):
     assert not comparison(read_tables(tmp_path), "classification")["best"].any()
 
 
-def test_what_the_searches_chose_is_shown(tmp_path):
+def test_what_the_searches_chose_is_shown_and_nothing_that_is_not_known(tmp_path):
+    """It was once said that a constant prediction "would be failed"."""
     records = [
         make_record("heart", "svm-cv", k, best_params={"C": 4.0}) for k in (0, 1)
     ]
-    assert "C = 4" in page_of(tmp_path, records)
+    records.append(failed("heart", "dummy", 0, "the time was over", "timeout"))
+    page = page_of(tmp_path, records)
+    assert "C = 4" in page and "ran out of time: dummy (1)" in page
+    assert "by a constant prediction" not in page
+    assert "No difference was tested" in page and "Every pair of methods" not in page
 
 
 def test_a_method_that_validates_at_random_is_marked_where_the_test_part_is_apart(

@@ -77,7 +77,7 @@ def test_a_damaged_input_is_no_failure_of_the_method(job, damaged):
     whole = path.read_bytes()
     for content in (whole[:-60], whole[:200] + b"????" + whole[204:]):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=f"{path.name} is not whole"):
+        with pytest.raises(ValueError, match=f"{path.name} is incomplete"):
             job()
     path.write_bytes(whole)
     assert [r["status"] for r in job()] == [r["status"] for r in records]
@@ -142,7 +142,7 @@ def test_a_model_that_cannot_be_kept_is_a_warning(job, tmp_path, monkeypatch):
     first, second = job()
     assert first["status"] == "ok" and first["metrics"]["test"]["accuracy"] > 0
     assert any(
-        "the model was not kept" in w and str(tmp_path) not in w
+        "the model could not be saved" in w and str(tmp_path) not in w
         for w in first["warnings"]
     )
     assert not (job.models / "3").exists()

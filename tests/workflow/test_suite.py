@@ -128,13 +128,13 @@ def test_seeds_draw_the_splits_of_train_test_split(tmp_path):
             b"another file",
             "55d",
             [],
-            "its SHA-256 is .* the entry says 55d; the file or",
+            "expected SHA-256 55d.*, got .*; the file or",
         ),
         (
             b"another file",
             "55d",
             [SourceFile("x.csv")],
-            "its SHA-256 is .* the entry says 55d",
+            "expected SHA-256 55d.*, got ",
         ),
         (
             gzip.compress(b"x\ttarget\n1\t2\n2\t\n"),

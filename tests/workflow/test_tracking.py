@@ -331,7 +331,7 @@ def test_rebuild_makes_mlflow_say_what_the_files_say(
 
 def test_a_server_that_does_not_answer_is_named_at_once():
     address = f"http://127.0.0.1:{free_port()}"
-    with pytest.raises(OSError, match=rf"{address}.*safe in their files"):
+    with pytest.raises(OSError, match=rf"{address}.*saved in their files"):
         log_records(RECORDS, experiment="demo", tracking_uri=address)
 
 
@@ -356,9 +356,9 @@ def _folder(path):
         (_cut_off, "is damaged: move it away"),
         (
             lambda path: path.write_bytes(b"not a table\n" * 500),
-            "not a database of MLflow",
+            "not an MLflow database",
         ),
-        (_folder, "cannot be opened: it is to be a file"),
+        (_folder, "cannot be opened: it must be a file"),
     ],
 )
 def test_a_database_that_is_none_ends_in_a_sentence(
@@ -369,7 +369,7 @@ def test_a_database_that_is_none_ends_in_a_sentence(
     spoil(database)
     write_records(tmp_path / "results" / "demo", RECORDS)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}")
-    with pytest.raises(SystemExit, match=f"{database} .*{words}.*safe in their files"):
+    with pytest.raises(SystemExit, match=f"{database} .*{words}.*saved in their files"):
         main(["track", str(tmp_path / "results" / "demo")])
     assert "Traceback" not in capsys.readouterr().err
 
@@ -385,7 +385,7 @@ def test_a_locked_database_ends_in_a_sentence(tmp_path, schema):
         held.execute("begin exclusive")
         run = subprocess.run(command, capture_output=True, text=True, env=env)
     assert run.returncode == 1
-    assert "another program holds it" in run.stderr
+    assert "it is locked" in run.stderr
     assert "Traceback" not in run.stderr and run.stderr.count("\n") < 3
 
 

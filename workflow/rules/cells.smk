@@ -1,6 +1,6 @@
-# Many small data sets, one process for each group: first their tables, then their
-# splits, searches and fits. The files are those of the other rules; a group's own file
-# lists them.
+# Many small data sets, one process per group: first their tables, then their splits,
+# searches and fits. The files are those of the other rules; the file of a group lists
+# them.
 
 
 rule tables:

@@ -21,17 +21,17 @@ PUBLISHED_TABLE = [str(PUBLISHED / f"{PLAN.config.published}.csv")] * bool(
 )
 
 
-#: Rules that fit, each repeat in a process of its own.
+#: Rules that fit, each repeat in a separate process.
 FITTING = ("search", "solve", "cells")
 
 
 def one_of(names):
-    """What a wildcard may be: one of the names, nothing where there are none."""
+    """Pattern of a wildcard that is one of the names; it matches nothing without names."""
     return "|".join(map(re.escape, names)) or r"(?!)"
 
 
 def table_of(dataset):
-    """The table of a data set, whatever part of its rows is taken."""
+    """The table of a data set, whichever part of its rows is used."""
     return f"{DATA}/tables/{base_name(dataset)}.npz"
 
 
@@ -40,11 +40,11 @@ def search_of(method, w):
     return [f"{RESULTS}/search/{w.dataset}/{method}/{w.batch}.json"] if method else []
 
 
-# A rule requested by name, as with --until solve, runs one job per cell.
+# A rule requested by name, as in --until solve, runs one job per cell.
 if {"table", "split", "search", "solve"} & {w.rpartition("=")[2] for w in sys.argv}:
     PLAN.groups = []
 
-#: Data set, or the table of several -> the group that it is worked off in.
+#: Data set, or the table of several -> its group.
 GROUP_OF = {
     name: k
     for k, datasets in enumerate(PLAN.groups)
@@ -70,7 +70,7 @@ def of_each(datasets, ending, files):
 def records(datasets):
     """Record files of all methods on these data sets.
 
-    Batches of repeats that a run leaves out make nothing that is there out of date.
+    Batches of repeats that a run leaves out do not make existing files outdated.
     """
 
     def files(dataset):
@@ -89,7 +89,7 @@ def tables_of(datasets):
 
 
 def preparation(dataset):
-    """What is done to the rows of a data set before a fit."""
+    """Preparation of the rows of a data set for a fit."""
     protocol = PLAN.config.protocol
     return {
         "scale": protocol.scale,
@@ -100,7 +100,7 @@ def preparation(dataset):
 
 
 def fit_of(dataset, method, stage):
-    """How a method is fitted to a data set, with the version of the code that does it."""
+    """Settings of the fit of a method on a data set, with the version of its code."""
     recipe = PLAN.recipe(dataset, method)
     return {
         "preparation": preparation(dataset) | PLAN.columns_kept(dataset, method),
@@ -114,7 +114,7 @@ def fit_of(dataset, method, stage):
 
 
 def job_minutes(batch):
-    """Time that a job asks for on a cluster: its fits at their limit."""
+    """Run time requested on a cluster: that of all fits at their limit."""
     first, last = map(int, batch.split("-"))
     return 5 + (last - first + 1) * PLAN.config.jobs.time_limit // 60
 
@@ -131,10 +131,7 @@ def fits_of(job):
 
 
 def work_of(job):
-    """Method -> seconds of its part of a job, by which time is foretold.
-
-    The start of a process and of a fit counts too.
-    """
+    """Method -> expected seconds of its part of a job, including start-up times."""
     found = Counter({"": 1.0})
     for dataset, method, repeats in fits_of(job):
         search, fit = PLAN.seconds_of(dataset, method)
@@ -144,18 +141,18 @@ def work_of(job):
 
 
 def is_forced(job):
-    """Whether Snakemake was told to do it whatever is there."""
+    """Whether Snakemake was told to run a job even if its output exists."""
     dag = workflow.dag
     return job.rule in dag.forcerules or not dag.forcefiles.isdisjoint(job.output)
 
 
 def to_come(jobs):
-    """What is to be fitted, in words."""
+    """Summary of the fits of some jobs."""
     told = ToCome(PLAN.results.parent)
     for job in jobs:
         name = job.rule.name
         if name in ("solve", "cells"):
-            # Snakemake removes the file that a job will make again.
+            # Snakemake has removed the outputs that a job will make again.
             is_removed = name == "solve" and os.path.exists(job.output[-1])
             is_new = is_forced(job) or is_removed
             for dataset, method, repeats in fits_of(job):
@@ -166,16 +163,16 @@ def to_come(jobs):
 
 
 def say_what_is_to_come():
-    """Nothing where an error has kept Snakemake from a plan, or no job is left."""
+    """Print the summary; nothing if Snakemake has no plan or no job."""
     dag = workflow.dag
     if jobs := list(dag.needrun_jobs(exclude_finished=False)) if dag else []:
         print(to_come(jobs))
 
 
 def limits(resources):
-    """Of the fits of a job: no result depends on it.
+    """Limits of the fits of a job.
 
-    A parameter that is derived from `resources` triggers no rerun.
+    A parameter derived from `resources` triggers no rerun.
     """
     jobs = PLAN.config.jobs
     return {

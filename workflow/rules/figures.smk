@@ -1,4 +1,4 @@
-# The experiment's own figures and tables, and the report.
+# Figures and tables of the experiment, and the report.
 
 from adakern_bench.base.paths import TEMPLATES
 

@@ -4,7 +4,7 @@ from adakern_bench.config.schema import View
 
 
 def tables_made(job):
-    """The tables that a job makes; a group leaves those that are there as they are."""
+    """The tables that a job makes; a group makes only those that do not exist."""
     if job.rule.name == "tables":
         names = tables_in(job.wildcards.group)
         return [table for table in map(table_of, names) if not os.path.exists(table)]
@@ -12,7 +12,7 @@ def tables_made(job):
 
 
 def splitting(dataset):
-    """How the rows of a data set are divided."""
+    """Settings of the splits of a data set."""
     protocol = PLAN.config.protocol
     return {
         "kind": PLAN.split_kind(dataset),
@@ -30,13 +30,13 @@ def splitting(dataset):
 
 
 def environment_of(w):
-    """What says which Python a cell is fitted with, where it is another."""
+    """File of the environment of a cell, if it is another one."""
     name = PLAN.environment(w.dataset, w.method)
     return [str(made_file(name))] if name else []
 
 
 def searching(dataset, method):
-    """What a search looks at, and how."""
+    """Settings of a search."""
     search, recipe = PLAN.config.search, PLAN.recipe(dataset, method)
     tuning = PLAN.dataset_variants[dataset].swept.get("tuning")
     return {
@@ -45,7 +45,7 @@ def searching(dataset, method):
         "random": recipe["random"],
         "tuning": tuning or PLAN.config.protocol.tuning,
         "folds": recipe["folds"] or search.folds,
-        # Folds stated for a method apply to large data sets, too.
+        # Folds set for a method apply to large data sets, too.
         "holdout_rows": None if recipe["folds"] else search.holdout_rows,
         "step": search.step,
         "max_rows": search.max_rows,
@@ -53,7 +53,7 @@ def searching(dataset, method):
 
 
 def identity(dataset, method):
-    """What a record is of."""
+    """Identity of a record."""
     return {
         "experiment": PLAN.config.name,
         "dataset": dataset,
@@ -66,24 +66,24 @@ def identity(dataset, method):
 
 
 def described(dataset, method):
-    """How the rows were split and the parameters found, for the record alone."""
+    """Split and search of a cell, used only in its record."""
     source = PLAN.search_method(dataset, method)
     search = {"method": source} | searching(dataset, source) if source else None
     return {"protocol": splitting(dataset), "search": search}
 
 
 def seen_in(name):
-    """What a figure or table shows: a special computation of its name, or the records."""
+    """Input of a figure or table: the special computation of that name, or the records."""
     if name in PLAN.config.special:
         return f"{RESULTS}/special/{name}.parquet"
     return rules.compare.output.records
 
 
 def figure_of(name):
-    """The figure of a name, or that of a special computation."""
+    """The figure of that name, or that of a special computation."""
     return PLAN.config.figures.get(name, View(f"{name}.plot"))
 
 
 def summary_of(name):
-    """The table of a name, likewise."""
+    """The table of that name, or that of a special computation."""
     return PLAN.config.tables.get(name, View(f"{name}.table"))

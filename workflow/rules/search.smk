@@ -1,4 +1,4 @@
-# Hyper-parameters, by cross-validation on the training part only.
+# Hyperparameter search by cross-validation on the training part.
 
 
 rule search:

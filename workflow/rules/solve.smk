@@ -1,7 +1,7 @@
-# Fit, predict, time, record: a batch of repeats of one method on one data set.
+# Fit and evaluate a batch of repeats of one method on one data set.
 
 
-#: One folder of fitted models for each record file, where they are to be kept.
+#: One folder of fitted models per record file, if they are saved.
 MODELS = (
     {"models": directory(f"{RESULTS}/models/{{dataset}}/{{method}}/{{batch}}")}
     if PLAN.config.tracking.models

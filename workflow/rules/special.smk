@@ -1,4 +1,4 @@
-# Computations other than fits: a module of workflow/special/ on the rows of the split.
+# Computations other than fits, by a module of workflow/special/.
 
 
 rule special:

@@ -1,4 +1,4 @@
-# Index files of the training and test rows, the same for all methods.
+# Indices of the training and test rows, the same for all methods.
 
 
 rule split:

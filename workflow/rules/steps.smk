@@ -1,4 +1,4 @@
-# Jobs of other rules as one process runs them, for the groups of cells.smk.
+# Jobs of other rules that one process runs, for the groups of cells.smk.
 
 import inspect
 from functools import cache
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 @cache
 def parameters(rule):
-    """Name -> (value, what it is given beside the wildcards) of a rule's parameters."""
+    """Name -> (value, arguments after the wildcards) of a rule's parameters."""
     return {
         name: (
             (value, list(inspect.signature(value).parameters)[1:])
@@ -19,8 +19,10 @@ def parameters(rule):
 
 
 def step(rule, given, **wildcards):
-    """A job of another rule as its script gets it, with parameters that are `given` this
-    beside the wildcards: nothing, or `output` where they trigger no rerun.
+    """A job of another rule as passed to its script.
+
+    It has the parameters with the arguments `given` after the wildcards: none, or
+    `output` if they trigger no rerun.
     """
     w, of_rule = SimpleNamespace(**wildcards), getattr(rules, rule)
 
@@ -45,7 +47,7 @@ def step(rule, given, **wildcards):
 
 
 def tables_in(group):
-    """The names of the tables of a group, each once."""
+    """The distinct names of the tables of a group."""
     return dict.fromkeys(map(base_name, PLAN.groups[int(group)]))
 
 
@@ -55,7 +57,7 @@ def table_steps(group, *given):
 
 
 def cell_steps(group):
-    """The splits, searches and fits of a group, in the order in which they are needed."""
+    """The splits, searches and fits of a group in order of execution."""
     for dataset in PLAN.groups[int(group)]:
         yield step("split", [], dataset=dataset)
         for rule, methods in (

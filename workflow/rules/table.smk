@@ -1,17 +1,17 @@
-# The canonical table of a data set, from the cache, mirror, url or generator.
+# The canonical table of a data set, from cache, mirror, URL or generator.
 
 from adakern_bench.data.sources import made_by, made_from, placed_by_hand
 
 
 rule table:
     input:
-        # Downloads are checked against their own record; files put there by hand, here.
+        # Downloads are checked against their record, files placed by hand here.
         files=lambda w: placed_by_hand(PLAN.entry(w.dataset), f"{DATA}/raw"),
     output:
         table=f"{DATA}/tables/{{dataset}}.npz",
     log:
         f"{DATA}/tables/logs/{{dataset}}.log",
-    # Before any fit, so that bad data are told at once and not after hours.
+    # Before any fit, so that invalid data are reported at once.
     priority: 1
     localrule: True
     params:

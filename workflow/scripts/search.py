@@ -1,4 +1,4 @@
-"""Search the hyper-parameters of each repeat of a batch; record failures, too."""
+"""Search the hyperparameters of each repeat of a batch; record failures, too."""
 
 from functools import partial
 

@@ -1,7 +1,7 @@
 """Run short jobs of other rules one after another in this process.
 
-If a job fails, the rest of its data set is skipped and the others go on. What is
-finished is kept, and the next call does not compute it again.
+If a job fails, the rest of its data set is skipped and the others continue. Finished
+results are kept, and the next call does not compute them again.
 """
 
 import runpy
@@ -35,7 +35,7 @@ def work_off(step, further):
 
 
 def ask_again():
-    """Mark each search and fit to be computed again, once, if the group is."""
+    """Mark each search and fit to be computed again if the group is."""
     asked = Path(mark).with_suffix(AGAIN)
     for step in params.steps if asked.exists() else ():
         if step["rule"] in ("search", "solve"):
@@ -64,5 +64,5 @@ with job(snakemake):
     if failed:
         told = "\n".join(failed.values())
         n_failed = count(len(failed), "data set")
-        raise RuntimeError(f"{n_failed} failed, the others are kept:\n{told}")
+        raise RuntimeError(f"{n_failed} failed; the others are kept:\n{told}")
     write_json(mark, list(filter(None, made)))

@@ -1,4 +1,4 @@
-"""Condense the records or a special computation to a table for the report."""
+"""Summarise the records or a special computation as a table of the report."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Make the canonical table of a data set from the first source that has it."""
+"""Make the canonical table of a data set from its first available source."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Fit the best method of a single table again, and explain its predictions."""
+"""Refit the best method of a single table, and explain its predictions."""
 
 import json
 from functools import partial
@@ -18,9 +18,9 @@ params = snakemake.params
 
 
 def fitted_again(method, runs):
-    """Fit the method again; return why that was impossible, "" if it was not."""
+    """Refit the method; return why it failed, "" if it did not."""
     if not runs:
-        return f"no run of {method} was finished, and none is looked into"
+        return f"no run of {method} finished, so none is explained"
     record = max(runs, key=lambda run: run["n_train"])  # with time splits, the latest
     repeat = record["repeat"]
     cell = params.fits[method]
@@ -31,7 +31,7 @@ def fitted_again(method, runs):
     outcome = run_each({repeat: task}, **limits)[repeat]
     if outcome.status == "ok":
         return ""
-    return f"{method} was not fitted again: {outcome.reason}"
+    return f"{method} could not be refitted: {outcome.reason}"
 
 
 with job(snakemake):
@@ -39,7 +39,7 @@ with job(snakemake):
     runs = pd.read_parquet(files.records)
     runs = runs[(runs["dataset"] == params.own) & (runs["method"] == method)]
     finished = runs[runs["status"] == "ok"].to_dict("records")
-    if reason := fitted_again(method, finished):  # the comparison stands without it
+    if reason := fitted_again(method, finished):  # the comparison does not need it
         Path(output.figures).mkdir(parents=True, exist_ok=True)
         write_json(Path(output.figures, "captions.json"), {"": reason})
         with atomic_path(output.table) as path:

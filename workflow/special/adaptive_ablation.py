@@ -19,11 +19,11 @@ from adakern.evaluation import GREATER_IS_BETTER, probability_scores
 from adakern.evaluation.significance import compare_over_sets, holm_correction
 from adakern_bench.report.figures import grid
 
-#: The flagship as it is; the other variants lack something.
+#: The unmodified flagship; other variants lack a part.
 WHOLE = "nothing"
 
-#: What members have in common that can be taken away at once: kernels with scales per
-#: feature (True) or one scale (False), and trees.
+#: Groups of members that are removed together: kernels with one scale per feature
+#: (True) or a single scale (False), and trees.
 SCALES = {m.name: getattr(m, "per_feature", None) for m in REGISTRY.values()}
 GROUPS = {
     "scales per feature": [name for name in REGISTRY if SCALES[name] is True],

@@ -13,7 +13,7 @@ B = B2 - B1.
 
 import numpy as np
 
-from adakern.svm.ascent import Ascent
+from adakern.svm.dual import Ascent
 
 #: Length of a step at which the papers' methods end.
 LEAST_STEP = 1e-4
@@ -74,7 +74,7 @@ def _iterate(problem, start, tol, following, max_iter):
         ascent.add(problem(following(ascent.point, t), near=ascent.point))
         if ascent.history["step"][-1] <= LEAST_STEP or ascent.converged:
             break
-    return ascent.solution()
+    return ascent
 
 
 def between_clusters(K, clusters):

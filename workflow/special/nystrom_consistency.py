@@ -12,9 +12,9 @@ import pandas as pd
 from adakern_bench.report.compare import compare_pairs
 from adakern_bench.report.sweep import plot_lines
 
-#: What is no sampler of columns.
+#: Values of sampling that draw no columns.
 WITHOUT_COLUMNS = ("exact", "optimal")
-#: What is tested against the others.
+#: Samplers that are compared with the others.
 CRITERION_DRIVEN = ("greedy-criterion", "adaptive-criterion")
 
 

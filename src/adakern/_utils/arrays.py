@@ -4,12 +4,17 @@ NumPy arrays, and objects that convert to them (lists, tables), go through
 scikit-learn's checks. PyTorch tensors and other arrays of the Python array API stay in
 their library and on their device, even if scikit-learn's ``array_api_dispatch`` is off.
 Predictions are of the same library as X. Targets and labels become NumPy arrays.
+
+In addition to scikit-learn's checks, the scale of numbers is validated. Beyond it,
+squares overflow or vanish, which would result in NaN, obscure internal errors or
+infinite loops.
 """
 
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 import numpy as np
+import sklearn.utils.validation
 from array_api_compat import (
     array_namespace,
     is_array_api_obj,
@@ -17,10 +22,21 @@ from array_api_compat import (
     is_torch_array,
 )
 from array_api_compat import device as device_of
-from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.validation import _check_n_features, assert_all_finite
+from scipy.sparse import issparse
+from sklearn.base import is_classifier
+from sklearn.utils import check_consistent_length, column_or_1d, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_n_features,
+    _check_sample_weight,
+    assert_all_finite,
+)
 
-from adakern._utils import validation
+#: Range of absolute values whose fourth powers, as in the papers' objectives, fit into
+#: float64.
+SMALLEST, LARGEST = 1e-75, 1e75
+#: Largest absolute value of float32 input, of which sums of squares are computed.
+LARGEST_SINGLE = 1e15
 
 #: Empty array with the library and device of the computation; None for NumPy.
 _DEVICE: ContextVar = ContextVar("device", default=None)
@@ -91,12 +107,10 @@ def validate_arrays(estimator, X, y="no_validation", *, y_numeric=False):
         return X if predicting else (X, _target(y, X.shape[0], y_numeric))
     floating = [np.float64, np.float32]
     if predicting:
-        return validation.validate_data(estimator, X, reset=False, dtype=floating)
+        return validate_data(estimator, X, reset=False, dtype=floating)
     # Labels may be a tensor even if X is a NumPy array.
     y = from_foreign(y)
-    X, y = validation.validate_data(
-        estimator, X, y, dtype=floating, y_numeric=y_numeric
-    )
+    X, y = validate_data(estimator, X, y, dtype=floating, y_numeric=y_numeric)
     return X, np.asarray(y, dtype=np.float64) if y_numeric else y
 
 
@@ -116,18 +130,18 @@ def _foreign_rows(estimator, X, reset):
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimensions, expected 2: (rows, features)")
     if 0 in X.shape:
-        raise ValueError(f"X has the shape {tuple(X.shape)}: there is nothing in it")
+        raise ValueError(f"X is empty: got shape {tuple(X.shape)}")
     if xp.isdtype(X.dtype, "complex floating"):
-        raise ValueError(f"X is complex, of {X.dtype}; give real numbers")
+        raise ValueError(f"X must be real, got dtype {X.dtype}")
     if X.dtype not in (xp.float32, xp.float64):
         X = xp.astype(X, xp.float64)
     if not bool(xp.all(xp.isfinite(X))):
         raise ValueError("X contains NaN or infinity; impute or drop those rows")
-    validation.check_scale("X", X, reset)
+    check_scale("X", X, reset)
     _check_n_features(estimator, X, reset=reset)
     if reset:
-        validation.check_parameters(estimator)
-        validation.check_gram_matrix(estimator, X)
+        check_parameters(estimator)
+        check_gram_matrix(estimator, X)
     return X
 
 
@@ -137,5 +151,157 @@ def _target(y, n_rows, numeric):
     y = np.asarray(y, dtype=np.float64) if numeric else y
     assert_all_finite(y, input_name="y")
     if numeric:
-        validation.check_scale("y", y, fitting=True)
+        check_scale("y", y, fitting=True)
     return y
+
+
+def validate_data(estimator, /, X="no_validation", y="no_validation", **options):
+    """Call scikit-learn's ``validate_data``; check scale, symmetry and parameters.
+
+    NumPy arrays are returned in C order, since the rounding of sums depends on it.
+    """
+    checked = sklearn.utils.validation.validate_data(
+        estimator, X, y, **{"order": "C"} | options
+    )
+    fitting = options.get("reset", True)
+    X, y = checked if isinstance(checked, tuple) else (checked, None)
+    check_scale("X", X, fitting)
+    if fitting:
+        check_parameters(estimator)
+        check_gram_matrix(estimator, X)
+        if y is not None and not is_classifier(estimator):
+            check_scale("y", y, fitting)
+    return checked
+
+
+def check_scale(name, values, fitting):
+    """Raise ValueError for values too large, or training values too close together.
+
+    New rows may all be equal; training rows may not.
+    """
+    if issparse(values):
+        values = values.data[:, None]
+    kind = getattr(values.dtype, "kind", "f")
+    if kind != "f" or 0 in values.shape:
+        return
+    xp = array_namespace(values)
+    highest = xp.max(values, axis=0)
+    lowest = xp.min(values, axis=0)
+    largest = float(xp.max(xp.maximum(xp.abs(highest), xp.abs(lowest))))
+    limit = LARGEST_SINGLE if values.dtype == xp.float32 else LARGEST
+    if not largest <= limit:
+        raise ValueError(
+            f"{name} must not exceed {limit:g} in {values.dtype}, got {largest:.3g}. "
+            "Scale it, for instance with sklearn.preprocessing.StandardScaler"
+        )
+    spread = float(
+        xp.max(xp.maximum(highest - values[0, ...], values[0, ...] - lowest))
+    )
+    if fitting and 0 < spread < SMALLEST:
+        raise ValueError(
+            f"values of {name} must differ by at least {SMALLEST:g}, got at most "
+            f"{spread:.3g}, whose square underflows. Scale it, for instance with "
+            "sklearn.preprocessing.StandardScaler"
+        )
+
+
+def check_parameters(estimator):
+    """Raise ValueError for parameters too large or too small to compute with."""
+    for name, value in estimator.get_params(deep=False).items():
+        number = isinstance(value, int | float | np.number)
+        if number and value and not SMALLEST <= abs(value) <= LARGEST:
+            raise ValueError(
+                f"{name}={value:.3g} of {type(estimator).__name__} must be from "
+                f"{SMALLEST:g} to {LARGEST:g} in absolute value, or 0 where allowed"
+            )
+
+
+def check_square(K):
+    """Raise ValueError if a Gram matrix of training rows is not square."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            "a kernel of training rows must be a square matrix, got shape "
+            f"{tuple(K.shape)}"
+        )
+
+
+def check_gram_matrix(estimator, X):
+    """Raise ValueError if a precomputed Gram matrix is not square and symmetric."""
+    if not get_tags(estimator).input_tags.pairwise:
+        return
+    check_square(X)
+    if getattr(estimator, "_takes_asymmetric_kernels", False):
+        return
+    xp = array_namespace(X)
+    difference = float(xp.max(xp.abs(X - X.T)))
+    if difference > 1e-6 * float(xp.max(xp.abs(X))):
+        raise ValueError(
+            "the precomputed kernel matrix is not symmetric: entries (i, j) and (j, "
+            f"i) differ by up to {difference:.3g}. Use (K + K.T) / 2, or "
+            "AsymmetricKernelRidge for an asymmetric kernel"
+        )
+
+
+def encode_classes(estimator, y):
+    """Return the sorted classes, and the index of each row's class."""
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only ({classes[0]}); {type(estimator).__name__} needs at "
+            "least 2 classes"
+        )
+    return classes, codes
+
+
+def require_finite(estimator, predicted):
+    """Return a prediction, or raise ValueError if it contains NaN or infinity."""
+    xp = array_namespace(predicted)
+    if not bool(xp.all(xp.isfinite(predicted))):
+        raise ValueError(
+            f"{type(estimator).__name__} predicted NaN or infinity: the fit diverged, "
+            "or the rows are too far from the training rows. Scale X and y, or use "
+            "less extreme parameters"
+        )
+    return predicted
+
+
+def distinct_rows(X, y, sample_weight=None):
+    """Return the indices of the rows to fit, and their weights (None if all are 1).
+
+    A weight is equivalent to repeating a row. Equal rows with equal targets are merged
+    and their weights added; rows of weight zero are left out. If rows are merged or
+    weighted, they are sorted by their values, so that weighted and repeated rows give
+    the same result to the last digit.
+    """
+    n = len(X)
+    weights = np.ones(n)
+    if sample_weight is not None:
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        if not weights.any():
+            raise ValueError(
+                "sample_weight must have at least one positive weight, got only zeros"
+            )
+    _, targets = np.unique(y, return_inverse=True)
+    once = (weights == 1).all()
+    if once and len(np.unique(_hashes(X, targets))) == n:
+        return np.arange(n), None
+    rows = np.column_stack([np.asarray(X, dtype=np.float64), targets]) + 0.0
+    _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    if once and len(first) == n:
+        return np.arange(n), None
+    total = np.bincount(np.ravel(group), weights=weights)
+    kept = total > 0
+    return first[kept], total[kept]
+
+
+def _hashes(X, targets):
+    """Hash of each row, computed column by column."""
+    numbers = targets.astype(np.uint64)
+    for column in X.T:
+        exact = np.ascontiguousarray(column, dtype=np.float64) + 0.0
+        numbers = (numbers ^ exact.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        numbers ^= numbers >> np.uint64(29)
+    return numbers

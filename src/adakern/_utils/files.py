@@ -83,5 +83,5 @@ def check_whole(*paths):
             damaged = error
         if damaged is not None:
             raise ValueError(
-                f"{path} is not whole ({damaged}); delete it and run again"
+                f"{path} is incomplete ({damaged}); delete it and run again"
             )

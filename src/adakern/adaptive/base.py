@@ -228,15 +228,13 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         check_is_fitted(self)
         X = in_memory(X)
         if _num_samples(X) == 0:
-            raise ValueError("X has no rows: there is nothing to explain")
+            raise ValueError("X has no rows to explain")
         for name, value, least in (
             ("n_background", n_background, 1),
             ("n_rows", n_rows, 0),
         ):
             if not isinstance(value, Integral) or value < least:
-                raise ValueError(
-                    f"{name}={value!r}: use a whole number from {least} on"
-                )
+                raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
         data = validated(self, X)
         read = self.reader_.transform(data)
         reader = self.reader_

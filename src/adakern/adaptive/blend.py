@@ -387,7 +387,7 @@ class Mixture:
         """Class indicators, shape (n, k)."""
         if unknown := sorted({str(label) for label in y[~np.isin(y, self.classes)]}):
             raise ValueError(
-                f"y_val holds labels that y does not: {', '.join(unknown)}"
+                f"y_val has labels that are not in y: {', '.join(unknown)}"
             )
         return (y[:, None] == self.classes).astype(float)
 

@@ -43,7 +43,7 @@ def choose(wanted, shape, setting, rng):
     names = [member.name for member in members]
     if not len(wanted) or any(name not in names for name in wanted):
         raise ValueError(
-            f"members={wanted!r}: use 'auto' or some of {', '.join(names)}"
+            f"members must be 'auto' or some of {', '.join(names)}, got {wanted!r}"
         )
     return [members[names.index(name)] for name in dict.fromkeys(wanted)]
 

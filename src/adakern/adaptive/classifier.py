@@ -177,8 +177,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
             ) from None
         if self.threshold is not None and len(classes) > 2:
             raise ValueError(
-                f"threshold={self.threshold!r} is for two classes, and y has "
-                f"{len(classes)}; leave it out, or predict one class against the rest"
+                f"threshold={self.threshold!r} requires two classes, got "
+                f"{len(classes)}; omit it, or predict one class against the rest"
             )
         return Mixture(classes=classes, few_rows=len(y) < FEW_ROWS)
 

@@ -8,7 +8,7 @@ from scipy.sparse import coo_array
 from sklearn.utils.validation import _num_samples
 
 from adakern._utils.arrays import as_numpy, is_dask
-from adakern._utils.blocks import row_blocks
+from adakern._utils.memory import row_blocks
 from adakern.adaptive.members.kernel_ridge import (
     KernelRidge,
     NystromKernelRidge,
@@ -85,7 +85,7 @@ class Explanation:
             is_it = np.reshape(label, (-1, 1)) == outputs
             if not is_it.any(axis=1).all():
                 raise ValueError(
-                    f"label={label!r} is none of {outputs.tolist()}; name one of them"
+                    f"label must be one of {outputs.tolist()}, got {label!r}"
                 )
             places = np.broadcast_to(is_it.argmax(axis=1), len(n))
         return self.values[n, :, places], self.base[places], self.predicted[n, places]

@@ -43,7 +43,7 @@ def validated(estimator, X, *y):
             check = check_X_y if y else check_array
             checked = check(rows, *y, estimator=estimator, **options)
     except OverflowError:
-        raise ValueError("y holds a number beyond 1.8e308; rescale it") from None
+        raise ValueError("y has a number beyond 1.8e308; rescale it") from None
     if targets is not None:
         checked = checked[0], targets
     return (*checked, categorical) if y else checked
@@ -66,9 +66,9 @@ def several_targets(estimator, y):
         return None
     if is_classifier(estimator):
         raise ValueError(
-            f"y has {shape[1]} columns, and {type(estimator).__name__} learns one "
-            "target: fit sklearn.multioutput.MultiOutputClassifier"
-            f"({type(estimator).__name__}()), which has a model for each"
+            f"{type(estimator).__name__} supports a single target, got y with "
+            f"{shape[1]} columns; use "
+            f"sklearn.multioutput.MultiOutputClassifier({type(estimator).__name__}())"
         )
     names = map(repr, target_names(y).tolist())
     options = {"dtype": float, "input_name": "y", "ensure_all_finite": False}
@@ -78,7 +78,7 @@ def several_targets(estimator, y):
         Y = check_array(y.astype("Float64").to_numpy(float, na_value=np.nan), **options)
     except ValueError as error:
         raise ValueError(
-            f"y holds no numbers: {error}; for labels use AdaptiveKernelClassifier"
+            f"y must be numeric: {error}; for labels use AdaptiveKernelClassifier"
         ) from None
     for name, column in zip(names, Y.T, strict=True):
         if np.isinf(column).any():
@@ -89,8 +89,7 @@ def several_targets(estimator, y):
             )
         if np.isnan(column).all():
             raise ValueError(
-                f"column {name} of y is NaN in every row: there is nothing to learn; "
-                "leave that target out"
+                f"column {name} of y is NaN in every row; drop that target"
             )
     return Y
 
@@ -120,11 +119,9 @@ def row_weights(estimator, rows, y, sample_weight):
     weights = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
     weights = estimator._row_weights(y, weights)
     if not np.isfinite(weights).all():
-        raise ValueError(
-            "class_weight makes infinite weights, or holds NaN; use smaller numbers"
-        )
+        raise ValueError("class_weight must give finite weights; use smaller numbers")
     if (weights < 0).any():
-        raise ValueError("sample_weight holds negative weights")
+        raise ValueError("sample_weight must be non-negative")
     if not (weights > 0).any():
         raise ValueError("sample_weight is zero for every row")
     return weights if y.ndim == 1 else _of_known_targets(y, weights)
@@ -136,8 +133,8 @@ def _of_known_targets(Y, weights):
     for j, column in enumerate(known.T):
         if not weights[column].any():
             raise ValueError(
-                f"column {j} of y is missing in every row with a sample weight: leave "
-                "that target out"
+                f"column {j} of y is missing in every row with a sample weight; drop "
+                "that target"
             )
     return np.where(known.any(axis=1), weights, 0.0)
 
@@ -147,7 +144,7 @@ def refuse_several_folds(**given):
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
         raise ValueError(
-            f"pass {' or '.join(names)}, not both: each says which rows are left out"
+            f"pass {' or '.join(names)}, not both: each defines the held-out rows"
         )
 
 
@@ -165,8 +162,9 @@ def time_blocks(time, weights):
         raise ValueError(f"time[{row}] is {time[row]}: drop the rows without a time")
     if any(isinstance(value, str) for value in time):
         raise ValueError(
-            f"time holds strings such as {str(time[0])!r}, whose order may not be "
-            "chronological: pass numbers or dates (see pandas.to_datetime)"
+            f"time must be numeric or dates, got strings such as {str(time[0])!r}, "
+            "whose order may not be chronological; convert them (see "
+            "pandas.to_datetime)"
         )
     place = np.unique(time, return_inverse=True)[1]
     counts = np.bincount(place, weights > 0)
@@ -188,7 +186,9 @@ def group_codes(groups, weights):
         validation.assert_all_finite(groups, input_name="groups")
         groups = np.unique(groups, return_inverse=True)[1]
     except TypeError:
-        raise ValueError("groups holds None or values of several types") from None
+        raise ValueError(
+            "groups must not contain None or values of several types"
+        ) from None
     if np.ptp(groups[weights > 0]) == 0:
         warn_user("groups has one value only: folds are drawn as without groups")
         return None

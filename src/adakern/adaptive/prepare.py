@@ -193,7 +193,7 @@ def _places(position, table, held_out, all_rows):
 def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
     """Return X_val as numbers, encoded y_val, and weights equal to the largest one."""
     if X_val is None or y_val is None:
-        raise ValueError("X_val and y_val go together: pass both")
+        raise ValueError("X_val and y_val must be passed together")
     new = read_rows(estimator, reader, in_memory(X_val))
     y_val = from_foreign(in_memory(y_val))
     refuse_missing_labels(y_val)
@@ -208,8 +208,8 @@ def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
     theirs = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
     if np.size(theirs.unit) != np.size(blend.unit):
         raise ValueError(
-            f"y_val has {np.size(theirs.unit)} targets, and y has "
-            f"{np.size(blend.unit)}: give those of y, in its order"
+            f"y_val must have the {np.size(blend.unit)} targets of y, in its order, "
+            f"got {np.size(theirs.unit)}"
         )
     return new, blend.encode(y_val), np.full(len(new), heaviest)
 

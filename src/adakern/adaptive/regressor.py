@@ -153,7 +153,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
     def _unfitted_blend(self, y):
         if y.dtype.kind not in "biuf":
             raise ValueError(
-                "y holds no numbers; for labels use AdaptiveKernelClassifier"
+                "y must be numeric; for labels use AdaptiveKernelClassifier"
             )
         # Scaling by a power of two is exact, and allows targets of 1e300 to be squared.
         _, exponent = np.frexp(np.nanmax(np.abs(y.reshape(len(y), -1)), axis=0))

@@ -5,9 +5,9 @@ from scipy.optimize import brentq
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from adakern._utils.blocks import by_row_blocks, row_blocks
+from adakern._utils.arrays import encode_classes
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, constraints
-from adakern._utils.validation import encode_classes
+from adakern._utils.memory import by_row_blocks, row_blocks
 from adakern.baselines.base import BaselineClassifier
 from adakern.kernels import resolve_gamma
 from adakern.linalg import project_onto_simplex

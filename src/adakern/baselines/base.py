@@ -8,10 +8,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import as_numpy, validate_arrays
+from adakern._utils.arrays import (
+    as_numpy,
+    encode_classes,
+    require_finite,
+    validate_arrays,
+    validate_data,
+)
 from adakern._utils.base import ScoreClassifierMixin
-from adakern._utils.blocks import by_row_blocks
-from adakern._utils.validation import encode_classes, require_finite, validate_data
+from adakern._utils.memory import by_row_blocks
 from adakern.kernels import KernelMixin
 from adakern.svm.one_vs_one import (
     OneVsOneMixin,

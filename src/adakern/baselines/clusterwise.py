@@ -9,8 +9,8 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 
+from adakern._utils.arrays import encode_classes
 from adakern._utils.constraints import AT_LEAST_ONE, constraints
-from adakern._utils.validation import encode_classes
 from adakern.baselines.base import Baseline
 
 

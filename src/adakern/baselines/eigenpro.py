@@ -5,8 +5,8 @@ from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from adakern._utils.blocks import row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, constraints
+from adakern._utils.memory import row_blocks
 from adakern.baselines.base import BaselineRegressor, KernelExpansionMixin
 from adakern.kernels import kernel_diagonal
 

@@ -6,8 +6,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from adakern._utils.blocks import row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
+from adakern._utils.memory import row_blocks
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import (

@@ -12,8 +12,8 @@ from sklearn.metrics import mean_squared_error
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
+from adakern._utils.arrays import encode_classes
 from adakern._utils.constraints import AT_LEAST_ONE, constraints
-from adakern._utils.validation import encode_classes
 from adakern.baselines.base import Baseline, BaselineRegressor
 from adakern.baselines.loo_ridge import (
     LOOKernelRidgeClassifier,

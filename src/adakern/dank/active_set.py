@@ -27,8 +27,8 @@ def solve(problem, start, tol):
     total = float(xp.sum(start)) if dual.fit_intercept else None
     slack = SLACK * float(xp.max(xp.abs(dual.target)))
     point = problem.at(start)
-    side = _sides(start, point.slope, dual)
-    lower, upper = _bounds_on(side, dual)
+    side = xp.zeros_like(start)
+    side, lower, upper = _one_side(point, dual, side < 0, side)
     at_lower = start <= lower
     at_upper = start >= upper
     for _ in range(MAX_SYSTEMS):
@@ -49,16 +49,12 @@ def solve(problem, start, tol):
             point.intercept = b
         elif dual.fit_intercept:
             break
-        slope = point.slope
         below = free & (d < lower)
         above = free & (d > upper)
-        # The variable of a row inside the tube is zero. The sign of its slope tells on
-        # which side the row would leave the tube.
-        side = xp.where(free, side, _sides(d, slope, dual))
-        lower, upper = _bounds_on(side, dual)
+        side, lower, upper = _one_side(point, dual, free, side)
         at_lower = ~free & (d <= lower)
         at_upper = ~free & (d >= upper)
-        inclined = slope - dual.epsilon * side
+        inclined = point.gradient - point.intercept - dual.epsilon * side
         leave = (at_lower & (inclined > slack)) | (at_upper & (inclined < -slack))
         settled = not xp.any(below | above | leave)
         if settled and (np.isinf(problem.eta) or point.gap <= tol):
@@ -67,21 +63,23 @@ def solve(problem, start, tol):
     return None
 
 
-def _sides(d, slope, dual):
-    """Signs of d, or of the slope where d is zero; all 0 if there is no tube."""
-    xp = array_namespace(d)
-    if not dual.epsilon:
-        return xp.zeros_like(d)
-    return xp.where(d != 0, xp.sign(d), xp.sign(slope))
+def _one_side(point, dual, free, side):
+    """Return the sides of zero that the rows may be on, and their bounds there.
 
-
-def _bounds_on(side, dual):
-    """Bounds of d, restricted to the given side of zero if there is a tube."""
+    Without a tube, there are no sides. With a tube, free rows stay on their side. The
+    variable of a row inside the tube is zero; the sign of its slope tells on which side
+    the row would leave the tube.
+    """
     if not dual.epsilon:
-        return dual.lower, dual.upper
+        return side, dual.lower, dual.upper
     xp = array_namespace(side)
-    zero = xp.zeros_like(side)
-    return xp.where(side < 0, dual.lower, zero), xp.where(side > 0, dual.upper, zero)
+    d = point.d
+    zero = xp.zeros_like(d)
+    slope = point.gradient - point.intercept
+    fixed = xp.where(d != 0, xp.sign(d), xp.sign(slope))
+    side = xp.where(free, side, fixed)
+    lower = xp.where(side < 0, dual.lower, zero)
+    return side, lower, xp.where(side > 0, dual.upper, zero)
 
 
 def _newton_step(A, right, missing):

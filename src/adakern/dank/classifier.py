@@ -5,8 +5,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from adakern._utils.arrays import as_numpy, validate_arrays
-from adakern._utils.weights import distinct_rows
+from adakern._utils.arrays import as_numpy, distinct_rows, validate_arrays
 from adakern.dank.base import (
     DANKEstimator,
     fit_model,

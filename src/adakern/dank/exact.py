@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from scipy.optimize import brentq
 
 from adakern._utils.arrays import as_numpy
-from adakern._utils.blocks import row_blocks
-from adakern._utils.memory import require_memory
+from adakern._utils.memory import require_memory, row_blocks
 from adakern._utils.threads import one_blas_thread
 from adakern.dank import newton, quartic
 from adakern.dank.extension import make_extension
@@ -50,7 +50,11 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
 
 def make_problem(K, dual, eta, tau, tol):
     """Return h on a Gram matrix, and the starting point u, a multiple of the SVM's."""
-    svm = support_vector_machine(K, dual)
+    epsilon = dual.epsilon if dual.is_regression else None
+    d, _ = svm_dual(K, dual.target, dual.C, SVM_TOL, epsilon, dual.weights)
+    if not dual.fit_intercept:  # LIBSVM always has one
+        d = _without_intercept(K, dual, np.clip(d, dual.lower, dual.upper))
+    svm = dual.project(dual.variables(d))
     if eta == "svm":
         d = dual.coefficients(svm)
         eta = svm_eta(
@@ -60,15 +64,6 @@ def make_problem(K, dual, eta, tau, tol):
         )
     start = best_multiple(K, dual, eta, svm, tol)
     return make_objective(K, dual, eta, tau, tol), start
-
-
-def support_vector_machine(K, dual):
-    """Solve the same dual with F = 11'; by LIBSVM alone if there is an intercept."""
-    epsilon = dual.epsilon if dual.is_regression else None
-    d, _ = svm_dual(K, dual.target, dual.C, SVM_TOL, epsilon, dual.weights)
-    if not dual.fit_intercept:
-        d = _without_intercept(K, dual, np.clip(d, dual.lower, dual.upper))
-    return dual.project(dual.variables(d))
 
 
 def _without_intercept(K, dual, start):
@@ -90,13 +85,8 @@ def best_multiple(K, dual, eta, u, tol):
     quadratic = d @ (K @ d)
     q = dual.squares(d)
     quartic = q @ squared_product(K, q) / (4 * eta)
-
-    def h(t):
-        return t * (linear - t * (quadratic / 2 + t * t * quartic / 4))
-
-    def slope(t):
-        return linear - t * (quadratic + t * t * quartic)
-
+    h = Polynomial([0.0, linear, -quadratic / 2, 0.0, -quartic / 4])
+    slope = h.deriv()
     best = 1.0 if slope(1.0) >= 0 else brentq(slope, 0.0, 1.0)
     return best * u if h(best) - h(1.0) > tol * linear else u
 

@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 from scipy.stats import rankdata
 from sklearn.utils import check_random_state
 
-from adakern._utils.blocks import row_blocks
+from adakern._utils.memory import row_blocks
 
 #: Maximum number of anchors of the hyper-kernel regression, whose cost is cubic in it.
 MAX_ANCHORS = 200

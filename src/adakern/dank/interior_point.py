@@ -31,7 +31,8 @@ def solve(problem, start, tol, *, max_iter=100):
         total = 0.0 if start is None else float(xp.sum(start))
     iterate = _Iterate(problem.dual, total)
     if start is not None:
-        iterate.go_near(start, problem.at(start).slope)
+        point = problem.at(start)
+        iterate.go_near(start, point.gradient - point.intercept)
     best, n_best = None, 0
     for n_iter in range(max_iter + 1):
         inside = problem.at(iterate.d)

@@ -10,17 +10,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from adakern._utils.blocks import CACHE_BYTES, row_blocks
+from adakern._utils.memory import CACHE_BYTES, row_blocks
 from adakern.dank import quartic
 from adakern.dank.quartic import Quartic
 from adakern.linalg import add_to_diagonal
 from adakern.svm import ascent
-from adakern.svm.dual import Solution
+from adakern.svm.dual import Ascent, Solution
 
 
 def solve(problem, start, tol, *, max_iter):
     """Maximise h by maximising models of it, then by accelerated ascent if needed."""
-    way = ascent.Ascent(start, tol)
+    way = Ascent(start, tol)
     maximise_model = _second_order if problem.tau else _quartic
     while not way.converged and way.n_iter < max_iter:
         target = maximise_model(problem, way.point, tol)
@@ -29,7 +29,7 @@ def solve(problem, start, tol, *, max_iter):
             break
         way.add(new)
     if way.converged:
-        return way.solution()
+        return way
     rest = ascent.solve(problem, way.point, tol, max_iter=max_iter - way.n_iter)
     history = {name: way.history[name] + rest.history[name][1:] for name in way.history}
     return Solution(rest.point, rest.gap, rest.converged, history)

@@ -80,12 +80,11 @@ def svm_eta(squares, C, without_intercept):
     or a tube that contains all targets), those of ``without_intercept`` are used. A
     multiple of C^2 keeps eta above zero.
     """
-
-    def total(squares):
-        # A sum, since the rounding of a dot product depends on memory alignment.
-        return sum(float(as_numpy(part).sum()) for part in squares)
-
-    eta = total(squares) or total(without_intercept())
+    squares = [as_numpy(part) for part in squares]
+    if not any(part.any() for part in squares):
+        squares = [as_numpy(part) for part in without_intercept()]
+    # Sums, since the rounding of a dot product depends on memory alignment.
+    eta = sum(float(part.sum()) for part in squares)
     return max(eta, np.finfo(float).eps * C**2)
 
 

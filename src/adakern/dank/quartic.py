@@ -33,7 +33,7 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from adakern._utils.blocks import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
+from adakern._utils.memory import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
 from adakern.dank import active_set, interior_point
 from adakern.linalg import add_to_diagonal, principal_submatrix
 from adakern.svm.dual import Dual
@@ -111,11 +111,6 @@ class QuarticPoint:
     def gradient(self):
         """Gradient of the smooth part of h, without epsilon |d|; shape (n,)."""
         return self.residual - self.d * (2 * self.curvature)
-
-    @property
-    def slope(self):
-        """Gradient of the Lagrangian: ``gradient`` minus the intercept."""
-        return self.gradient - self.intercept
 
     def hessian(self, rows=None):
         """Hessian of -h, ``K + dd'∘K∘K / (2 eta) + diag(.)``, for all or some rows."""

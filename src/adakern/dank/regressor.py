@@ -7,10 +7,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import as_index, as_numpy, output_like, validate_arrays
+from adakern._utils.arrays import (
+    as_index,
+    as_numpy,
+    distinct_rows,
+    output_like,
+    require_finite,
+    validate_arrays,
+)
 from adakern._utils.constraints import NOT_NEGATIVE
-from adakern._utils.validation import require_finite
-from adakern._utils.weights import distinct_rows
 from adakern.dank.base import (
     DANKEstimator,
     fit_model,

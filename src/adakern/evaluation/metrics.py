@@ -69,8 +69,8 @@ def score(task, y_true, y_pred, labels=None):
         return _mean(_of_each_target(_regression_scores, y_true, y_pred))
     if y_true.ndim != 1 or y_true.shape != y_pred.shape or not y_true.size:
         raise ValueError(
-            "y_true and y_pred must be one-dimensional, of one length and not empty; "
-            f"got shapes {y_true.shape} and {y_pred.shape}."
+            "y_true and y_pred must be one-dimensional, non-empty and of equal "
+            f"length; got shapes {y_true.shape} and {y_pred.shape}."
         )
     if task == "classification":
         return _classification_scores(y_true, y_pred, labels)
@@ -99,7 +99,7 @@ def _of_each_target(scores, y_true, *predicted):
             values = (values[known, number] / unit for values in (y_true, *predicted))
             found.append(scores(*values))
     if not found:
-        raise ValueError("y_true holds no target: every cell is NaN.")
+        raise ValueError("y_true must have at least one value, got only NaN.")
     return found
 
 
@@ -116,7 +116,7 @@ def _regression_scores(y_true, y_pred):
     y_true, y_pred = y_true.astype(float), y_pred.astype(float)
     for name, values in (("y_true", y_true), ("y_pred", y_pred)):
         if not np.isfinite(values).all():
-            raise ValueError(f"{name} holds NaN or infinity; regression needs numbers.")
+            raise ValueError(f"{name} must not contain NaN or infinity.")
     squared_error = np.sum((y_pred - y_true) ** 2)
     # Compare the values: the spread of a constant is not exactly zero.
     if np.all(y_true == y_true[0]):

@@ -134,9 +134,8 @@ def _paired(a, b, finite=True):
     a, b = np.asarray(a, float), np.asarray(b, float)
     if a.ndim != 1 or a.shape != b.shape or (finite and not np.isfinite([a, b]).all()):
         raise ValueError(
-            "Scores that are compared are two one-dimensional arrays of one length, "
-            "without NaN or infinity: leave out where a method failed; got shapes "
-            f"{a.shape} and {b.shape}."
+            "Compared scores must be one-dimensional arrays of equal length without "
+            f"NaN or infinity (drop failed runs); got shapes {a.shape} and {b.shape}."
         )
     return a, b
 
@@ -243,7 +242,7 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     lengths = {name: len(column) for name, column in scores.items()}
     if len(scores) < 2 or len(set(lengths.values())) > 1:
         raise ValueError(
-            "scores must hold at least two methods with the same number of repeats; "
+            "scores must have at least two methods with the same number of repeats; "
             f"got {lengths}."
         )
     (n_repeats,) = set(lengths.values())

@@ -7,12 +7,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
-from adakern._utils.arrays import as_numpy, validate_arrays
-from adakern._utils.blocks import by_row_blocks
+from adakern._utils.arrays import as_numpy, distinct_rows, validate_arrays
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
-from adakern._utils.memory import require_memory
+from adakern._utils.memory import by_row_blocks, require_memory
 from adakern._utils.warn import warn_unconverged
-from adakern._utils.weights import distinct_rows
 from adakern.kernels import KernelMixin, TrainingRows
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import require_positive_semidefinite

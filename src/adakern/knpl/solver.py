@@ -12,7 +12,7 @@ import numpy as np
 from adakern._utils.threads import one_blas_thread
 from adakern.knpl.pairwise import admm, gamma_matrix, project_onto_affine
 from adakern.svm import ascent
-from adakern.svm.dual import DualEvaluation, classification_dual
+from adakern.svm.dual import Ascent, DualEvaluation, classification_dual
 from adakern.svm.libsvm import svm_dual
 
 
@@ -122,11 +122,11 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
         regulariser = reg * (np.vdot(G, G) - len(y) ** 2)
         point = DualEvaluation(dual, dual.adjoint(d), learned @ d, regulariser)
         if way is None:
-            way = ascent.Ascent(point, tol)
+            way = Ascent(point, tol)
         else:
             way.add(point)
         d, intercept = svm_dual(learned, y, C)
         if way.converged:
             break
     way.history["inner_residuals"] = residuals
-    return Saddle(d, intercept, G, way.solution(), reg, len(residuals))
+    return Saddle(d, intercept, G, way, reg, len(residuals))

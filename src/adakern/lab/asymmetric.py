@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.arrays import check_square, require_finite, validate_data
 from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.threads import one_blas_thread
-from adakern._utils.validation import check_square, require_finite, validate_data
 from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
 

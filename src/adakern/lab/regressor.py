@@ -11,13 +11,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import as_index, as_numpy, asarray_like, validate_arrays
-from adakern._utils.blocks import by_row_blocks
+from adakern._utils.arrays import (
+    as_index,
+    as_numpy,
+    asarray_like,
+    distinct_rows,
+    require_finite,
+    validate_arrays,
+)
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
+from adakern._utils.memory import by_row_blocks
 from adakern._utils.threads import one_blas_thread
-from adakern._utils.validation import require_finite
 from adakern._utils.warn import warn_unconverged
-from adakern._utils.weights import distinct_rows
 from adakern.lab.adam import SCHEDULES
 from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.arrays import encode_classes, require_finite, validate_data
 from adakern._utils.base import ScoreClassifierMixin
-from adakern._utils.validation import encode_classes, require_finite, validate_data
 from adakern.kernels import gram_matrix
 from adakern.linalg import ridge_solution
 from adakern.nystrom.columns import encode_targets

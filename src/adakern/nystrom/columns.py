@@ -13,7 +13,7 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import type_of_target
 
-from adakern._utils.validation import encode_classes
+from adakern._utils.arrays import encode_classes
 from adakern.kernels import exponential_decay, gram_matrix, kernel_diagonal
 
 #: Number of random sign vectors used in place of missing labels.

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 
-from adakern._utils.blocks import row_blocks
-from adakern._utils.memory import require_memory
+from adakern._utils.memory import require_memory, row_blocks
 from adakern.linalg import ranked_eigh
 
 EPS = np.finfo(np.float64).eps
@@ -39,12 +38,13 @@ def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
     """Resolve fractions and check sizes; see :class:`CriterionNystroem`."""
     if isinstance(n_columns, Integral) and n_columns > n_rows:
         raise ValueError(
-            f"n_columns={n_columns} is more than the {n_rows} rows; take fewer"
+            f"n_columns must be at most the number of rows, {n_rows}, got {n_columns}"
         )
     c = _count(n_columns, n_rows)
     if rank is not None and rank > c:
         raise ValueError(
-            f"rank={rank} is above the {c} columns drawn; rank=None is all of them"
+            f"rank must be at most the number of columns, {c}, got {rank}; rank=None "
+            "uses all"
         )
     require_memory(
         2 * 8 * n_rows * c,

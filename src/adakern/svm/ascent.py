@@ -6,47 +6,12 @@ nearest feasible point. A problem that can evaluate the point ``new + beta (new 
 at a lower cost, such as a quadratic, provides ``extrapolate(new, old, beta)``.
 """
 
-from time import perf_counter
-
 import numpy as np
 
-from adakern.svm.dual import Solution
+from adakern.svm.dual import Ascent
 
 #: Relative rounding error of the objective; smaller changes are ignored.
 ROUNDING = 1e-13
-
-
-class Ascent:
-    """Progress of an ascent: its last point, and the history of all iterations."""
-
-    def __init__(self, start, tol):
-        self.tol = tol
-        self.point = start
-        self._clock = perf_counter()
-        self.history = {"objective": [], "gap": [], "step": [], "seconds": []}
-        self.add(start)
-
-    def add(self, point):
-        """Record an iteration."""
-        now = perf_counter()
-        step = np.linalg.norm(point.u - self.point.u)
-        values = (point.value, point.gap, step, now - self._clock)
-        for column, value in zip(self.history.values(), values, strict=True):
-            column.append(float(value))
-        self.point, self._clock = point, now
-
-    @property
-    def n_iter(self):
-        return len(self.history["gap"]) - 1
-
-    @property
-    def converged(self):
-        """Whether the duality gap is below ``tol`` times the objective."""
-        return self.point.gap <= self.tol * abs(self.point.svm_value)
-
-    def solution(self):
-        """Return the last point as a :class:`~adakern.svm.dual.Solution`."""
-        return Solution(self.point, self.point.gap, self.converged, self.history)
 
 
 def solve(problem, start, tol, *, max_iter):
@@ -68,7 +33,7 @@ def solve(problem, start, tol, *, max_iter):
                 break
             if np.linalg.norm(step) <= ROUNDING * np.linalg.norm(ahead.u):
                 # The objective is not known more precisely than this.
-                return ascent.solution()
+                return ascent
             L *= 2
         if ahead.gradient @ (new.u - point.u) < 0:
             momentum = 1.0
@@ -81,4 +46,4 @@ def solve(problem, start, tol, *, max_iter):
                 ahead = problem.extrapolate(new, point, beta)
             else:
                 ahead = problem(new.u + beta * (new.u - point.u), new)
-    return ascent.solution()
+    return ascent

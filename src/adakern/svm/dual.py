@@ -18,6 +18,7 @@ by the ascent methods; the solvers that change single rows use d.
 
 from dataclasses import dataclass
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -191,7 +192,7 @@ class DualEvaluation:
         self.gap = max(quadratic + loss - linear, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Solution:
     """Result of ``solve(problem, start, tol)``: the last point and the history."""
 
@@ -208,3 +209,24 @@ class Solution:
     def n_iter(self):
         """Number of iterations."""
         return len(self.history["gap"]) - 1
+
+
+class Ascent(Solution):
+    """A solution under way: its last point, and the history of all iterations."""
+
+    def __init__(self, start, tol):
+        history = {"objective": [], "gap": [], "step": [], "seconds": []}
+        super().__init__(start, start.gap, False, history)
+        self._tol = tol
+        self._clock = perf_counter()
+        self.add(start)
+
+    def add(self, point):
+        """Record an iteration; it is the last if its gap is below the tolerance."""
+        now = perf_counter()
+        step = np.linalg.norm(point.u - self.point.u)
+        values = (point.value, point.gap, step, now - self._clock)
+        for column, value in zip(self.history.values(), values, strict=True):
+            column.append(float(value))
+        self.point, self.gap, self._clock = point, point.gap, now
+        self.converged = point.gap <= self._tol * abs(point.svm_value)

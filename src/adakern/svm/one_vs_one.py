@@ -9,9 +9,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import as_index, as_numpy, output_like, validate_arrays
+from adakern._utils.arrays import (
+    as_index,
+    as_numpy,
+    encode_classes,
+    output_like,
+    require_finite,
+    validate_arrays,
+)
 from adakern._utils.base import ScoreClassifierMixin
-from adakern._utils.validation import encode_classes, require_finite
 from adakern.linalg import principal_submatrix
 from adakern.svm.probability import fit_sigmoids
 

@@ -30,8 +30,8 @@ def fit_sigmoids(estimator, X, codes, weights=None):
     smallest = int(np.bincount(codes).min())
     if smallest < 2:
         raise ValueError(
-            "probability=True needs at least 2 rows of every class, and one has "
-            f"{smallest}; use probability=False, or leave that class out"
+            f"probability=True needs at least 2 rows per class, got {smallest}; use "
+            "probability=False, or drop that class"
         )
     left_out = cross_val_predict(
         clone(estimator).set_params(probability=False),

@@ -60,7 +60,7 @@ def in_order_of(names, X):
         return X, False
     if missing := [name for name in names if name not in found]:
         raise ValueError(
-            f"X lacks the columns {', '.join(missing)}, which it had in training"
+            f"X lacks the columns {', '.join(missing)}, which were passed to fit"
         )
     if extra := sorted(set(found) - set(names)):
         warn_user(f"X has columns that training did not: {', '.join(extra)}; ignored")
@@ -80,8 +80,8 @@ def declared_categorical(features, n_columns, names):
     for feature in features:
         if isinstance(feature, bool | np.bool_) or feature not in list(places):
             raise ValueError(
-                f"categorical_features holds {feature!r}: use names of columns, their "
-                f"numbers from 0 to {n_columns - 1}, or a boolean for each"
+                "categorical_features must have names of columns, indices from 0 to "
+                f"{n_columns - 1}, or a boolean per column, got {feature!r}"
             )
     declared = np.zeros(n_columns, dtype=bool)
     declared[[places[feature] for feature in features]] = True

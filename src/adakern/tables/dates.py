@@ -48,7 +48,7 @@ _DAYS = [
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y"),
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d"),
-    *("%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%Y-%b-%d", "%d%b%Y", "%d%b%y"),
+    *("%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%d/%b/%y", "%Y-%b-%d", "%d%b%Y", "%d%b%y"),
     *("%d %b %Y", "%d. %b %Y", "%b %d, %Y", "%b %d %Y", "%d %b %y"),
     *("%d de %b de %Y", "%Y年%m月%d日", "%Y. %m. %d."),
 ]
@@ -58,6 +58,7 @@ _OTHERS = [
     *("%YQ%q", "%Y Q%q", "%Y-Q%q", "Q%q %Y", "%YM%m"),
     *("%H:%M", "%H:%M:%S", "%I:%M %p", "%d/%b/%Y:%H:%M:%S", "%Y%m%dT%H%M%S"),
     *("%d%b%Y:%H:%M:%S", "%d%b%y:%H:%M:%S"),
+    *("%d-%b-%y %I.%M.%S.%f %p", "%d.%m.%y %H:%M:%S,%f"),  # Oracle
     *("%b %d %H:%M:%S %Y", "%b %d %H:%M:%S %z %Y"),
 ]
 FORMS = [
@@ -75,7 +76,7 @@ _PARTS = {
     "%I": r" ?(?P<I>\d{1,2})",
     "%M": r"(?P<M>\d{2})",
     "%S": r"(?P<S>\d{2})",
-    "%f": r"(?P<f>\d{1,6})",
+    "%f": r"(?P<f>\d{1,6})\d{0,3}",
     "%p": r"(?P<p>[aApP])\.?[mM]\.?",
 }
 #: Optional weekday before a date, and time zone after a time.
@@ -114,6 +115,8 @@ def parse_date(text, form):
 def _pattern(form):
     pieces = re.split(r"(%[A-Za-z])", form.replace("%B", "%b"))
     text = "".join(_PARTS.get(piece, re.escape(piece)) for piece in pieces)
+    for hour in (_PARTS["%H"], _PARTS["%I"]):
+        text = text.replace(rf"\ {hour}", rf"(?:,|\ at)?\ {hour}")
     before = _WEEKDAY if "%d" in form else ""
     behind = _ZONE if "%M" in form and "%z" not in form else ""
     return re.compile(before + text + behind, re.IGNORECASE)

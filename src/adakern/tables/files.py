@@ -72,7 +72,7 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
             if n := int(is_empty.sum()):
                 notes.append(f"left out: {count(n, 'empty row')}")
     if not len(frame):
-        raise TableError(f"{name} holds no rows.")
+        raise TableError(f"{name} has no rows.")
     is_typed = header is None
     target = None if all_rows else target  # new rows need none
     frame.columns = _names(frame.columns if is_typed else header, target, notes)
@@ -177,7 +177,7 @@ def _text(data, name, target, layout, notes):
         text, rows = _below(text, ends[above - 1]), rows[above:]
     first, *others = rows
     if not others:
-        raise TableError(f"{name} holds no rows.")
+        raise TableError(f"{name} has no rows.")
     header = layout.header
     if header is None:
         header = _has_header(first, others, target, notes)
@@ -219,8 +219,8 @@ def _decoded(data, encoding, name, notes):
     if found := re.search("[\0\x1b]", text):  # escapes occur in iso2022_jp and similar
         line = text[: found.start()].count("\n") + 1
         raise TableError(
-            f"{name} holds the character {found[0]!r} in line {line}, as no text does: "
-            "save it as CSV in UTF-8, Parquet or xlsx."
+            f"{name} has the character {found[0]!r} in line {line}, which is not "
+            "text: save it as CSV in UTF-8, Parquet or xlsx."
         )
     return text
 
@@ -359,7 +359,7 @@ def _names(header, target, notes):
     for i, cell in enumerate(header):
         name = str(cell).strip() or f"Unnamed: {i}"
         if name in names and name == target:
-            raise TableError(f"two columns are called {target!r}, the target.")
+            raise TableError(f"two columns are named {target!r}, which is the target.")
         if name in names:
             taken = {*names, *(str(other).strip() for other in header)}
             unique = next(

@@ -19,6 +19,8 @@ MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?", "<na>"}
 #: Markers of missing values in columns of numbers and dates; in categorical columns,
 #: they are categories.
 NO_VALUE = MISSING | {"n.a.", "n. a.", "n.d.", "none", "-", "--", ".", "...", "*"}
+#: Of the World Bank and of Eurostat, and INSEE's "nd" and "nc".
+NO_VALUE |= {"..", ":", "nd", "nc"}
 NO_VALUE |= {"missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."}
 NO_VALUE |= {"keine angabe", "unbekannt", "non disponible", "n/d", "–", "—", "---"}
 #: Errors of Excel, and the hashes it displays for numbers that are too wide.
@@ -76,16 +78,16 @@ class Cells:
                 codes[row] = places.setdefault(_plain(value), len(places))
             except TypeError as error:
                 raise TypeError(
-                    f"{name} holds a {type(value).__name__}: argument must be a string "
-                    "or a real number, a date or a missing value; give each value of "
-                    "lists its own column"
+                    f"{name} has a {type(value).__name__}: argument must be a string "
+                    "or a real number, a date or a missing value; expand lists into "
+                    "columns"
                 ) from error
         for text, code in places.items():
             if isinstance(text, str) and "\0" in text:
                 row = int(np.flatnonzero(codes == code)[0])
                 raise ValueError(
-                    f"{name} holds a NUL character (row {row} from 0): save the file "
-                    "anew"
+                    f"{name} has a NUL character (row {row}, from 0): save the file "
+                    "again"
                 )
         return cls(name, list(places), codes)
 
@@ -301,13 +303,15 @@ def sides_of_limits(cells):
 
 
 def about_new(cells, kind, form):
-    """Yield notes about numbers of new rows that may have been misread.
+    """Yield notes about numbers and dates of new rows that may have been misread.
 
     They are read in the form of the training rows, but may be meant otherwise.
     """
+    texts = cells.counts(NO_VALUE)
+    if kind == "date":
+        yield from _about_order(cells.name, texts, form)
     if kind != "numeric" or form[0] not in numbers.MARKS:
         return
-    texts = cells.counts(NO_VALUE)
     is_percent = form[1:] == "%"
     for value in [*texts, *cells.others()]:
         number = number_of(value, form)
@@ -322,6 +326,20 @@ def about_new(cells, kind, form):
     mark, _, is_open = numbers.find_mark(texts, form[1:]) if marks else ("", 0, False)
     if mark is None and is_open:
         yield _about_mark(cells.name, marks, form)
+
+
+def _about_order(name, texts, form):
+    """Yield a note if all cells are dates with day and month the other way round."""
+    other = form.translate(str.maketrans("dm", "md"))
+    read = {text: dates.parse_date(text, form) for text in texts}
+    meant = {text: dates.parse_date(text, other) for text in texts}
+    if None in meant.values() or None not in read.values():
+        return
+    if shown := next((t for t in texts if read[t] not in (None, meant[t])), None):
+        yield (
+            f"{name}: all cells are dates as {other}; {shown!r} is read as {form}, "
+            f"like the training rows, that is {read[shown]:%Y-%m-%d}"
+        )
 
 
 def _is_written(text, form):
@@ -339,9 +357,12 @@ def about_strays(cells, kind, strays):
     """Return the note about cells of another kind, which become missing."""
     # True and 1 are the same key.
     places = {value: place for place, value in enumerate(cells.distinct)}
-    count = int(np.isin(cells.codes, [places[stray] for stray in strays]).sum())
+    rows = np.flatnonzero(np.isin(cells.codes, [places[stray] for stray in strays]))
+    count = len(rows)
     noun = "number" if kind == "numeric" else "date"
     shown = ", ".join(map(repr, strays[:4])) + ", ..." * (len(strays) > 4)
+    shown += f"; row{'s' * (count > 1)} {', '.join(map(str, rows[:4]))}"
+    shown += ", ..." * (count > 4) + " from 0"
     cells_are = "1 cell is" if count == 1 else f"{count} cells are"
     kind = "numeric" if kind == "numeric" else "a date"
     return f"{cells.name} is {kind}: {cells_are} no {noun}, thus missing ({shown})"
@@ -393,7 +414,7 @@ def _number_named(cells, value, form):
         return number_of(value, form)
     except OverflowError:
         raise ValueError(
-            f"{cells.name} holds a number beyond 1.8e308; rescale it, or take its "
+            f"{cells.name} has a number beyond 1.8e308; rescale it, or take its "
             "logarithm"
         ) from None
 

@@ -45,22 +45,22 @@ def checked_task(y, kind, task, notes):
     """Return the task of a target, inferred if it is not given."""
     if kind == "date":
         raise TableError(
-            f"the target {y.name!r} holds dates, which are not predicted; give a "
-            "number, such as the days since a start."
+            f"the target {y.name!r} has dates, which are not supported; use a number, "
+            "such as the days since a start."
         )
     if task == "regression" and kind != "numeric":
         raise TableError(
-            f"the target {y.name!r} holds categories such as {y.iloc[0]!r}, which is "
-            "no regression; leave out --task."
+            f"the target {y.name!r} has categories such as {y.iloc[0]!r}, which "
+            "regression does not support; omit --task."
         )
     n_kinds = y.nunique()
     if n_kinds < 2:
         raise TableError(f"the target {y.name!r} is the same in every row.")
     if kind == "categorical" and n_kinds > max(2, len(y) // 2):
         raise TableError(
-            f"the target {y.name!r} holds {n_kinds} different categories in {len(y)} "
-            f"rows, such as {y.iloc[0]!r}; as classes they have too few rows each, and "
-            "numbers are written without units and with one decimal mark."
+            f"the target {y.name!r} has {n_kinds} different categories in {len(y)} "
+            f"rows, such as {y.iloc[0]!r}: too few rows per class. Numbers must be "
+            "written without units and with a single decimal mark."
         )
     if task or kind == "categorical" or n_kinds == 2:
         return task or "classification"
@@ -91,8 +91,8 @@ def repeated_identifier(frame, kinds, others, notes):
     # A patient has several visits: use the coarser identifier.
     name = min(found, key=found.get)
     notes.append(
-        f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows of one "
-        "stay together (--group none: they need not)"
+        f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows that "
+        "share one are kept together (--group none: they need not be)"
     )
     return name
 

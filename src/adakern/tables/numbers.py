@@ -11,7 +11,11 @@ from functools import lru_cache
 import numpy as np
 
 MARKS = (".", ",")
-_CURRENCY = r"(?:[$€£¥₹₽]|Fr\.|(?:CHF|EUR|USD|GBP|JPY|INR|kr)(?![A-Za-z]))"
+_CODES = "CHF|EUR|USD|GBP|JPY|INR|BRL|AUD|CAD|NZD|CNY|PLN|CZK|SEK|NOK|DKK|TRY|ZAR|MXN"
+_CURRENCY = (
+    rf"(?:(?:US|R|AU?|CA?|NZ|HK|NT|S|MX)?\$|[€£¥₹₽₺₩₪₴]|Fr\.|Rs\.?(?=[\s\d])"
+    rf"|(?:{_CODES}|kr)(?![A-Za-z]))"
+)
 #: Separators of groups of digits: apostrophes, no-break spaces and blanks.
 _GAPS = "'’\u00a0\u202f\u2009 "
 MAGNITUDES = {
@@ -43,6 +47,10 @@ _EITHER = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})?")
 #: Zero in Excel's accounting format.
 _NOTHING = re.compile(rf"{_CURRENCY}\s*[-–—]+|[-–—]+\s*{_CURRENCY}")
 _INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
+#: Flags of Eurostat behind some numbers, such as p for provisional.
+_FLAGS = re.compile(r"[bcdefinprsuz]{1,3}")
+#: Unit of a column some of whose cells have flags.
+FLAGS = "flags"
 _UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ][^\d()]*)$")
 
 
@@ -107,6 +115,8 @@ def _reading(shape, form):
     sizes = MAGNITUDES | _MILLIONS if is_money else MAGNITUDES
     if tail in sizes and (unit == AMOUNTS or is_money):
         size = sizes[tail]
+    elif unit == FLAGS and _FLAGS.fullmatch(tail):
+        tail = ""
     elif tail and tail != unit:
         return None
     n_open = shape.count("(")
@@ -144,6 +154,8 @@ def _pattern(mark):
         rf"(?:(?<=\d\{mark})[-–—]{{1,2}}|(?P<last>-))?\)?{blank}%?{blank}"
         rf"(?P<tail>(?:(?!{_CURRENCY})[^\d()%<>])*?)"
         rf"{blank}(?P<after>{_CURRENCY})?{blank}\)?"
+        # The interval of an estimate, or a footnote.
+        rf"(?:{blank}\[[^\[\]]{{1,40}}\])?"
     )
 
 
@@ -170,6 +182,8 @@ def find_unit(counts):
     has_fraction = any(re.search(r"\d[.,]\d+\s*[A-Za-z]", text) for text in counts)
     if set(units) <= set(MAGNITUDES) and (has_fraction or len(units) > 1):
         return AMOUNTS
+    if all(map(_FLAGS.fullmatch, units)) and 2 * units.total() < n:
+        return FLAGS
     unit, n_units = units.most_common(1)[0]
     return unit if 2 * n_units >= n and len(unit) <= 12 else ""
 

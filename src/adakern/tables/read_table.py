@@ -1,5 +1,6 @@
 """Tables read from files, with column types inferred."""
 
+import shlex
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -328,7 +329,7 @@ def _found(typed, asked):
         if n_missing := frame[column].isna().sum():
             raise TableError(f"{column!r} is missing in {count(n_missing, 'row')}.")
     if time and kinds[time] == "categorical":
-        raise TableError(f"the time {time!r} holds neither dates nor numbers.")
+        raise TableError(f"the time {time!r} must be dates or numbers.")
     group = asked.group
     if group is None:
         others = {*targets, time, *asked.drop, *asked.keep}
@@ -338,8 +339,9 @@ def _found(typed, asked):
     if not X.shape[1]:
         reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped.items())
         raise TableError(
-            f"no column is left to learn from{' (' * bool(reasons)}{reasons}"
-            f"{')' * bool(reasons)}; keep= or --keep keeps a column that was dropped."
+            "no feature column is "
+            f"left{' (' * bool(reasons)}{reasons}{')' * bool(reasons)}; keep= or "
+            "--keep keeps a column that was dropped."
         )
     account = _account(frame, kinds, forms, dropped, asked, group, task)
     kinds = {name: kinds[name] for name in X.columns}
@@ -384,9 +386,9 @@ def _task_of(frame, kinds, asked, notes):
     for name in asked.targets:
         if asked.task == "classification" or kinds[name] == "categorical":
             raise TableError(
-                f"several targets are numbers, and the target {name!r} is of classes: "
-                "fit a model for each, in Python by scikit-learn's "
-                "MultiOutputClassifier."
+                f"several targets must all be numeric, and {name!r} has classes: fit "
+                "a model per target, or use scikit-learn's MultiOutputClassifier in "
+                "Python."
             )
         checked_task(frame[name].dropna(), kinds[name], "regression", notes)
     return "regression"
@@ -413,21 +415,22 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
         kind = kinds[name]
         form = forms[name]
         became = "feature"
-        undo = f"--categorical {name}" if kind != "categorical" else ""
+        typed = shlex.quote(str(name))
+        undo = f"--categorical {typed}" if kind != "categorical" else ""
         if name in asked.targets:
             is_number = task == "classification" and kind == "numeric"
             became = f"target, {task}"
             undo = "--task regression" * is_number
         elif name in dropped:
             became = f"dropped: {dropped[name]}"
-            undo = "--group none" if name == group else f"--keep {name}"
+            undo = "--group none" if name == group else f"--keep {typed}"
             if name in asked.drop or name == asked.group:
                 undo = ""
         elif name == asked.time:
             became = "feature, and the order of the rows"
         elif form.startswith(LIMITS_OF):
             became = "feature, -1 below a limit and 1 above"
-            undo = f"--drop {name}"
+            undo = f"--drop {typed}"
         elif kind == "text":
             became = "feature, numbers by pieces of its words"
         n_levels = frame[name].nunique() if kind == "categorical" else None

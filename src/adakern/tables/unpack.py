@@ -87,6 +87,7 @@ def check_size(n_bytes, most, name):
     """Raise TableError if a file would unpack to more than ``most`` bytes."""
     if n_bytes > most:
         raise TableError(
-            f"{name} unpacks to more than {most / 1e6:.0f} MB, which no table of its "
-            "size does; if it is one, unpack it and put the plain file in its place."
+            f"{name} unpacks to more than {most / 1e6:.0f} MB, which is implausible "
+            "for a table of its size; if it is one, unpack it and put the plain file "
+            "in its place."
         )

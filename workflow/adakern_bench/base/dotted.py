@@ -138,7 +138,7 @@ def loader_function(dotted):
         or (kind == "load" and module == "sklearn.datasets" and rest in EMBEDDED)
         or (kind in ("load", "make", "fetch") and is_own(module))
     ):
-        raise ValueError("it is none of the functions that a loader may name")
+        raise ValueError("a loader may not use this function")
     return resolve(dotted)
 
 
@@ -253,14 +253,13 @@ def check_handed_on(kind, params):
     for name, value in params.items():
         if name not in named | further:
             raise ValueError(
-                f"{kind.__name__} hands {name} on, and it is none of the parameters "
-                "that a configuration may set"
+                f"{kind.__name__} passes {name} on, and a configuration may not set it"
             )
         # LightGBM joins all parameters into one string, "name=value name=value".
         if any(re.search(r"[\s=]", text) for text in _texts(value)):
             raise ValueError(
-                f"{name}={value!r}: {kind.__name__} may take a blank or = in it for "
-                "the beginning of another parameter"
+                f"{name}={value!r}: {kind.__name__} may read a blank or = in it as "
+                "the start of another parameter"
             )
 
 

@@ -53,18 +53,15 @@ class _Content(io.BytesIO):
         most = most_unpacked(self.answer.raw.tell())
         if self.tell() + len(chunk) > most:
             raise Refused(
-                f"the answer unpacks to more than {most / 1e6:.0f} MB, which no table "
-                "of its size does"
+                f"the response unpacks to more than {most / 1e6:.0f} MB, which is "
+                "implausible for a table of its size"
             )
         return super().write(chunk)
 
 
 def _check_bytes(n_bytes):
     if n_bytes > MOST_BYTES:
-        raise Refused(
-            f"the answer has more than {MOST_BYTES / 1e6:.0f} MB, and so much is not "
-            "fetched unasked"
-        )
+        raise Refused(f"the response exceeds the limit of {MOST_BYTES / 1e6:.0f} MB")
 
 
 def download(url, hosts, progress=True):
@@ -86,8 +83,8 @@ def download(url, hosts, progress=True):
         except TimeoutError:
             content.close()  # what still arrives is discarded
             raise Refused(
-                f"the answer is not there after {LONGEST / 60:.0f} minutes; download "
-                "the file by hand"
+                f"no response after {LONGEST / 60:.0f} minutes; download the file by "
+                "hand"
             ) from None
     raise Refused(why)
 
@@ -120,15 +117,11 @@ def _check_answer(hosts, response, **_):
     """Refuse an error status, and a redirect to a host that is not among `hosts`."""
     if 400 <= response.status_code < 500:
         said = _message(next(response.iter_content(2000), b""))
-        raise Absent(
-            f"the server answers with HTTP status {response.status_code}{said}"
-        )
+        raise Absent(f"the server returned HTTP status {response.status_code}{said}")
     if response.is_redirect:
         place = urljoin(response.url, response.headers["location"])
         if host_of(place) not in hosts:
-            raise Refused(
-                f"it redirects to {place}, at a host that the entry does not name"
-            )
+            raise Refused(f"it redirects to {place}, a host that is not in the entry")
 
 
 def _message(answer):

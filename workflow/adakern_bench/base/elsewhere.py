@@ -29,11 +29,13 @@ def _program(python):
     named = python["python"]
     if named.startswith("$"):
         if absent_variable(named):
-            raise ValueError(f"{named} names no program that can be run")
+            raise ValueError(f"{named} is not an executable program")
         return os.environ[named[1:]]
     path = made_file(python["environment"])
     if not path.is_file():
-        raise ValueError(f"the environment {named} is not made; adakern run makes it")
+        raise ValueError(
+            f"the environment {named} does not exist; `adakern run` creates it"
+        )
     made = json.loads(path.read_text("utf-8"))
     if "failed" in made:
         raise ValueError(f"the environment {named} cannot be made: {made['failed']}")

@@ -67,10 +67,14 @@ def claim(path, wait):
         who = lock.read() or "another run"
         if not wait:
             raise RunningAlready(
-                f"{path} belongs to {who}, which is still at work. Wait until it is "
-                "done, or stop it (Ctrl-C there), then give the same command again"
+                f"{path} is in use by {who}. Wait until it finishes, or stop it "
+                "(Ctrl-C there), then run the same command again"
             ) from None
-        print(f"Waiting for {path}, which {who} makes", file=sys.stderr, flush=True)
+        print(
+            f"Waiting for {path}, which is being made by {who}",
+            file=sys.stderr,
+            flush=True,
+        )
         fcntl.flock(lock, fcntl.LOCK_EX)
     lock.truncate(0)
     lock.write(f"process {os.getpid()} on {os.uname().nodename}")

@@ -87,8 +87,8 @@ def run_compare(arguments, given):
     took = time.time() - started
     if arguments.minutes and took > 60 * arguments.minutes:
         print(
-            f"\nBy the clock it took {duration(took)}: --minutes ends the fits; what "
-            "shows them comes after, and takes longer on busy processors."
+            f"\nTotal time {duration(took)}: --minutes limits the fits; the report is "
+            "made after them and takes longer on a busy machine."
         )
     most, said = out_of_time(plan.results)
     if said:
@@ -105,7 +105,7 @@ def run_compare(arguments, given):
 def _own(file, arguments):
     """Return (overrides, rows and features) of the user's own table."""
     if arguments.target is None:
-        sys.exit("adakern compare: --target names the column to predict")
+        sys.exit("adakern compare: --target, the column to predict, is required")
     keys = ("task", "name", "group", "time", "again")
     options = {key: getattr(arguments, key) for key in keys}
     options |= named_columns(arguments)
@@ -119,13 +119,13 @@ def _of_openml(number, arguments):
     for option in ("task", "name", "group", "time", "form", *NAMED):
         if getattr(arguments, option):
             sys.exit(
-                f"--{option} is of a file; of OpenML's data set {number} it is a "
+                f"--{option} is for files; for OpenML's data set {number} use a "
                 f"setting, such as dataset.openml-{number}.title=..."
             )
     name = f"openml-{number}"
     if not re.fullmatch(r"openml-(task-)?\d+", name):
         sys.exit(
-            f"openml:{number} is to be openml:31 (a data set) or openml:task-59; a "
+            f"openml:{number} must be openml:31 (a data set) or openml:task-59; a "
             "study is the suite of a run: adakern run EXPERIMENT suite=openml-99"
         )
     overrides = ["experiment=compare", f"name={name}", f"dataset=[{name}]"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def add_arguments(command):
     """Add the arguments of the command."""
-    place = "a folder of results/ or docs/results/; of a commit: FOLDER@COMMIT"
+    place = "folder of results/ or docs/results/, or FOLDER@COMMIT"
     command.add_argument("before", help=place)
     command.add_argument("after", help=place)
     command.add_argument(

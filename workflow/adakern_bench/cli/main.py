@@ -60,14 +60,12 @@ def _parser():
     add_arguments(compare)
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
     show = commands.add_parser("show", help="print a finished comparison again")
-    latex = (
-        "print its tables for LaTeX, and write the figures, sentences and references"
-    )
+    latex = "print LaTeX tables, and write figures, sentences and references"
     show.add_argument("--latex", action="store_true", help=latex)
     board = commands.add_parser("leaderboard", help="rank methods over data sets")
     diff.add_arguments(commands.add_parser("diff", help="compare two runs"))
     describe = commands.add_parser(
-        "describe", help="print what the entry of a data set can state"
+        "describe", help="print the measured settings of a data set"
     )
     describe.set_defaults(handle=_describe)
     describe.add_argument("name", help="name of the data set")
@@ -83,14 +81,16 @@ def _parser():
     for command, handle in handles.items():
         command.set_defaults(handle=handle)
         if command is not compare:
-            experiment = "of conf/experiment (default: quickstart), or results/FOLDER"
+            experiment = (
+                "name in conf/experiment (default: quickstart), or results/FOLDER"
+            )
             command.add_argument(
                 "experiment", nargs="?", default="quickstart", help=experiment
             )
         _add_settings(command)
     for command in (compare, run):
         command.add_argument("--cores", type=int, help="number of cores (default: all)")
-        dry = "print Snakemake's command and its jobs, run none"
+        dry = "print Snakemake's command and jobs without running them"
         command.add_argument("--dry-run", action="store_true", help=dry)
     return parser, commands.choices
 
@@ -124,8 +124,8 @@ def _of_results(name):
     kept = ROOT / ("" if is_folder else "results") / name / "run.yaml"
     if is_folder and not (kept.is_file() and kept.parents[1] == ROOT / "results"):
         sys.exit(
-            f"{name} is no folder of a run: name one of results/, or an experiment of "
-            "conf/experiment"
+            f"{name} is not a folder of results: use one of results/, or an "
+            "experiment of conf/experiment"
         )
     is_known = not is_folder and (CONF / "experiment" / f"{name}.yaml").exists()
     if is_known or not kept.is_file():
@@ -165,7 +165,7 @@ def _run(arguments, overrides):
 
 
 def _describe(arguments, overrides):
-    """Print what the YAML entry of a data set can state."""
+    """Print the measured settings of a data set for its YAML entry."""
     import yaml
 
     from adakern_bench.config.compose import load_config
@@ -234,11 +234,11 @@ def _track(arguments, overrides):
     found = [results, *sorted(results.glob("*/"))]
     if not (folders := [folder for folder in found if (folder / "records").is_dir()]):
         sys.exit(
-            f"{results} holds no records/ of an experiment; name a folder of results/"
+            f"{results} has no records/ of an experiment; use a folder of results/"
         )
     for folder in folders:
         for link in links_out(folder):
-            sys.exit(f"{link} is a symbolic link that leaves the results: copy it")
+            sys.exit(f"{link} is a symbolic link out of the results; copy its target")
         try:
             n = track(folder)
         except (ValueError, OSError) as error:  # no records, or a store that is none

@@ -35,7 +35,7 @@ def run(plan, cores=None, *, dry_run=False):
     if status := _snakemake(["--logger", "adakern", *on, *started(plan)]):
         print(
             "Stopped. Finished jobs are kept: repeat the command to continue. "
-            "Snakemake's own account is in .snakemake/log."
+            "Snakemake's log is in .snakemake/log."
         )
         return status
     show(plan)

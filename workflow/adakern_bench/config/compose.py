@@ -74,25 +74,25 @@ def _checked(override):
     key, equals, value = override.partition("=")
     if not key or not (equals or key.startswith("~")):
         raise ConfigError(
-            f"the override {override!r} is not of the form key=value, such as "
+            f"the override {override!r} must have the form key=value, such as "
             "protocol.repeats=3"
         )
     if key in GROUPS and value == "null":
         raise ConfigError(
-            f"{override} names none; {key}=[] selects none, {key}=[name] one"
+            f"{override} has no value; {key}=[] selects none, {key}=[name] one"
         )
     if value[:1] not in ("'", '"') and value.count("[") > value.count("]"):
         raise ConfigError(
-            f"the override {override!r} opens a list and does not close it; a list has "
-            "no blank after a comma: dataset=[a,b]"
+            f"the override {override!r} has an unclosed list; a list must have no "
+            "blank after a comma: dataset=[a,b]"
         )
     if re.match(r"[+~]*hydra\b", key):
         raise ConfigError(
-            f"the override {override!r} is of Hydra itself, which has no settings"
+            f"the override {override!r} is for Hydra itself, which has no settings here"
         )
     if key in GROUPS and re.fullmatch(r"[\d.]+", value):
         raise ConfigError(
-            f"the override {override!r} selects a number; it takes names of files"
+            f"the override {override!r} selects a number, expected names of files"
         )
     return _readable(override if key in GROUPS or key[0] in "+~" else f"++{override}")
 
@@ -130,7 +130,7 @@ def _compose(overrides, conf):
 def _check_file(path, conf):
     """Raise a ConfigError if a symbolic link leaves the configuration's folder."""
     if not path.resolve().is_relative_to(Path(conf).resolve()):
-        raise ConfigError(f"{path} is, by a symbolic link, outside {conf}: copy it")
+        raise ConfigError(f"{path} is a symbolic link out of {conf}; copy its target")
 
 
 def _load_file(load, conf, config_path):
@@ -138,7 +138,7 @@ def _load_file(load, conf, config_path):
     keyed by their names.
     """
     if ".." in Path(config_path).parts:
-        raise ConfigError(f"{config_path}: a list of defaults stays inside conf/")
+        raise ConfigError(f"{config_path}: defaults must be inside conf/")
     name = config_path.removesuffix(".yaml")
     _check_file(Path(conf, f"{name}.yaml"), conf)
     try:
@@ -146,7 +146,7 @@ def _load_file(load, conf, config_path):
     except GrammarParseError as error:
         raise ConfigError(f"{config_path}.yaml: {_in_one_line(error)}") from None
     except (YAMLError, UnicodeError) as error:
-        raise ConfigError(f"{config_path}.yaml is no YAML in UTF-8: {error}") from None
+        raise ConfigError(f"{config_path}.yaml is not YAML in UTF-8: {error}") from None
     group, _, name = config_path.partition("/")
     if group in ("dataset", "method") and file is not None:
         file.header["package"] = f"{group}.{name}"
@@ -242,7 +242,7 @@ def _missing_tuners(config):
 def _suite_entries(suite, folder):
     if Path(suite.sets).name != suite.sets or not (folder / suite.sets).is_file():
         raise ConfigError(
-            f"suite.sets={suite.sets!r} does not name a file beside the suite's own"
+            f"suite.sets={suite.sets!r} must be a file in the folder of the suite"
         )
     _check_file(folder / suite.sets, folder.parent)
     try:

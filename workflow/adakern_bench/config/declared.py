@@ -54,8 +54,8 @@ def fill_in(config):
     if problems:
         listed = "\n".join(f"  - {problem}" for problem in problems)
         raise ConfigError(
-            f"{folder / DECLARATION} declares what cannot be run:\n{listed}\nCorrect "
-            "these lines, or take them out"
+            f"{folder / DECLARATION} has invalid lines:\n{listed}\nCorrect or remove "
+            "them"
         )
     for name, entry in entries.items():
         if is_selected(suite, name.removeprefix(f"{suite.name}-"), entry.n):
@@ -67,8 +67,8 @@ def _folder(config):
     tables = config.suite.tables
     if Path(tables).is_absolute() or ".." in Path(tables).parts:
         raise ConfigError(
-            f"suite.tables={tables!r} is to name a folder below "
-            f"{config.data.cache}/raw, or below data.mirror"
+            f"suite.tables={tables!r} must be a folder below {config.data.cache}/raw, "
+            "or below data.mirror"
         )
     mirror = config.data.mirror or os.environ.get("ADAKERN_DATA_MIRROR")
     places = [Path(config.data.cache) / "raw", *map(Path, filter(None, [mirror]))]
@@ -107,7 +107,7 @@ def _stated(row, folder, tables, folds, known):
     """Return what the entry of a line states; a TableError says what is wrong."""
     path = folder / row["file"]
     if path.parent != folder or not path.is_file():
-        raise TableError(f"there is no such file beside {DECLARATION}")
+        raise TableError(f"file not found in the folder of {DECLARATION}")
     file = path.stat()
     code = code_version("adakern_bench.config.declared")
     seen = [row, tables, folds, file.st_size, file.st_mtime_ns, code]
@@ -133,9 +133,9 @@ def _checked(row, path, place, folds):
         options[role] = column
     stated, found, _ = inferred(path, place, row["target"], **options)
     if gaps := [note for note in found.notes if note.endswith("without a target")]:
-        raise TableError(f"the target {row['target']!r} has gaps ({gaps[0]})")
+        raise TableError(f"the target {row['target']!r} has missing values ({gaps[0]})")
     if len(found.X) < FEWEST_ROWS:
-        raise TableError(f"{len(found.X)} rows are fewer than {FEWEST_ROWS}")
+        raise TableError(f"{len(found.X)} rows, expected at least {FEWEST_ROWS}")
     values = found.times if found.groups is None else found.groups
     if values is not None and (n := values.nunique()) <= folds:
         raise TableError(

@@ -19,8 +19,8 @@ def inferred(file, path, target, **options):
     if found.groups is not None and found.groups.nunique() < 2:
         raise TableError(
             f"the group {found.groups.name!r} is {found.groups.iloc[0]!r} in every "
-            "row, and methods are tested on groups that they have not seen: name "
-            "another column, or --group none"
+            "row, but methods are tested on new groups: use another column, or "
+            "--group none"
         )
     columns = list(found.columns)
     y = found.y if hasattr(found.y, "columns") else found.y.to_frame()

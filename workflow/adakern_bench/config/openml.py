@@ -93,7 +93,9 @@ class Answers:
             names = [f"openml-task-{int(k)}" for k in tasks]
             names = names or [f"openml-{int(k)}" for k in sets]
         if not names:
-            raise DatasetError(f"OpenML's study {suite.openml} holds no tasks or sets")
+            raise DatasetError(
+                f"OpenML's study {suite.openml} has no tasks or data sets"
+            )
         for name in suite.only:
             if name not in names:
                 raise DatasetError(
@@ -107,7 +109,7 @@ class Answers:
         kind, _, number = str(stated.openml).rpartition("-")
         if kind not in ("", "task") or not number.isdigit():
             raise DatasetError(
-                f"dataset.{name}.openml={stated.openml!r} is to be the number of a "
+                f"dataset.{name}.openml={stated.openml!r} must be the number of a "
                 "data set, such as 31, or of a task, such as task-59"
             )
         given = {
@@ -125,8 +127,8 @@ class Answers:
             task = answer["task"]
             if task["task_type"] not in TASKS:
                 raise DatasetError(
-                    f"OpenML's task {number} is {task['task_type']}; compared are "
-                    f"{' and '.join(TASKS)}. Take another one"
+                    f"OpenML's task {number} is {task['task_type']}; supported are "
+                    f"{' and '.join(TASKS)}. Use another one"
                 )
             inputs = {part["name"]: part for part in task["input"]}
             source = inputs["source_data"]["data_set"]
@@ -161,7 +163,7 @@ class Answers:
             columns = of_columns["data_features"]["feature"]
             columns = sorted(columns, key=lambda column: int(column["index"]))
             if "sparse" in str(about.get("format")).lower():
-                raise DatasetError(f"{called} is sparse, as texts are, and not a table")
+                raise DatasetError(f"{called} is sparse, which is not supported")
             target = target or about.get("default_target_attribute")
             target = _target(called, f"openml-{number}", target, columns)
             others = [column for column in columns if column is not target]
@@ -169,10 +171,7 @@ class Answers:
             dropped = [column for column in others if column not in features]
             categories = [c for c in features if c["data_type"] == "nominal"]
             if not features:
-                raise DatasetError(
-                    f"{called} is of texts or images: no column holds numbers or "
-                    "categories"
-                )
+                raise DatasetError(f"{called} has no numeric or categorical columns")
             classes = target["data_type"] in ("nominal", "string")
             url = about.get("url") or about.get("parquet_url")
             rows = SourceFile(
@@ -227,7 +226,7 @@ class Answers:
             if absent is None or not isinstance(error, Absent):
                 kind, _, number = what.rpartition("/")
                 raise DatasetError(
-                    f"OpenML's {kind} {number} cannot be had: {error} ({url})"
+                    f"OpenML's {kind} {number} could not be fetched: {error} ({url})"
                 ) from None
             data = json.dumps(absent).encode()
         found = _parsed(data, url)
@@ -281,6 +280,6 @@ def _answer(place):
         raise
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise DatasetError(
-            f"{place}: not an answer of OpenML ({type(error).__name__}: {error}); "
-            "ask again later, or remove the file if it is one"
+            f"{place}: not a response of OpenML ({type(error).__name__}: {error}); "
+            "try again later, or delete the file if it is one"
         ) from None

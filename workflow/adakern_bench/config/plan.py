@@ -106,13 +106,13 @@ def plan_from_snakemake(config, typed=None):
             overrides = shlex.split(overrides)
         except ValueError as error:
             raise ConfigError(
-                f"overrides={overrides!r} cannot be taken apart ({error}): quotation "
-                "marks come in pairs"
+                f"overrides={overrides!r} cannot be parsed ({error}): quotation marks "
+                "must be paired"
             ) from None
     if not isinstance(overrides, list):
         raise ConfigError(
-            f"overrides={overrides!r}: Snakemake takes a blank after a colon for YAML; "
-            "leave it out"
+            f"overrides={overrides!r}: Snakemake parses a colon followed by a blank "
+            "as YAML; remove the blank"
         )
     overrides = tuple(override for override in overrides if override != ALLOW_OUTSIDE)
     typed = typed or {}

@@ -26,8 +26,8 @@ def write_run(plan, path=None):
             raise
         except OSError as error:
             raise ConfigError(
-                f"{path} cannot be written: {error}. Free some space there, or name "
-                "another folder (results=...), and give the same command again"
+                f"{path} cannot be written: {error}. Free some space there, or use "
+                "another folder (results=...), and run the same command again"
             ) from None
     return run_of(plan, path)
 
@@ -49,8 +49,8 @@ def load_run(told):
         ) from None
     if digest(text) != stated:
         raise ConfigError(
-            f"{path} is not the file that this run was started with: it was edited, or "
-            "another run has written it. Give the command that started the run again"
+            f"{path} has changed since this run started: it was edited, or "
+            "overwritten by another run. Start the run again"
         )
     return Plan(as_typed(Config, yaml.load(text, Loader=yaml.CSafeLoader)))
 

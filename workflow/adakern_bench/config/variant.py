@@ -32,8 +32,9 @@ def as_variant(config, overrides):
         return replace(config, experiment=experiment, description=text)
     if (asked := _experiment(overrides) or config.name) != config.name:
         raise ConfigError(
-            f"experiment {asked} has name={config.name!r} and would write over the "
-            f"results of the experiment of that name; write name: {asked} into its file"
+            f"experiment {asked} has name={config.name!r} and would overwrite the "
+            f"results of the experiment of that name; write name: {asked} into its "
+            "file"
         )
     if not listed:
         return config

@@ -22,7 +22,7 @@ def arff_as_csv(data, name):
     text = data.decode("utf-8", "replace")
     mark = _DATA.search(text)
     if mark is None:
-        raise TableError(f"{name} ends before @data: it is half a file.")
+        raise TableError(f"{name} ends before @data: it is incomplete.")
     names = [
         re.sub(r"\\(.)", r"\1", found.strip("'\""))
         for found in _ATTRIBUTE.findall(text[: mark.start()])
@@ -33,7 +33,7 @@ def arff_as_csv(data, name):
         if line.strip() and not line.lstrip().startswith("%")
     ]
     if lines and lines[0].lstrip().startswith("{"):
-        raise TableError(f"{name} is sparse ARFF; a table of all cells is needed.")
+        raise TableError(f"{name} is sparse ARFF, which is not supported.")
     single = sum(re.search(r"(^|,)\s*'", line) is not None for line in lines)
     double = sum(re.search(r'(^|,)\s*"', line) is not None for line in lines)
     reader = csv.reader(
@@ -47,8 +47,7 @@ def arff_as_csv(data, name):
     for place, row in enumerate(rows):
         if len(row) != len(names):
             raise TableError(
-                f"{name}: row {place + 1} has {len(row)} cells, and there are "
-                f"{len(names)} attributes."
+                f"{name}: row {place + 1} has {len(row)} cells, expected {len(names)}."
             )
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([names, *rows])

@@ -27,7 +27,7 @@ def table_from_frames(name, entry, frames):
     targets = _targets_in(frame, entry, name)
     dropped = {*targets, *(find_column(frame, key) for key in entry.drop)}
     if not (features := [c for c in frame.columns if c not in dropped]):
-        raise DatasetError(f"{name}: no features; is the separator right, and is drop?")
+        raise DatasetError(f"{name}: no features; check separator and drop.")
     groups = None if entry.groups is None else _equal_rows(frame, entry.groups)
     if is_mixed:
         frame = frame.dropna(subset=targets).copy()
@@ -286,9 +286,9 @@ def _labels(y, entry, name):
     """Return class labels as integers if they are integers, else as text."""
     if y.dtype.kind == "f" and (large := np.abs(y) >= LARGEST_WHOLE).any():
         raise DatasetError(
-            f"{name}: the class label {y[large][0]:g} is too large for a number that "
-            "tells it from its neighbours (2^53); is the target the right column? "
-            "Write such labels as words."
+            f"{name}: the class label {y[large][0]:g} exceeds 2^53, beyond which "
+            "integers are not distinguished; is the target the right column? Write "
+            "such labels as text."
         )
     whole = y.dtype.kind in "fiub" and np.array_equal(y, np.rint(y))
     if whole and (y <= np.iinfo(np.int64).max).all():

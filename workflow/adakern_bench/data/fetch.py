@@ -86,8 +86,8 @@ def check_hashes(obtained):
         if wrong := got.wrong_hash():
             kind, found, stated = wrong
             raise DatasetError(
-                f"{got.place}: its {kind} is {found}, the entry says {stated}; the "
-                "file or the entry is wrong"
+                f"{got.place}: expected {kind} {stated}, got {found}; the file or the "
+                "entry is wrong"
             )
 
 
@@ -176,8 +176,9 @@ class _Places:
                     keep(self.cache_dir / got.file.path, got.data, got.place)
                 except OSError as error:
                     raise DatasetError(
-                        f"the folder {self.cache_dir} cannot take {got.place}: "
-                        f"{error}. Free some space there, or name another folder."
+                        f"{got.place} cannot be written to the folder "
+                        f"{self.cache_dir}: {error}. Free some space there, or use "
+                        "another folder."
                     ) from error
 
     def _from_cache(self, file):

@@ -107,8 +107,8 @@ def refuse_copies(tables):
     if problems:
         listed = "\n".join(f"  - {problem}" for problem in problems)
         raise ConfigError(
-            "a confirmation takes sets that nothing was chosen by, each of them "
-            f"once:\n{listed}\nTake these lines out of SETS.csv"
+            f"tables of a confirmation must be new and distinct:\n{listed}\nRemove "
+            "these lines from SETS.csv"
         )
 
 

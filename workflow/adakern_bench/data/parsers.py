@@ -30,8 +30,8 @@ def parse(data, entry, file):
         raise
     except Exception as error:
         raise DatasetError(
-            f"{file.path} cannot be read as {kind}: {error}. Is the format right "
-            "(format, separator, header), and is it the data and not a web page?"
+            f"{file.path} cannot be read as {kind}: {error}. Check format, separator "
+            "and header, and that the file is not a web page."
         ) from error
 
 
@@ -43,8 +43,7 @@ def format_of(entry, file):
     if endings and endings[-1] in ENDINGS:
         return ENDINGS[endings[-1]]
     raise DatasetError(
-        f"{file.path}: its name does not tell the format; set format to one of "
-        f"{', '.join(FORMATS)}."
+        f"{file.path}: unknown format; set format to one of {', '.join(FORMATS)}."
     )
 
 

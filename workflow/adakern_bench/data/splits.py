@@ -16,8 +16,7 @@ def read_splits(data, entry, n):
     splits = read(data, entry.splits, n)
     if len(splits) != entry.n_splits:
         raise DatasetError(
-            f"{entry.splits.path} holds {len(splits)} splits, the entry says "
-            f"{entry.n_splits}."
+            f"{entry.splits.path} has {len(splits)} splits, expected {entry.n_splits}."
         )
     return splits
 
@@ -45,8 +44,8 @@ def row_lists(data, file, n):
         raise DatasetError(f"{file.path}: row numbers expected: {error}.") from None
     if len(lines) % 2 or not lines:
         raise DatasetError(
-            f"{file.path} has {len(lines)} lines; two a split are needed, training and "
-            "test rows."
+            f"{file.path} has {len(lines)} lines; expected two per split, training "
+            "and test rows."
         )
     tests = lines[1::2]
     for number, (train, test) in enumerate(zip(lines[::2], tests, strict=True)):

@@ -148,5 +148,5 @@ def opened(path):
         raise
     except Exception as error:
         raise DatasetError(
-            f"{path} is not a whole table ({error}); remove it"
+            f"{path} is an incomplete table ({error}); delete it"
         ) from error

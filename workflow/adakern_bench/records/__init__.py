@@ -1,1 +1,1 @@
-"""How jobs run: isolation, code versions and records."""
+"""Execution of jobs: isolation, code versions and records."""

@@ -1,4 +1,4 @@
-"""What every rule's script does first and last: its log, its errors, its end."""
+"""Frame of every rule's script: log, error messages, termination."""
 
 import errno
 import os
@@ -16,8 +16,9 @@ _running = threading.Event()
 
 @contextmanager
 def job(snakemake):
-    """The block of a rule's script; its output goes to the log, an error to the
-    terminal too. Within another job, as a step of it, it is that one's.
+    """Redirect the output of a script to its log, and show errors on the terminal, too.
+
+    A step of another job uses the log of that job.
     """
     if _running.is_set():
         yield
@@ -38,25 +39,23 @@ def job(snakemake):
 
 
 def journal(snakemake):
-    """Where a job keeps what it has finished, over all its attempts: beside its log."""
+    """Path of the journal of finished fits over all attempts of a job."""
     return Path(snakemake.log[0]).with_suffix(".jsonl")
 
 
 def _explain(error, snakemake):
-    """The error in one line; a full disk with the way out, which it does not say."""
+    """The error in one line, with advice if the disk is full."""
     message = f"{type(error).__name__} in {snakemake.rule}: {error}"
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         message += (
-            f". The disk that holds {snakemake.output[0]} is full. "
-            "Free some space and run the same command again: what is finished is kept"
+            f". The disk of {snakemake.output[0]} is full. "
+            "Free some space and run the same command again: finished results are kept"
         )
     return message
 
 
 def _end_with_snakemake():
-    """End this process when the outermost Snakemake above is gone; the inner one would
-    go on.
-    """
+    """Exit when the outermost Snakemake process exits; the inner one would continue."""
 
     def end_after(process):
         process.wait()
@@ -67,7 +66,7 @@ def _end_with_snakemake():
 
 
 def _is_snakemake(process):
-    """Whether it is "python bin/snakemake", "python -m snakemake" or "adakern run"."""
+    """Whether the command is "bin/snakemake", "-m snakemake" or "adakern run"."""
     try:
         words = process.cmdline()[1:3]
     except psutil.Error:

@@ -1,9 +1,8 @@
-"""A repeat is kept by what it depends on, whatever file of results holds it.
+"""Reuse of results by content, whichever file of results contains them.
 
-Each search and each record has a key, the hash of all that it depends on: the contents
-of the table, the rows of the repeat, the settings and the version of the code. Where
-another batch of repeats, or another experiment, holds one of the same key, it is taken
-over and not computed again.
+Each search and each record has a key, the hash of all its inputs: the contents of the
+table, the rows of the repeat, the settings and the version of the code. A result with
+the same key in another batch of repeats, or another experiment, is reused.
 """
 
 import hashlib
@@ -18,9 +17,9 @@ from adakern_bench.records.split import load_split
 
 
 def keys_of(table, split, settings):
-    """Repeat -> the hash of what its search or fit depends on, by its own `settings`.
+    """Repeat -> hash of the inputs of its search or fit, given its `settings`.
 
-    A repeat whose split cannot be read has none: its task will say what is wrong.
+    A repeat whose split cannot be read has none; its task will report the error.
     """
     contents = _contents(table)
     keys = {}
@@ -35,7 +34,7 @@ def keys_of(table, split, settings):
 
 
 def _contents(table):
-    """Hash of a table, wherever it came from."""
+    """Hash of a table, without its provenance."""
     with opened(table) as stored:
         described = json.loads(str(stored["description"]))
         del described["provenance"]
@@ -46,9 +45,9 @@ def _contents(table):
 
 
 def taken_over(path, keys):
-    """Repeat -> what some file of results, `path` among them, holds of its key.
+    """Repeat -> existing result with its key, in any file of results.
 
-    What failed is tried again, and all of it where Snakemake was told to (``--force``).
+    Failed results are computed again; with Snakemake's ``--force``, all are.
     """
     path = Path(path)
     wanted = {*keys.values()}
@@ -59,5 +58,5 @@ def taken_over(path, keys):
 
 
 def forget(path):
-    """What was to be computed again has been."""
+    """Remove the mark that results are to be computed again."""
     Path(path).with_suffix(AGAIN).unlink(missing_ok=True)

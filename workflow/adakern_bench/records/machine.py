@@ -1,4 +1,4 @@
-"""What a result was measured on: machine, commit and versions of the packages."""
+"""Provenance of results: machine, commit and package versions."""
 
 import json
 import os
@@ -10,13 +10,13 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-#: What numbers depend on.
+#: Files that affect results.
 CODE = ("Snakefile", "workflow", "src", "conf", "methods", "requirements")
-#: Behind the name of a commit.
+#: Appended to the name of a commit.
 UNCOMMITTED = " with uncommitted changes"
 PACKAGES = (
     *("adakern", "numpy", "scipy", "scikit-learn"),
-    # What baselines compute with.
+    # Used by baselines.
     *("lightgbm", "torch", "xrfm", "pytabkit"),
     *("catboost", "xgboost", "xgboost-cpu", "interpret"),
 )
@@ -24,9 +24,7 @@ PACKAGES = (
 
 @cache
 def package_versions():
-    """Name -> version, of Python and the packages that compute, where they are
-    installed.
-    """
+    """Name -> version of Python and of the installed numerical packages."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -36,7 +34,7 @@ def package_versions():
 
 @cache
 def machine():
-    """System, processor and number of cores; nothing that names the computer."""
+    """System, processor and number of cores; nothing that identifies the computer."""
     return {
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
@@ -55,7 +53,7 @@ def _processor():
 
 @cache
 def commit():
-    """The commit that runs, and whether there are changes that it does not hold."""
+    """Name of the current commit, and whether there are uncommitted changes."""
     name = git("rev-parse", "HEAD")
     if name and uncommitted():
         name += UNCOMMITTED
@@ -63,7 +61,7 @@ def commit():
 
 
 def uncommitted():
-    """Files that numbers depend on and that no commit holds as they are."""
+    """Files with uncommitted changes that affect results."""
     told = git("status", "--porcelain", "--untracked-files=all", "--", *CODE) or ""
     return [line[3:] for line in told.splitlines()]
 
@@ -72,14 +70,14 @@ def log_run(results, started, cores):
     """Append the duration of a call of the workflow to ``runs.jsonl``."""
     if not results.exists():
         return
-    seconds = max(0.0, time.time() - started)  # the clock may be set back
+    seconds = max(0.0, time.time() - started)  # the clock may go back
     call = {"start": started, "seconds": seconds, "cores": cores}
     with open(results / "runs.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(call | {"commit": commit()}) + "\n")
 
 
 def git(*arguments):
-    """Output of a git command; None where it fails or there is no git."""
+    """Output of a git command; None if it fails or git is not installed."""
     try:
         done = subprocess.run(
             ["git", *arguments], capture_output=True, text=True, check=False

@@ -1,5 +1,6 @@
-"""Fitted models as MLflow keeps them: skops format, with a signature. Importing takes
-seconds.
+"""Fitted models in MLflow's format: skops, with a signature.
+
+Importing this module takes seconds.
 """
 
 from importlib.metadata import version
@@ -16,18 +17,17 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from adakern.model_file import TableModel, as_columns
 
-#: What a kept model needs.
+#: Requirements of a saved model.
 PACKAGES = ("adakern", "numpy", "scipy", "scikit-learn", "skops", "pandas")
 
 
 def save_model(estimator, data, table, rows, folder):
-    """Write a pipeline that ``mlflow.sklearn.load_model`` and
-    ``mlflow.pyfunc`` read."""
+    """Save a pipeline for ``mlflow.sklearn.load_model`` and ``mlflow.pyfunc``."""
     example = table.as_written(rows)
     pipeline = table_model(estimator, data, table)
     prediction = infer_signature(model_output=pipeline.predict(example)).outputs
-    # MLflow would refuse whole numbers where the training rows had fractions; the
-    # pipeline reads the cells as `adakern predict` does.
+    # MLflow would reject integers in a column trained on floats; the pipeline reads
+    # cells as `adakern predict` does.
     columns = Schema([ColSpec(AnyType(), name) for name in example.columns])
     folder.parent.mkdir(parents=True, exist_ok=True)
     own_types = skops.io.get_untrusted_types(data=skops.io.dumps(pipeline))
@@ -38,7 +38,7 @@ def save_model(estimator, data, table, rows, folder):
         skops_trusted_types=own_types,
         signature=ModelSignature(columns, prediction),
         input_example=example,
-        # Stated, since MLflow else finds them out by loading the model: seconds.
+        # Otherwise MLflow infers them by loading the model, which takes seconds.
         pip_requirements=[f"{name}=={version(name)}" for name in PACKAGES],
     )
 

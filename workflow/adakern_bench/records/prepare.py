@@ -1,4 +1,4 @@
-"""From a table and a split to the rows that an estimator sees."""
+"""Training and test rows of an estimator, from a table and a split."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +18,7 @@ SCALERS = {
 
 @dataclass
 class Prepared:
-    """Scaled features and targets; ``restore`` takes predictions to target units."""
+    """Scaled features and targets; ``restore`` undoes the scaling of the target."""
 
     X_train: Any
     y_train: np.ndarray
@@ -29,20 +29,20 @@ class Prepared:
     spread: Any = None
     #: Fitted transformers, from the table's columns to X.
     steps: list = field(default_factory=list)
-    #: Of the training rows, where the test rows are of none of their groups.
+    #: Groups of the training rows, if the test rows are of other groups.
     groups: np.ndarray | None = None
-    #: Of the training rows, which are in order of time, where all test rows are later.
+    #: Sorted times of the training rows, if all test rows are later.
     times: np.ndarray | None = None
 
     @property
     def y_fit(self):
-        """Training targets in the units that the estimator is fitted in."""
+        """Training targets as passed to the estimator."""
         if self.centre is None:
             return self.y_train
         return (self.y_train - self.centre) / self.spread
 
     def restore(self, prediction):
-        """Predictions in the target's own units (labels pass unchanged)."""
+        """Predictions in the units of the target (labels unchanged)."""
         if self.centre is None:
             return prediction
         return prediction * self.spread + self.centre
@@ -82,11 +82,11 @@ def prepare(
     raw=False,
     max_categories=0,
 ):
-    """Encode, clip and scale on statistics of the training part.
+    """Encode, clip and scale, fitted on the training part.
 
-    `raw` keeps mixed columns, and a method that takes so many categories of a column
-    gets them as pandas' dtype category. Several targets are always scaled, so that
-    their units do not say which of them matters.
+    `raw` keeps mixed columns; those of up to `max_categories` categories get pandas'
+    dtype category. Several targets are always scaled, so that none dominates by its
+    unit.
     """
     y_train = table.y[train]
     as_mixed = table.is_mixed and (raw or max_categories)
@@ -141,9 +141,9 @@ def _scaled(table, train, reference, scale, clip):
 
 
 def _kept_apart(table, train, test):
-    """What keeps the test rows apart from the training rows: groups, or time.
+    """Groups or times of the training rows, if these separate them from the test rows.
 
-    A method validates within the training part as it is judged outside of it.
+    A method validates inside the training part as it is tested outside of it.
     """
     apart = {}
     if (

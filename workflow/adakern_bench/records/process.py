@@ -1,9 +1,9 @@
-"""The fits of a job: each in a process of its own, over all attempts of the job.
+"""Run each fit of a job in a separate process, over all attempts of the job.
 
-A fit can loop inside compiled code, crash, or be killed for memory. In a child process
-each of these is an outcome that can be written down, and the peak memory is that of
-this fit alone. The job itself may be lost too: its journal keeps what is finished, and
-what took the job down twice becomes an outcome with the reason.
+A fit can loop in compiled code, crash, or be killed for its memory. In a child process
+each of these is an outcome to be recorded, and the peak memory is that of this fit
+alone. The job itself may be lost, too: its journal keeps finished fits, and a fit with
+which the job was lost twice is recorded as failed.
 """
 
 import json
@@ -23,10 +23,10 @@ from typing import Any
 
 from adakern_bench.base.parent import ENDINGS, die_with_parent
 
-#: A scheduler's second chance is the last: with more memory and more time.
+#: Maximum number of lost attempts; the second has more memory and time.
 MOST_LOST = 2
 KILLED = "the process was killed by "
-#: Of a run that `adakern compare --minutes` has ended, which is no fault of its method.
+#: Reason of a run ended by `adakern compare --minutes`; not a failure of its method.
 OVER = "the time for all runs was over (the same call goes on)"
 
 
@@ -43,11 +43,10 @@ class Outcome:
 
 
 def run_each(tasks, *, time_limit, attempt, journal, ends=math.inf):
-    """Repeat -> :class:`Outcome` of its task, a callable whose value JSON can hold.
+    """Repeat -> :class:`Outcome` of its task, a callable with a value for JSON.
 
-    A first attempt starts a new journal; a later one, with more memory, tries again the
-    fits whose process was killed. After the moment `ends` (in seconds since 1970) no
-    fit is at work.
+    The first attempt starts a new journal; later ones, with more memory, repeat the
+    fits whose process was killed. All fits end by `ends` (in seconds since 1970).
     """
     journal = Path(journal)
     journal.parent.mkdir(parents=True, exist_ok=True)
@@ -77,13 +76,13 @@ def run_each(tasks, *, time_limit, attempt, journal, ends=math.inf):
 
 def _write(journal, entry):
     with journal.open("a") as file:
-        file.write("\n" + json.dumps(entry))  # the line before may be half a one
+        file.write("\n" + json.dumps(entry))  # the line before may be incomplete
         file.flush()
         os.fsync(file.fileno())
 
 
 def _read(journal):
-    """({repeat: outcome}, [job, ...]) of the attempts so far."""
+    """({repeat: outcome}, [job, ...]) of the previous attempts."""
     outcomes = {}
     begun = []
     text = journal.read_text() if journal.exists() else ""
@@ -112,7 +111,7 @@ def _this_job():
 
 
 def _how_it_ended(job):
-    """In the scheduler's word, where it can be asked."""
+    """State of a job, from SLURM if available."""
     if "slurm" not in job:
         return f"on {job['node']}"
     state = "lost"
@@ -124,12 +123,11 @@ def _how_it_ended(job):
 
 
 def isolated(function, *args, time_limit):
-    """The :class:`Outcome` of ``function(*args)`` in a child process; killed once, it
-    is retried.
+    """The :class:`Outcome` of ``function(*args)`` in a child process.
 
-    Where the caller has used OpenMP (scikit-learn, PyTorch), the function must keep to
-    one thread, since OpenMP's pool does not survive a fork. The peak memory is the
-    growth over the child's start.
+    It is retried once if killed. If the caller has used OpenMP (scikit-learn, PyTorch),
+    the function must use a single thread, since OpenMP's thread pool does not survive a
+    fork. The peak memory is the increase since the start of the child.
     """
     started_at = time.time()
     start = time.perf_counter()
@@ -143,9 +141,9 @@ def isolated(function, *args, time_limit):
 
 
 def _run(function, args, time_limit):
-    """(Outcome, how a child ended that did not say so itself)."""
-    # A fork shares what is already imported, which saves the second that a new
-    # interpreter takes to import scikit-learn; only Linux forks reliably.
+    """(Outcome, exit code of a child that sent none)."""
+    # A fork shares imported modules, which saves a second of importing scikit-learn; it
+    # is reliable only on Linux.
     context: Any = multiprocessing.get_context(
         "fork" if sys.platform == "linux" else "spawn"
     )
@@ -180,7 +178,7 @@ def _call(sender, function, args):
         outcome = Outcome("failed", reason=f"{type(error).__name__}: {error}")
     for end in ENDINGS:
         end()
-    # Of another Python, at least the memory here: it began as a copy of this process.
+    # At least this process, of which a child with another Python began as a copy.
     elsewhere = _peak_memory(resource.RUSAGE_CHILDREN)
     outcome.peak_memory_bytes = max(0, _peak_memory() - before, elsewhere)
     sender.send(outcome)
@@ -197,4 +195,4 @@ def _exit_reason(exitcode):
         name = signal.Signals(-exitcode).name
         hint = " (out of memory?)" if name == "SIGKILL" else ""
         return f"{KILLED}{name}{hint}"
-    return f"the process ended with exit code {exitcode} and no result"
+    return f"the process ended with exit code {exitcode} without a result"

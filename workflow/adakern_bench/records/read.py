@@ -1,4 +1,4 @@
-"""The records of solves: read from their files, made into one table."""
+"""Read the records of runs and combine them into one table."""
 
 import json
 from pathlib import Path
@@ -29,9 +29,7 @@ _NEEDED = {
 
 
 def find_records(results):
-    """Record files of one experiment's folder, sorted; of solves held twice the newer
-    file.
-    """
+    """Sorted record files of an experiment; of duplicate runs, the newer file."""
     found = []
     taken = set()
     files = Path(results).glob("records/*/*/*.json")
@@ -46,8 +44,8 @@ def find_records(results):
 def read_records(paths, metric=None):
     """All records of the files, sorted.
 
-    One with status "ok" whose score by `metric`, the usual one of its task by default,
-    is missing or not finite counts as failed.
+    A record with status "ok" counts as failed if its `metric` (by default the main one
+    of its task) is missing or not finite.
     """
     records = []
     data = {}
@@ -56,24 +54,24 @@ def read_records(paths, metric=None):
             _check_place(path, record, data)
             records.append(_checked(record, metric))
     if not records:
-        raise ValueError("There are no records: solve something first.")
+        raise ValueError("Found no records; run an experiment first.")
     experiments = sorted({record["experiment"] for record in records})
     if len(experiments) > 1:
         raise ValueError(
-            f"The records are of several experiments, {', '.join(experiments)}; "
-            "compare one at a time."
+            "Records must be of a single experiment, got "
+            f"{', '.join(experiments)}; compare one at a time."
         )
     return sorted(records, key=lambda record: [record[name] for name in _KEY])
 
 
 def _check_place(path, record, data):
-    """A record lies where its run writes it; all of a data set are of one table."""
+    """Check the path of a record, and that a data set has a single table."""
     dataset = record["dataset"]
     method = record["method"]
     here = Path(path).parts[-3:-1] == (dataset, method)
     if not here or record["repeat"] not in repeats_of(path):
         raise ValueError(
-            f"{path} holds a record of {dataset} / {method} repeat {record['repeat']}, "
+            f"{path} has a record of {dataset} / {method} repeat {record['repeat']}, "
             "which belongs elsewhere. Delete the file and run again."
         )
     found = record.get("data_fingerprint")
@@ -81,23 +79,23 @@ def _check_place(path, record, data):
     first, where = data.setdefault(table, (found, path)) if found else (found, path)
     if first != found:
         raise ValueError(
-            f"{path} is of another table of {table} (fingerprint {found}) than {where} "
-            f"({first}). Delete the one that is not of this experiment and run again."
+            f"{path} has another table of {table} (fingerprint {found}) than {where} "
+            f"({first}). Delete the one not of this experiment and run again."
         )
 
 
 def read_file(path):
-    """The records of one file, each with the keys that every record has."""
+    """The records of a file; all must have the required keys."""
     content = read_json(path)
     records = content if isinstance(content, list) else [content]
     for record in records:
         missing = _NEEDED - set(record if isinstance(record, dict) else ())
         if not missing and record["task"] not in METRICS:
-            missing = {f"a known task, not {record['task']!r}"}
+            missing = {f"a known task (got {record['task']!r})"}
         if missing:
             raise ValueError(
-                f"{path} is not a record of a solve, or of an older version: it lacks "
-                f"{', '.join(sorted(missing))}. Remove its folder and run again."
+                f"{path} is not a record of a run, or of an older version: it lacks "
+                f"{', '.join(sorted(missing))}. Delete its folder and run again."
             )
     return records
 
@@ -110,7 +108,7 @@ def _checked(record, metric):
     if value is not None and np.isfinite(value):
         return record
     told = (
-        f"the method gives no {metric}"
+        f"the method has no {metric}"
         if value is None
         else f"the test {metric} is {value}"
     )
@@ -118,10 +116,10 @@ def _checked(record, metric):
 
 
 def to_frame(records):
-    """One row per solve; nested parts become columns (`test_accuracy`, `param_C`, ...).
+    """One row per run; nested parts become columns (`test_accuracy`, `param_C`, ...).
 
-    What a search chose is in the column `chosen`, too, as JSON. A column of mixed kinds
-    holds text (strings as they are, anything else as JSON).
+    The column `chosen` has the result of the search as JSON. A column of mixed types is
+    text (strings unchanged, everything else as JSON).
     """
     frame = pd.DataFrame([_flat(record) for record in records])
     fixed = [name for name in frame.columns if "_" not in name or name in records[0]]
@@ -137,7 +135,7 @@ def _flat(record):
                 row |= {f"{split}_{metric}": v for metric, v in (scores or {}).items()}
         elif name in _PREFIXES:
             row |= {f"{_PREFIXES[name]}{k}": v for k, v in (value or {}).items()}
-            if name == "best_params":  # whole, in the types that they have
+            if name == "best_params":  # all of them, with their types
                 row["chosen"] = json.dumps(value)
         else:
             row[name] = value

@@ -1,4 +1,4 @@
-"""Repeats that are there, in whatever file of results holds them."""
+"""Existing repeats in all files of results."""
 
 import glob
 from contextlib import suppress
@@ -8,8 +8,9 @@ from adakern._utils.files import read_json
 
 
 def repeats_there(root, kind, dataset, method):
-    """Successful ones of a cell, of all experiments below a folder; `kind` is "records"
-    or "search".
+    """Successful repeats of a cell in all experiments of a folder.
+
+    `kind` is "records" or "search".
     """
     cell = Path(kind, glob.escape(dataset), glob.escape(method), "*.json")
     for file in Path(root).glob(f"*/{cell}"):

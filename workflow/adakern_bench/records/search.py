@@ -1,4 +1,4 @@
-"""Hyper-parameters by cross-validation on the training part alone."""
+"""Hyperparameter search by cross-validation on the training part."""
 
 import warnings
 from dataclasses import replace
@@ -20,14 +20,14 @@ from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare, rows_of, takes_one
 from adakern_bench.records.split import inner_folds, load_split, strata
 
-#: Of a method without a grid.
+#: Result for a method without a grid.
 NOT_SEARCHED = {"status": "ok", "best_params": {}}
 
 SCORING = {"classification": "accuracy", "regression": "neg_mean_squared_error"}
 
 
-#: How scikit-learn calls the metrics by which methods are ranked; what is not here is
-#: served by the score of its task.
+#: Scorers of scikit-learn for the metrics that rank methods; the default is that of the
+#: task.
 SCORER_OF = {
     "balanced_accuracy": "balanced_accuracy",
     "f1": "f1_macro",
@@ -40,7 +40,7 @@ SCORER_OF = {
 
 
 def scoring(metric, task, y, estimator):
-    """What a search maximises, so that methods are chosen as they are ranked."""
+    """Scorer of a search, so that methods are tuned as they are ranked."""
     found = SCORER_OF.get(metric, SCORING[task])
     if found == "roc_auc" and len(np.unique(y)) > 2:
         found = "roc_auc_ovr"
@@ -51,7 +51,7 @@ def scoring(metric, task, y, estimator):
 
 
 def by_repeat(paths):
-    """Repeat -> what its search found, of the files of a batch."""
+    """Repeat -> result of its search, from the files of a batch."""
     return {found["repeat"]: found for path in paths for found in read_json(path)}
 
 
@@ -76,8 +76,8 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
     else:
         search = KernelSearchCV(estimator, grid, **settings)
     with warnings.catch_warnings():
-        # The table keeps the failed points as NaN; a search without any point left
-        # raises. Points that did not converge compete with the score they reached.
+        # Failed points are NaN in the table, and a search in which all fail raises.
+        # Points that did not converge compete with the score they reached.
         warnings.simplefilter("ignore")
         search.fit(X, y)
     columns = ("params", "mean_test_score", "std_test_score")
@@ -96,7 +96,7 @@ def _outer(point, inner):
 
 
 def _some_rows(prepared, task, most, seed):
-    """At most `most` of the training rows, classes in proportion, in their order."""
+    """At most `most` of the training rows, stratified by class, ordered by time."""
     n = len(prepared.y_train)
     if most is None or n <= most:
         return prepared
@@ -139,9 +139,7 @@ def search_repeat(table_path, split_path, params, handed_over, repeat):
 
 
 def _published_tuning(table, preparation):
-    """The protocol of 2014: all rows, and one fold that fits on one half and tests on
-    the other.
-    """
+    """The protocol of 2014: all rows, one half for fitting and one for validation."""
     fit = np.flatnonzero(~table.tuning_rows)
     validation = table.tuning_rows.nonzero()[0]
     prepared = prepare(table, fit, validation, **preparation)

@@ -1,4 +1,4 @@
-"""One fit: its estimator, its scores, its times, and the record that tells them."""
+"""Fit an estimator and record its scores and times."""
 
 import inspect
 import pickle
@@ -27,17 +27,17 @@ from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.records.prepare import prepare, rows_of, takes_one
 from adakern_bench.records.split import apart_rows, load_split
 
-#: Of the intervals that regressors are asked for.
+#: Coverage of the prediction intervals of regressors.
 COVERAGE = 0.9
-#: Of the quantiles that they are asked for.
+#: Levels of their quantiles.
 LEVELS = np.linspace(0.01, 0.99, 99)
 
 
 def record_of(settings, told, repeat, found, outcome):
-    """The record of one repeat, whatever became of it.
+    """The record of a repeat, finished or failed.
 
-    `settings` are those of the fit, `found` is from its search; `told` says what the
-    record is of, and how its rows and parameters were found.
+    `settings` are those of the fit and `found` is the result of its search; `told`
+    identifies the record and describes its split and search.
     """
     known = {
         "repeat": repeat,
@@ -62,7 +62,7 @@ def record_of(settings, told, repeat, found, outcome):
     return EMPTY | told | known | (outcome.value or {}) | ended
 
 
-#: What a record holds where a run did not get far enough to say.
+#: Values of a record of a run that did not finish.
 EMPTY = dict.fromkeys(
     (*RECORDED, "params", "converged", "n_train", "n_test", "n_features")
 )
@@ -71,9 +71,7 @@ EMPTY |= {"metrics": {"train": {}, "test": {}}, "warnings": [], "extra": {}}
 
 
 def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
-    """Fit one estimator on one split and measure it; the model is saved in `keep`, if
-    named.
-    """
+    """Fit and evaluate an estimator on a split; save the model in `keep`, if given."""
     table = Table.load(table_path)
     train, test = load_split(split_path, repeat)
     seed = params["seed"] + repeat
@@ -94,7 +92,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         beyond = _beyond_predictions(estimator, data)
         if keep is not None:
             _keep(estimator, data, table, test[:5], keep)
-    # Of the whole table: a part that lacks a class must not turn F1 into another one.
+    # Of the whole table: F1 must not change if a part lacks a class.
     labels = np.unique(table.y) if table.task == "classification" else None
     return {
         "params": {k: plain(v) for k, v in planned.get_params().items()},
@@ -123,7 +121,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
 
 
 def _elsewhere(estimator):
-    """The versions of the Python that fitted, where it is another."""
+    """Package versions of the Python that fitted, if it is another one."""
     first = getattr(estimator, "estimators_", [estimator])[0]
     versions = getattr(first, "versions_", None)
     return {"versions": versions} if versions else {}
@@ -138,18 +136,18 @@ def _of_targets(table, y, predicted):
 
 
 def _sentences(caught):
-    """Warnings as a record has them, each once."""
-    here = f"{Path.cwd()}/"  # which names the computer's folders
+    """Distinct warnings, as text."""
+    here = f"{Path.cwd()}/"  # names folders of the computer
     found = {f"{x.category.__name__}: {x.message}".replace(here, "") for x in caught}
     return sorted(found)
 
 
 def fit(estimator, data, validates_from=None):
-    """Fit; one that validates meanwhile (from so many rows on) is told of groups and
-    order where it can be told, so that it validates as it is judged.
+    """Fit an estimator; one that validates during fit does so as it will be tested.
 
-    One that does not validate learns from all rows, whatever its fit could be told.
-    One that learns one target at a time is fitted to each of several.
+    From `validates_from` rows on, its `fit` gets groups, times or a validation part, if
+    it has such a parameter. An estimator that does not validate is fitted on all rows.
+    A single-target estimator is fitted to each of several targets.
     """
     if takes_one(estimator, data):
         together = MultiOutputRegressor(estimator)
@@ -172,14 +170,15 @@ def fit(estimator, data, validates_from=None):
 
 
 def validates_at_random(estimator, data, validates_from):
-    """Whether a fit validates otherwise than it is judged: nothing can tell it how."""
+    """Whether a fit validates on random rows although it is tested on other groups or
+    later rows."""
     is_apart = data.times is not None or data.groups is not None
     is_told = _told_by(estimator, data) is not None
     return is_apart and not is_told and _validates(data, validates_from)
 
 
 def _told_by(estimator, data):
-    """The parameter of `fit` that tells it what the test part is apart by, if any."""
+    """The parameter of `fit` for the groups, times or validation part, if any."""
     if data.times is not None:
         ways = ["time", "X_val"]
     else:
@@ -193,20 +192,20 @@ def _validates(data, validates_from):
 
 
 def _keep(estimator, data, table, rows, folder):
-    """Save the model; one that skops cannot write is a warning in the record."""
+    """Save the model; warn if skops cannot write it."""
     from adakern_bench.records.models import save_model
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # MLflow's own say nothing of the fit
+            warnings.simplefilter("ignore")  # MLflow's do not concern the fit
             save_model(estimator, data, table, rows, folder)
     except Exception as error:  # whatever a third-party model raises
         shutil.rmtree(folder, ignore_errors=True)
-        warnings.warn(f"the model was not kept: {error}", stacklevel=1)
+        warnings.warn(f"the model could not be saved: {error}", stacklevel=1)
 
 
 def _model_bytes(estimator):
-    """Size of the pickled model; None where it cannot be pickled."""
+    """Size of the pickled model; None if it cannot be pickled."""
     try:
         return len(pickle.dumps(estimator))
     except Exception:  # whatever a third-party model raises
@@ -214,7 +213,7 @@ def _model_bytes(estimator):
 
 
 def _beyond_predictions(estimator, data):
-    """Scores of probabilities or intervals on the test part; None without them."""
+    """Scores of probabilities or intervals on the test part, None where undefined."""
     X = data.X_test
     y = data.y_test
     if hasattr(estimator, "predict_proba"):
@@ -246,11 +245,11 @@ def _quantiles(estimator, data):
 
 
 def fitted_facts(estimator):
-    """Rank, support, iterations and certificate of a fitted estimator; null if none."""
+    """Rank, support, iterations and certificate of a fitted estimator, or None."""
     if isinstance(estimator, Pipeline):
         estimator = estimator[-1]
     support = getattr(estimator, "support_", None)
-    if support is not None:  # one array for each binary model; each row counts once
+    if support is not None:  # one array per binary model; each row counts once
         parts = support if isinstance(support, list | tuple) else [support]
         support = len(np.unique(np.concatenate([np.ravel(part) for part in parts])))
     return {
@@ -264,9 +263,7 @@ def fitted_facts(estimator):
 
 
 def _total(value, combine):
-    """One number out of a scalar or of one value for each binary model; None for no
-    number.
-    """
+    """Combine a scalar or one value per binary model; None if not numeric."""
     values = np.ravel(value)
     if not values.size or not np.issubdtype(values.dtype, np.number):
         return None

@@ -1,11 +1,11 @@
-"""Which rows of a data set train and which test, for every repeat."""
+"""Training and test rows of every repeat."""
 
 import numpy as np
 from sklearn import model_selection as splitters
 
 from adakern._utils.files import atomic_path
 
-#: Part of the training rows, or of their groups, that a fit is judged by.
+#: Share of the training rows, or of their groups, for validation.
 JUDGES = 0.2
 
 
@@ -24,7 +24,7 @@ def make_splits(
     test_rows=None,
     max_splits=None,
 ):
-    """Sorted test rows and shuffled (or time-ordered) training rows of each repeat."""
+    """Shuffled (or time-ordered) training rows and sorted test rows of each repeat."""
     if not published:
         _check_size(table, kind, n_splits, repeats)
     if published:
@@ -53,19 +53,19 @@ def make_splits(
     for repeat, (train, _) in enumerate(splits):
         if table.task == "classification" and len(np.unique(table.y[train])) < 2:
             raise ValueError(
-                f"data set {table.name}: the training part of repeat {repeat} holds "
-                f"one class only ({table.y[train][0]}). Set protocol.stratify=true, "
-                "a smaller protocol.test_size, or another protocol.seed"
+                f"data set {table.name}: the training part of repeat {repeat} has only "
+                f"one class ({table.y[train][0]}). Set protocol.stratify=true, a "
+                "smaller protocol.test_size, or another protocol.seed"
             )
     return splits
 
 
 def _drawn(table, kind, train, test, train_rows, test_rows, seed, max_train_rows):
-    """Both parts, in their order, of the sizes that are asked for."""
+    """Both parts in their order, reduced to the requested sizes."""
     if train_rows is not None and train_rows > len(train):
         raise ValueError(
-            f"data set {table.name} has {len(train)} training rows in this protocol, "
-            f"and protocol.train_rows asks for {train_rows}; ask for fewer"
+            f"data set {table.name}: protocol.train_rows must be at most {len(train)}, "
+            f"the number of training rows in this protocol, got {train_rows}"
         )
     train = np.random.default_rng(seed).permutation(np.sort(train))[
         : train_rows or max_train_rows
@@ -75,14 +75,12 @@ def _drawn(table, kind, train, test, train_rows, test_rows, seed, max_train_rows
 
 
 def _later_rows(table, repeats):
-    """Earlier and later rows, those of one time on one side; at most one split for each
-    time.
-    """
+    """Splits into earlier and later rows that do not divide rows of the same time."""
     n = len(table.y)
     moments = np.arange(n) if table.moments is None else table.moments
     splits = {}
     for train, test in _earlier_and_later(table.X, repeats):
-        # From the first time that does not reach into the training rows.
+        # From the first time that is not in the training rows.
         first = moments[test[0]]
         if first == moments[train[-1]]:
             first += 1
@@ -94,18 +92,17 @@ def _later_rows(table, repeats):
 
 
 def _earlier_and_later(X, n_splits):
-    """Splits of rows in order of time; a single one has the last third as test part."""
+    """Splits of time-ordered rows; a single one tests on the last third."""
     return list(splitters.TimeSeriesSplit(max(2, n_splits)).split(X))[-n_splits:]
 
 
 def check_repeats(splits, table, repeats):
-    """Refuse to call a split by another name twice, where there are too few times."""
+    """Check that there are enough different times for the splits."""
     if len(splits) < repeats:
         raise ValueError(
-            f"data set {table.name}: its {len(np.unique(table.moments))} different "
-            f"times allow {len(splits)} splits in order of time, and protocol.repeats "
-            f"asks for {repeats}. Set protocol.repeats={len(splits)}, or another "
-            "protocol.kind"
+            f"data set {table.name}: protocol.repeats must be at most {len(splits)} "
+            f"with {len(np.unique(table.moments))} different times, got {repeats}. Set "
+            f"protocol.repeats={len(splits)}, or another protocol.kind"
         )
 
 
@@ -133,7 +130,7 @@ def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
 
 
 def _check_size(table, kind, n_splits, repeats):
-    """Refuse a table of fewer rows, or groups, than splits of this kind have parts."""
+    """Check that there are enough rows, or groups, for splits of this kind."""
     n = len(table.y)
     noun = "rows"
     if kind == "group-holdout":
@@ -142,9 +139,9 @@ def _check_size(table, kind, n_splits, repeats):
     needed = {"kfold": n_splits, "time": repeats + 1}.get(kind, 2)
     if n < needed:
         raise ValueError(
-            f"data set {table.name}: protocol.kind={kind} needs {needed} {noun} at "
-            f"least, and the table has {n}. Take a table of more, another "
-            "protocol.kind, or smaller protocol.n_splits and protocol.repeats"
+            f"data set {table.name}: protocol.kind={kind} needs at least {needed} "
+            f"{noun}, got {n}. Use a larger table, another protocol.kind, or smaller "
+            "protocol.n_splits and protocol.repeats"
         )
 
 
@@ -152,14 +149,14 @@ def _check_class_sizes(table, smallest):
     classes, counts = np.unique(table.y, return_counts=True)
     if counts.min() < smallest:
         raise ValueError(
-            f"data set {table.name}: class {classes[counts.argmin()]} has "
-            f"{counts.min()} row(s), and a stratified split needs {smallest}. Set "
+            f"data set {table.name}: a stratified split needs at least {smallest} rows "
+            f"per class, got {counts.min()} of class {classes[counts.argmin()]}. Set "
             "protocol.stratify=false or merge the class in the data set's entry"
         )
 
 
 def inner_folds(prepared, task, n_splits, seed):
-    """Splits of a training part that keep apart what the test part is apart from."""
+    """Splits of a training part that respect groups or time as the test part does."""
     X = prepared.X_train
     y = prepared.y_fit
     if prepared.times is not None:
@@ -178,7 +175,7 @@ def inner_folds(prepared, task, n_splits, seed):
 
 
 def apart_rows(prepared):
-    """Training rows to learn from and rows to judge by: the latest, or whole groups."""
+    """Training rows for fitting and for validation: the latest, or whole groups."""
     n = len(prepared.y_train)
     if prepared.times is not None:
         return np.split(np.arange(n), [n - max(1, round(JUDGES * n))])
@@ -187,7 +184,8 @@ def apart_rows(prepared):
 
 
 def strata(y, task):
-    """The classes to stratify by, those of one row as the largest; None for numbers."""
+    """Classes to stratify by, with singletons merged into the largest; None for
+    regression."""
     if task != "classification":
         return None
     _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -195,7 +193,7 @@ def strata(y, task):
 
 
 def folds(task, n_splits, seed):
-    """The cross-validation that the search uses inside a training part."""
+    """The splitter of a search inside a training part."""
     stratified = task == "classification"
     if n_splits == 1:
         splitter = (
@@ -207,7 +205,7 @@ def folds(task, n_splits, seed):
 
 
 def save_splits(path, splits):
-    """Write the index arrays of every repeat."""
+    """Write the row indices of every repeat."""
     arrays = {}
     for repeat, (train, test) in enumerate(splits):
         arrays[f"train_{repeat}"] = train.astype(np.int32)
@@ -223,8 +221,8 @@ def load_split(path, repeat):
         test = arrays[f"test_{repeat}"]
     if len(both := np.intersect1d(train, test)):
         raise ValueError(
-            f"{path}: {len(both)} of the {len(test)} test rows of repeat {repeat} are "
-            f"training rows too (first: {both[0]}), and a method is tested on rows "
-            "that it has not seen. Delete the file, and it is made again"
+            f"{path}: training and test rows of repeat {repeat} must be disjoint, got "
+            f"{len(both)} of {len(test)} test rows among the training rows (first: "
+            f"{both[0]}). Delete the file to make it again"
         )
     return train, test

@@ -87,6 +87,8 @@ def _without_model(cells, ranks):
     metric = ranks["metric"].iloc[0]
     if len(datasets) == 1:
         cell = cells.loc[datasets[0], CONSTANT]
+        if np.isnan(cell["mean"]):
+            return ""
         value = f"{cell['shown']} {QUANTITIES[metric].unit}".rstrip()
         return f"Without a model, by a constant prediction, it would be {value}."
     means = cells["mean"].unstack()[[leader, CONSTANT]].dropna()
@@ -225,7 +227,9 @@ def _failures(records):
     counts = missing["method"].value_counts()
     named = ", ".join(f"{name} ({n})" for name, n in counts.head(3).items())
     more = f" and {count(len(counts) - 3, 'more method')}" if len(counts) > 3 else ""
-    return f"{len(missing):,} of {count(len(records), 'run')} failed: {named}{more}."
+    kinds = {"timeout": "ran out of time", "failed": "failed"}
+    how = " or ".join(kinds[status] for status in sorted(set(missing["status"])))
+    return f"{len(missing):,} of {count(len(records), 'run')} {how}: {named}{more}."
 
 
 def _cost(records):

@@ -195,7 +195,7 @@ def _task(task, records, styles, tables, rare):
         "details": list(details.values()),
         "ranking": _ranking(task, ranks),
         "figures": _task_figures(task, records, ranks, styles),
-        "tests": tests,
+        "tests": tests if tests["pvalue"].notna().any() else tests[:0],
         "over_sets": against_all(records, ranks["method"].iloc[0], main).to_dict(
             "records"
         ),

@@ -37,10 +37,10 @@ class ToCome:
     def __str__(self):
         told = []
         for method, n in self.fits.most_common():
-            seconds = self.seconds[method]
+            seconds, kept = self.seconds[method], self.kept[method]
             time = "time unknown" if isnan(seconds) else f"about {duration(seconds)}"
-            kept = f", {self.kept[method]:,} kept" * bool(self.kept[method])
-            told.append(f"{method} {count(n, 'fit')} ({time}{kept})")
+            about = [time] * bool(n) + [f"{kept:,} kept"] * bool(kept)
+            told.append(f"{method} {count(n, 'fit')} ({', '.join(about)})")
         if not told:
             return "No method is to be fitted; what shows the results is made again."
         return f"To run: {'; '.join(told)}"

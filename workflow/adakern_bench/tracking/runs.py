@@ -57,7 +57,7 @@ def _tags(record, kind, *names):
 
 
 def of_methods(records, config, metric):
-    """Runs of each data set and method: what the repeats have in common."""
+    """Runs of each data set and method, with the values common to their repeats."""
     methods = config.get("method", {})
     source = {"mlflow.source.name": "adakern", "mlflow.source.type": "PROJECT"}
     source |= {"mlflow.source.git.commit": git("rev-parse", "HEAD") or "unknown"}
@@ -96,7 +96,7 @@ def of_methods(records, config, metric):
                 tags=_tags(batch[0], "method") | tags,
                 content=[batch, about, metrics, scores],
                 records=batch,
-                # MLflow's comparison starts with the first ones, in alphabetical order.
+                # MLflow's comparison shows the first ones, in alphabetical order.
                 params={"Method": method} | dict(params),
                 metrics=metrics,
                 artifacts={"repeats.csv": table.to_csv(), **figure},
@@ -180,5 +180,5 @@ def _metrics(record):
 
 
 def _digits(value):
-    """Round to the digits that are of interest: MLflow displays all."""
+    """Round to six significant digits, since MLflow displays all."""
     return float(f"{value:.6g}")

@@ -39,23 +39,23 @@ _MOST_OF_PARAM = 500  # maximum length of a parameter of a model in MLflow
 _STAGES = ("search_seconds", "fit_seconds", "predict_seconds")
 #: Part of an error message, and its meaning.
 _REASONS = {
-    "database is locked": "cannot be written, another program holds it: end that",
+    "database is locked": "cannot be written, it is locked: end the other program",
     "disk is full": "cannot be written, its disk is full: free some space",
     "disk I/O error": (
-        "cannot be written, its disk or quota is full, or broken: free some space"
+        "cannot be written, its disk or quota is full, or defective: free some space"
     ),
-    "readonly database": "may not be written: change its permissions",
-    "Permission denied": "may not be written: change the permissions of its folder",
+    "readonly database": "is not writable: change its permissions",
+    "Permission denied": "is not writable: change the permissions of its folder",
     "Max retries exceeded": "does not answer: start it, or change MLFLOW_TRACKING_URI",
-    "file is not a database": "is not a database of MLflow: move that file away",
+    "file is not a database": "is not an MLflow database: move the file away",
     "malformed": "is damaged: move it away",
     **dict.fromkeys(
         ("unable to open database file", "File exists", "Not a directory"),
-        "cannot be opened: it is to be a file, in a folder that you may write to",
+        "cannot be opened: it must be a file in a writable folder",
     ),
     "out-of-date database schema": (
-        "is of another version of MLflow: install the newer of the two and run `mlflow "
-        "db upgrade` with its address, or move it away"
+        "is of another version of MLflow: install the newer version and run `mlflow db "
+        "upgrade` with its address, or move it away"
     ),
 }
 #: Packages whose errors are those of a store.
@@ -114,14 +114,14 @@ def register(results, name, tracking_uri=None):
 
 
 def _describe(client, version, run, results):
-    """Say of a registered model what it is and how good; it is the "champion" now."""
+    """Describe a registered model with its scores, and make it the "champion"."""
     name = version.name
     number = version.version
     told = run.data.tags
     what = f"{told['method']} on {told['dataset']}, the best of {Path(results).name}"
     client.update_registered_model(name, f"Predicts {told['dataset']}; now {what}.")
     client.update_model_version(
-        name, number, f"{what}: its first repeat, fitted to the training part"
+        name, number, f"{what}: its first repeat, fitted on the training part"
     )
     for metric, value in sorted(run.data.metrics.items()):
         if metric.startswith("test/"):
@@ -136,7 +136,7 @@ def experiment_id(experiment, tracking_uri=None):
 
 
 def forget_lost(results):
-    """Remove the mark that results are logged where their experiment was deleted."""
+    """Remove the mark that results are logged if their experiment was deleted."""
     mark = Path(results) / "track.json"
     if not mark.is_file():
         return
@@ -162,17 +162,17 @@ def _in_words(uri):
         said = str(error)
         reasons = [reason for sign, reason in _REASONS.items() if sign in said]
         if type(error).__module__.partition(".")[0] in _STORES:
-            reasons.append(f"cannot be used ({said.splitlines()[0][:200]}): mend that")
+            reasons.append(f"cannot be used ({said.splitlines()[0][:200]}): fix that")
         if not reasons:
             raise
         raise OSError(
             f"The tracker {uri} {reasons[0]}, and run the same command again. The "
-            "results are safe in their files: `adakern track results` fills it later"
+            "results are saved in their files: `adakern track results` logs them later"
         ) from error
 
 
 def _check_database(path):
-    """SQLite's own error, for which MLflow would try again for minutes."""
+    """Raise SQLite's error, after which MLflow would retry for minutes."""
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("pragma schema_version")
 
@@ -228,7 +228,7 @@ def log_runs(runs, experiment, tracking_uri, prune, view):
         client.set_experiment_tag(
             number, f"mlflow.sharedViewState.{VIEW}", json.dumps(view)
         )
-        if NOTE not in client.get_experiment(number).tags:  # else somebody wrote one
+        if NOTE not in client.get_experiment(number).tags:  # otherwise a user wrote one
             client.set_experiment_tag(number, NOTE, _note(number))
         whole = {}
         gone = []
@@ -258,9 +258,7 @@ def log_runs(runs, experiment, tracking_uri, prune, view):
 
 
 def _note(number):
-    """What MLflow shows above the runs of an experiment that is reached from its list,
-    where it has no column of scores.
-    """
+    """Note above the runs of an experiment, whose default view has no scores."""
     return f"[The runs with their scores, best first]({RUNS.format(number)})"
 
 
@@ -326,7 +324,7 @@ def _write_model(client, experiment_id, run_id, parent, run):
 
 
 def _folder(name):
-    """The folder of an artifact as MLflow wants it named."""
+    """The folder of an artifact in MLflow's form."""
     folder = Path(name).parent.as_posix()
     return None if folder == "." else folder
 

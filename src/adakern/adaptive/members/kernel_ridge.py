@@ -8,8 +8,7 @@ from array_api_compat import array_namespace, is_numpy_array
 from sklearn.utils import check_random_state
 
 from adakern._utils.arrays import as_numpy, to_device
-from adakern._utils.blocks import BLOCK_BYTES, row_blocks
-from adakern._utils.memory import require_memory
+from adakern._utils.memory import BLOCK_BYTES, require_memory, row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
 from adakern.adaptive.leave_one_out import (
     EVALUATIONS,

@@ -11,7 +11,7 @@ from sklearn.ensemble import (
 )
 from sklearn.utils import check_random_state
 
-from adakern._utils.blocks import row_blocks
+from adakern._utils.memory import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
 from adakern.adaptive.tree_walk import FEW_ROWS_ASKED, rows_of_boosting, trees_of
