@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from adakern.adaptive.table import varies
 from adakern.adaptive.tree_walk import FEW_ROWS_ASKED
 from adakern.adaptive.views import KernelView
 from adakern.kernels import ready_for_products
@@ -191,6 +192,11 @@ class ConstantMember(Member):
 
     def predict(self, X):
         return np.tile(self.mean_, (len(X), 1))
+
+
+def able(member, X, Y):
+    """Copy the member, or return the mean if there is nothing to learn from."""
+    return copy(member) if varies(X) and varies(Y) else ConstantMember()
 
 
 def log_proba(proba, classes, n_classes, n_votes=None):
