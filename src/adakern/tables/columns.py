@@ -192,6 +192,11 @@ class TableReader:
         return np.append(np.repeat(places, widths), np.repeat(places, n_means))
 
     @property
+    def first_(self):
+        """First output column of each input column: for dates, the day."""
+        return np.unique(self.source_, return_index=True)[1]
+
+    @property
     def is_categorical(self):
         """Mask of the output columns that contain category codes."""
         found = np.array([column.kind == "categorical" for column in self.columns_])
@@ -212,10 +217,9 @@ class TableReader:
 
     def means_left_out(self, X, targets, weights, part):
         """Target encodings of each row, computed from other parts only, (n, m)."""
-        first = np.unique(self.source_, return_index=True)[1]
         means = [
             means_left_out(X[:, place], targets, weights, part, len(column.codes))
-            for place, column in zip(first, self.columns_, strict=True)
+            for place, column in zip(self.first_, self.columns_, strict=True)
             if column.means is not None
         ]
         return np.hstack([np.empty((len(X), 0)), *means])

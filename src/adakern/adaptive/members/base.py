@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from adakern.adaptive.table import varies
 from adakern.adaptive.views import KernelView
 
 #: Number of rows from which on four fifths of the rows predict nearly as well as all,
@@ -170,6 +171,11 @@ class ConstantMember(Member):
 
     def predict(self, X):
         return np.tile(self.mean_, (len(X), 1))
+
+
+def able(member, X, Y):
+    """Copy the member, or return the mean if there is nothing to learn from."""
+    return copy(member) if varies(X) and varies(Y) else ConstantMember()
 
 
 def log_proba(proba, classes, n_classes, n_votes=None):
