@@ -144,7 +144,11 @@ REFUSED = {
     "outside": ({}, {"../x.csv": "y,random,"}, "../x.csv: there is no such file"),
     "no target": ({}, {"plain.csv": "z,random,"}, "plain.csv: no column 'z' among"),
     "no group": ({}, {"wards.csv": "y,grouped,wards"}, "no column 'wards'.* 'ward'"),
-    "no kind": ({}, {"plain.csv": "y,randon,"}, "'randon' is none of .* 'random'"),
+    "no kind": (
+        {},
+        {"plain.csv": "y,randon,"},
+        "must be one of .* got 'randon'.* 'random'",
+    ),
     "no column": ({}, {"river.csv": "y,time,"}, "names the time in column, and"),
     "a column": ({}, {"plain.csv": "y,random,a"}, "goes by no column, and .* 'a'"),
     "gaps": (
