@@ -285,8 +285,8 @@ def _labels(y, entry, name):
     """Return class labels as integers if they are integers, else as text."""
     if y.dtype.kind == "f" and (large := np.abs(y) >= LARGEST_WHOLE).any():
         raise DatasetError(
-            f"{name}: the class label {y[large][0]:g} exceeds 2^53, beyond which "
-            "integers are not distinguished; is the target the right column? Write "
+            f"{name}: the class label {y[large][0]:g} is too large: beyond 2^53, "
+            "integers are not distinguished. Is the target the right column? Write "
             "such labels as text."
         )
     whole = y.dtype.kind in "fiub" and np.array_equal(y, np.rint(y))
