@@ -19,7 +19,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test coverage test-all test-long test-blas test-cluster test-oldest check dist audit sbom torture fuzz kills pictures lint format docs bench develop publish clean clean-results
+.PHONY: help run env ui test coverage test-all test-long test-blas test-cluster test-oldest check dist audit sbom torture fuzz fuzz-minute kills pictures lint format docs bench develop publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. Start with: make run"; echo
@@ -64,7 +64,7 @@ test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this m
 test-oldest: .venv-oldest/done  ## the quick tests on the oldest declared versions
 	OPENBLAS_CORETYPE=Haswell .venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
 
-check: lint test-all test-blas test-cluster test-oldest  ## all checks, about 45 minutes
+check: lint test-all fuzz-minute test-blas test-cluster test-oldest  ## all checks, about 45 minutes
 
 dist: .venv/workflow.done  ## build the wheel and the source distribution in dist
 	$(BIN)/python tools/dist.py
@@ -86,6 +86,9 @@ torture: .venv/test.done  ## every estimator with extreme input, at most 30 minu
 fuzz: .venv/test.done  ## 2,000 corrupted model files and tables, half an hour
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/fuzz_models.py --files 2000
 	$(BIN)/python tools/fuzz_tables.py --seconds 600
+
+fuzz-minute: .venv/test.done  # the tests alter 120 model files
+	$(BIN)/python tools/fuzz_tables.py --seconds 30
 
 kills: .venv/test.done  ## kill the workflow 30 times at random, resume it and compare
 	PYTHONPATH=tests $(BIN)/python tools/kills.py --kills 30 --table docs/torture.md

@@ -4,11 +4,13 @@ from sklearn.metrics import pairwise
 
 from adakern import kernels
 from adakern._utils.arrays import as_numpy
+from adakern.adaptive.views import INDICATOR_SCALE, KernelView
 from adakern.kernels import (
     KERNELS,
     gram_matrix,
     kernel_product,
     kernel_products,
+    ready_for_products,
     resolve_gamma,
 )
 from devices import put
@@ -102,6 +104,32 @@ def test_gamma_rules(points):
 def test_unknown_kernel_is_named(points):
     with pytest.raises(ValueError, match=r"kernel='gauss' is unknown; use one of rbf"):
         gram_matrix(points[0], kernel="gauss")
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "l2-laplacian"])
+def test_what_is_ready_of_the_second_rows_changes_no_bit(points, kernel):
+    X, Y = points
+    ready = ready_for_products(Y, kernel, 1.0)
+    found = gram_matrix(X, Y, kernel=kernel, ready=ready)
+    np.testing.assert_array_equal(found, gram_matrix(X, Y, kernel=kernel))
+
+
+@pytest.mark.parametrize(("kernel", "power"), [("rbf", 2), ("laplacian", 1)])
+def test_with_categories_a_kernel_is_a_product(rng, kernel, power):
+    """Of one of the numbers, and of one that asks whether two categories are equal."""
+    code = np.append(np.arange(4), rng.integers(0, 4, 26))
+    X = np.column_stack([rng.normal(size=30), code])
+    view = KernelView(np.array([False, True])).fit(X)
+    Z = view.transform(X)
+    scales = rng.uniform(0.2, 2.0, Z.shape[1])  # of the number, and of each level
+    number = Z[:, 0] * scales[0]
+    by_number = np.exp(-(np.abs(number[:, None] - number) ** power))
+    # The levels stand in the order of the view; each has an indicator.
+    of_level = (INDICATOR_SCALE * scales[1:]) ** power
+    own = of_level[np.argmax(Z[:, 1:], axis=1)]
+    by_code = np.exp(-(own[:, None] + own) * (code[:, None] != code))
+    found = gram_matrix(Z * scales, kernel=kernel)
+    np.testing.assert_allclose(found, by_number * by_code, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -102,7 +102,8 @@ def take(browser, name, address, width, height, part=None, wait=0, **media):
     page.close()
     # A third of the size, and the eye sees no difference.
     picture = Image.open(path).convert("RGB")
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    how = {"method": Image.Quantize.MAXCOVERAGE, "dither": Image.Dither.NONE}
+    picture.quantize(COLOURS, **how).save(path, optimize=True)
 
 
 def compare(file, *options):

@@ -96,7 +96,7 @@ DECAYING_KERNELS = {
 }
 
 
-def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
+def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0, ready=None):
     """Kernel matrix between the rows of X and of Y (by default X).
 
     The kernels are ``exp(-gamma |x-y|_2^2)`` ("rbf", gamma = 1/(2 sigma^2) in the
@@ -104,11 +104,12 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     |x-y|_2)`` ("l2-laplacian"), ``max(1 - gamma |x-y|_1, 0)`` ("tl1", the truncated L1
     kernel with rho = 1/gamma, scaled to 1 at zero distance; not positive semidefinite
     in general), ``(gamma x'y + coef0)^degree`` ("poly") and ``x'y`` ("linear"). The
-    result has the dtype, array library and device of X.
+    result has the dtype, array library and device of X. ``ready`` is
+    :func:`ready_for_products` of Y, which repeated calls need not compute again.
     """
     require_gram_memory(X.shape[0], (X if Y is None else Y).shape[0])
     if kernel in ("rbf", "l2-laplacian") and is_numpy_array(X):
-        return _gram_by_products(X, Y, kernel, gamma)
+        return _gram_by_products(X, Y, kernel, gamma, ready)
     if kernel in DECAYING_KERNELS:
         return exponential_decay(DECAYING_KERNELS[kernel](X, Y), gamma)
     if kernel == "tl1":
@@ -120,17 +121,27 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     raise ValueError(f"kernel={kernel!r} is unknown; use one of {', '.join(KERNELS)}")
 
 
-def _gram_by_products(X, Y, kernel, gamma):
+def ready_for_products(Y, kernel, gamma):
+    """Centre of the rows Y, and their factor in a Gram matrix by products."""
+    centre = centre_of(Y)
+    B, end = _centred(Y, centre, kernel, gamma)
+    return centre, np.hstack([B, np.ones_like(end), end]).T
+
+
+def _centred(X, centre, kernel, gamma):
+    """Rows relative to a centre, in units of the kernel, and minus their squares."""
+    A = (X - centre) * (gamma**0.5 if kernel == "rbf" else gamma)
+    return A, -np.einsum("ij,ij->i", A, A)[:, None]
+
+
+def _gram_by_products(X, Y, kernel, gamma, ready):
     """Gram matrices of D = |x - y|^2 or |x - y| for NumPy arrays, faster."""
-    centre = centre_of(X if Y is None else Y)
-    scale = gamma**0.5 if kernel == "rbf" else gamma
-    A = (X - centre) * scale
-    B = A if Y is None else (Y - centre) * scale
-    ends = [-np.einsum("ij,ij->i", part, part)[:, None] for part in (A, B)]
-    left = np.hstack([2 * A, ends[0], np.ones_like(ends[0])])
-    right = np.hstack([B, np.ones_like(ends[1]), ends[1]]).T
-    K = np.empty((len(A), len(B)), dtype=left.dtype)
-    for rows in row_blocks(len(A), K.itemsize * len(B), CACHE_BYTES):
+    given = X if Y is None else Y
+    centre, right = ready or ready_for_products(given, kernel, gamma)
+    A, end = _centred(X, centre, kernel, gamma)
+    left = np.hstack([2 * A, end, np.ones_like(end)])
+    K = np.empty((len(A), right.shape[1]), dtype=left.dtype)
+    for rows in row_blocks(len(A), K.itemsize * right.shape[1], CACHE_BYTES):
         tile = np.matmul(left[rows], right, out=K[rows])
         np.minimum(tile, 0, out=tile)
         if kernel == "l2-laplacian":

@@ -312,22 +312,19 @@ def invert_definite(A):
     _, failed = factorise(A.T, lower=1, clean=0, overwrite_a=1)
     if not failed:
         _, failed = invert(A.T, lower=1, overwrite_c=1)
-    if failed:
-        _copy_upper_triangle(A.T)
-        np.fill_diagonal(A, diagonal)
-        raise np.linalg.LinAlgError("kernel matrix plus ridge is not positive definite")
-    _copy_upper_triangle(A)
-    return A
-
-
-def _copy_upper_triangle(A):
-    """Copy the upper triangle of A to the lower one, by blocks."""
+    # LAPACK wrote the upper triangle of A only. Copy it to the lower one by blocks, or
+    # restore it from there.
+    upper = A.T if failed else A
     size = max(1, CACHE_BYTES // (A.itemsize * len(A)))
     for start in range(0, len(A), size):
         rows = slice(start, start + size)
-        A[rows, :start] = A[:start, rows].T
-        square = A[rows, rows]
+        upper[rows, :start] = upper[:start, rows].T
+        square = upper[rows, rows]
         square[:] = np.triu(square) + np.triu(square, 1).T
+    if failed:
+        np.fill_diagonal(A, diagonal)
+        raise np.linalg.LinAlgError("kernel matrix plus ridge is not positive definite")
+    return A
 
 
 def definite_shift(A):

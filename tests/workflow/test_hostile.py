@@ -3,6 +3,7 @@
 Each name of a case stands on the page docs/security.md, beside what it shows.
 """
 
+import functools
 import json
 import re
 import shutil
@@ -67,6 +68,8 @@ WORDS = "sklearn.feature_extraction.text.CountVectorizer"
 SECRET_PROTOCOL = {"override /protocol": "${oc.env:SECRET}"}
 SVC = {"_target_": "sklearn.svm.SVC"}
 MEMORY = {"steps": [["a", "passthrough"]], "memory": "/tmp"}
+#: YAML writes a list that occurs ten times once, with nine aliases.
+ALIASES = functools.reduce(lambda inner, _: [inner] * 10, range(9), ["x"])
 #: Case -> what the file of an experiment or its method adds, and what is said of it.
 #: Text is an override; None means that nothing is said.
 SETTINGS = {
@@ -115,6 +118,8 @@ SETTINGS = {
     "results-command": ({"results": "x$(touch bomb)"}, "to name a folder"),
     "results-wildcard": ({"results": "x{w}"}, "to name a folder"),
     "cache-wildcard": ({"data": {"cache": "x{w}"}}, "to name a folder"),
+    "results-nul": ({"results": "a\0b"}, LEAVES),
+    "aliases": ({"title": ALIASES}, "unfold to more than 100,000 values"),
     "cache-database": ("data.cache=mlflow.db", LEAVES),
     "cache-site": ({"data": {"cache": ".venv/lib/site-packages"}}, LEAVES),
     "allow-in-file": ({"allow_outside": True, "results": "/tmp/x"}, "not a setting"),

@@ -302,6 +302,7 @@ def test_what_is_told_of_rows_and_forms_goes_every_way(place, capsys):
     [
         ({"form": {"dose": ",kg"}}, "no cell of the form ',kg', but such as"),
         ({"form": {"dose": "%Q"}}, "no cell of the form '%Q'"),
+        ({"form": {"dose": "%d%d"}}, "no cell of the form '%d%d'"),
         ({"form": {"dos": "."}}, "Did you mean 'dose'"),
         ({"form": {"dose": "."}, "categorical": ["dose"]}, "a form and be categorical"),
         ({"keep": ["rows:total"]}, "no column 'rows:total'"),

@@ -182,6 +182,14 @@ def test_beside_rivals_that_learn_from_all_rows():
     p = undecided["uci121"]
     assert p.pop("the simple blend") > 0.5
     assert p == {"CatBoost": 0.053, "ChimeraBoost": 0.053}
+    folders = "uci121_refitted,uci121_part_refitted,uci121_flagship"
+    rest = "^(?!.*(?:statlog-heart|iris|lenses|musk|tic-tac|trains))"
+    part = beside_rivals(folders, 1000, rest).set_index("rival")
+    assert (part["n_datasets"] == 27).all() and "on 27 of these 33 sets" in text
+    assert part.loc["RealMLP", "ratio"] > 1 and part.loc["RealMLP", "p"] < 0.05
+    undecided = part.index[part["p"] > 0.05]
+    assert [*undecided] == ["the simple blend", "CatBoost"]
+    assert f"from CatBoost (p = {part.loc['CatBoost', 'p']:.2g})" in text
 
 
 def test_coverage_of_intervals_on_srbench():

@@ -415,9 +415,8 @@ class Mixture:
         blend = replace(self, log_prior=log_prior, nearer=nearer)
         mixed = np.tile(log_prior, (len(codes), 1))
         if values:
-            calibrations = self._calibrated(values, slopes, codes, row_weights)
-            log_proba = _log_proba(calibrations, values)
-            likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
+            calibrated = self._calibrated(values, slopes, codes, row_weights)
+            calibrations, log_proba, likelihoods = calibrated
             weights = mixture_weights(likelihoods, row_weights, prior=PRIOR_ROWS)
             if self.few_rows:  # the best member cannot be identified reliably
                 weights = drop_smallest(weights)
@@ -435,11 +434,18 @@ class Mixture:
         return blend._finished(mixed, blend.weights, table)[0]
 
     def _calibrated(self, values, slopes, codes, row_weights):
-        """Fit a calibration to the scores of each member."""
-        return [
+        """Calibrate the scores of each member.
+
+        Return the calibrations, and log probabilities (m, n, k) and likelihoods (m, n)
+        by member.
+        """
+        calibrations = [
             Calibration(slope, shifts=not self.few_rows).fit(scores, codes, row_weights)
             for slope, scores in zip(slopes, values, strict=True)
         ]
+        log_proba = _log_proba(calibrations, values)
+        true = log_proba[:, np.arange(len(codes)), codes]
+        return calibrations, log_proba, np.exp(true)
 
     def _finished(self, mixed, weights, table):
         """Return the blend with a calibration of the mixture, and its loss.
@@ -485,9 +491,8 @@ class Mixture:
         """Return a function for the loss of a subset, and each member's accuracy."""
         codes = table.Y.argmax(axis=1)
         row_weights = table.weights
-        calibrations = self._calibrated(values, slopes, codes, row_weights)
-        log_proba = _log_proba(calibrations, values)
-        likelihoods = np.exp(log_proba[:, np.arange(len(codes)), codes])
+        calibrated = self._calibrated(values, slopes, codes, row_weights)
+        _, log_proba, likelihoods = calibrated
 
         def loss_of(some):
             weights = mixture_weights(likelihoods[some], row_weights, prior=PRIOR_ROWS)

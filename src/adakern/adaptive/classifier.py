@@ -12,8 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from adakern._utils.arrays import output_like
 from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.blend import Mixture, accuracies, log_loss
-from adakern.adaptive.coverage import covered
-from adakern.adaptive.intervals import conformal_quantile
+from adakern.adaptive.intervals import conformal_quantile, covered
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.members.base import FEW_ROWS
 

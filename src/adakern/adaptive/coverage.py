@@ -2,29 +2,11 @@
 
 import numpy as np
 
-from adakern.adaptive.intervals import conformal_quantile
-
-#: Nominal coverage of the intervals and sets.
-COVERAGE = 0.9
-
 #: Minimum number of rows of a category: the standard error for fifty rows is 4 %.
 FEWEST_ROWS = 50
 
 #: Coverage below this value is reported.
 LOW = 0.85
-
-
-def covered(surprise, weights):
-    """Whether intervals or sets of coverage 0.9 contain the targets of left-out rows.
-
-    ``surprise`` (n,) or (n, t) is the quantity that they bound. The result is NaN for
-    missing targets.
-    """
-    if surprise.ndim > 1:
-        return np.column_stack([covered(column, weights) for column in surprise.T])
-    known = ~np.isnan(surprise)
-    most = conformal_quantile(surprise[known], weights[known], COVERAGE)
-    return np.where(known, surprise <= most, np.nan)
 
 
 def coverage_by(found, kinds):

@@ -28,8 +28,9 @@ from adakern.adaptive.members.base import (
     FULL_FACTOR,
     ROWS_PER_SCALE,
     MeanOfCopies,
+    able,
 )
-from adakern.adaptive.missing_targets import able, for_missing
+from adakern.adaptive.missing_targets import for_missing
 from adakern.adaptive.model import Fits, FittedMember, Member
 from adakern.adaptive.prepare import Problem
 from adakern.adaptive.views import KernelView, TreeView
@@ -324,7 +325,8 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     of_all = member
     if table.in_time_order and not member.refit:
         of_all = MeanOfCopies(member, table.n_folds)
-    member = for_missing(member, table.Y)
+    if np.isnan(table.Y).any():
+        member, of_all = (for_missing(each, table.Y) for each in (member, of_all))
     if before is not None:
         started = started - before.seconds
         whole = before.fits.whole
@@ -333,7 +335,7 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
         # are in the order of time, since then folds are not fitted to later rows.
         member.refit and table.learns_all and (whole_only or not member.fit_folds)
     ):
-        learner = able(for_missing(of_all, table.Y), table.X, table.Y)
+        learner = able(of_all, table.X, table.Y)
         whole = learner.fit(table.X, table.Y, table.weights)
     if whole_only and whole is not None and whole.predict_left_out:
         with suppress(np.linalg.LinAlgError):

@@ -7,6 +7,9 @@ import numpy as np
 from scipy.special import stdtrit
 from sklearn.ensemble import ExtraTreesRegressor
 
+#: Nominal coverage of the intervals and sets in ``oof_covered_``.
+COVERAGE = 0.9
+
 #: Minimum number of rows to model the sizes of errors.
 FEWEST_ROWS = 40
 
@@ -25,6 +28,19 @@ def conformal_quantile(values, weights, level):
     wanted = level * (total[-1] + weights.mean())
     place = np.searchsorted(total, wanted * (1 - 1e-12))
     return float(values[order[place]]) if place < len(values) else np.inf
+
+
+def covered(surprise, weights):
+    """Whether intervals or sets of coverage 0.9 contain the targets of left-out rows.
+
+    ``surprise`` (n,) or (n, t) is the quantity that they bound. The result is NaN for
+    missing targets.
+    """
+    if surprise.ndim > 1:
+        return np.column_stack([covered(column, weights) for column in surprise.T])
+    known = ~np.isnan(surprise)
+    most = conformal_quantile(surprise[known], weights[known], COVERAGE)
+    return np.where(known, surprise <= most, np.nan)
 
 
 @dataclass

@@ -1,24 +1,13 @@
 """Members for several targets with missing values."""
 
-from copy import copy
-
 import numpy as np
 
-from adakern.adaptive.members.base import ConstantMember, Member
-from adakern.adaptive.table import varies
-
-
-def able(member, X, Y):
-    """Copy the member, or return the mean if there is nothing to learn from."""
-    return copy(member) if varies(X) and varies(Y) else ConstantMember()
+from adakern.adaptive.members.base import Member, able
 
 
 def for_missing(member, Y):
-    """Return the member; if Y has missing values, wrapped in :class:`ByPattern`."""
-    missing = np.isnan(Y)
-    if not missing.any():
-        return member
-    _, pattern = np.unique(missing, axis=1, return_inverse=True)
+    """Wrap a member in :class:`ByPattern`, for targets Y with missing values."""
+    _, pattern = np.unique(np.isnan(Y), axis=1, return_inverse=True)
     columns = [np.flatnonzero(pattern == p) for p in range(pattern.max() + 1)]
     return ByPattern(member, columns, [member] * len(columns), np.nanmean(Y, axis=0))
 

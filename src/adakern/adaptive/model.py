@@ -99,17 +99,19 @@ class FittedMember:
         """The model that predicts, or one of those whose mean does."""
         return self.fits.models[0] if self.fits.whole is None else self.fits.whole
 
-    def predict(self, X):
-        """Predict (n, k) by the model of all rows, or by the mean over the folds."""
+    def predict(self, Z):
+        """Predict (n, k) by the model of all rows, or by the mean over the folds.
+
+        The rows Z are transformed by its view.
+        """
         models = self.fits.models if self.fits.whole is None else [self.fits.whole]
-        return self._mean(models, X)
+        return self._mean(models, Z)
 
-    def predict_without(self, k, X):
+    def predict_without(self, k, Z):
         """Predict (n, k) by the model that was not fitted to fold k."""
-        return self._mean(self.fits.models[k : k + 1], X)
+        return self._mean(self.fits.models[k : k + 1], Z)
 
-    def _mean(self, models, X):
-        Z = self.view.transform(X)
+    def _mean(self, models, Z):
         values = models[0].predict_each(models, Z)
         return np.mean([np.clip(part, *self.bounds) for part in values], axis=0)
 
@@ -234,14 +236,17 @@ class Ensemble:
 
     def predict(self, X):
         """Predict by the blend for rows converted to numbers."""
-        return self._blended(X, lambda member: member.predict(X))
+        return self._blended(X, FittedMember.predict)
 
     def predict_without(self, k, X):
         """Predict by the models that were not fitted to fold k."""
-        return self._blended(X, lambda member: member.predict_without(k, X))
+        return self._blended(X, lambda member, Z: member.predict_without(k, Z))
 
     def _blended(self, X, predict):
-        predicted = self.blend.combine([predict(member) for member in self.members], X)
+        views = {id(member.view): member.view for member in self.members}
+        rows = {key: view.transform(X) for key, view in views.items()}
+        values = [predict(member, rows[id(member.view)]) for member in self.members]
+        predicted = self.blend.combine(values, X)
         return self.equal_rows.adjust(X, predicted)
 
     def importances(self, source):

@@ -6,8 +6,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from adakern._utils.arrays import output_like
 from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.blend import WeightedMean, mean_of_known, scores_by_target
-from adakern.adaptive.coverage import covered
-from adakern.adaptive.intervals import ErrorModel, fit_error_model
+from adakern.adaptive.intervals import ErrorModel, covered, fit_error_model
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
 

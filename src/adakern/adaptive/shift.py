@@ -100,7 +100,7 @@ def seen_in(problem):
     """Return the statistics of the training rows of a fit."""
     table = problem.table
     reader = problem.reader
-    first = _first_of(reader)
+    first = reader.first_
     X = table.X[:, first]
     counts = table.counts
     n = int(counts.sum())
@@ -114,11 +114,6 @@ def seen_in(problem):
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(len(X)), counts))
     kept = max(50, min(SAMPLE_ROWS, SAMPLE_CELLS // len(first)))
     return Seen(n, values, high, counts @ missing, single, X[rows[:kept]])
-
-
-def _first_of(reader):
-    """Numeric column that represents each column of the table: for dates, the day."""
-    return np.unique(reader.source_, return_index=True)[1]
 
 
 def _counted(seen, X):
@@ -145,7 +140,7 @@ def sentence(seen, reader, read):
     """Warning about rows to be predicted, or None if they are like training rows."""
     if seen is None or not len(read):
         return None
-    X = read[:, _first_of(reader)]
+    X = read[:, reader.first_]
     outside, missing, p = _counted(seen, X)
     if p.min() * p.size >= WARNED:
         return None
@@ -183,7 +178,7 @@ def check_rows(seen, reader, read):
             "the model was fitted by a version that stored no training rows to compare "
             "with; fit it again"
         )
-    first = _first_of(reader)
+    first = reader.first_
     X = read[:, first]
     is_categorical = reader.is_categorical[first]
     outside, missing, p = _counted(seen, X)

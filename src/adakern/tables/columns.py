@@ -41,23 +41,30 @@ def as_columns(X):
         # As objects, times in nanoseconds of Polars and Arrow would become integers.
         if array.dtype.kind in "mM":
             table[:, j] = array.astype(f"{array.dtype.kind}8[us]").astype(object)
+        elif isinstance(column.dtype, np.dtype):
+            table[:, j] = array
         else:
             table[:, j] = np.asarray(column, dtype=object)
     return table, categorical
 
 
 def in_order_of(names, X):
-    """Select a data frame's columns by name; raise if some are missing."""
+    """Select a data frame's columns by name; raise if some are missing.
+
+    Also return whether the result has exactly these columns.
+    """
     found = {str(name): name for name in X.columns}
+    if list(X.columns) == list(names):
+        return X, True
     if len(found) < len(X.columns) or list(found) == list(names):
-        return X
+        return X, False
     if missing := [name for name in names if name not in found]:
         raise ValueError(
             f"X lacks the columns {', '.join(missing)}, which were passed to fit"
         )
     if extra := sorted(set(found) - set(names)):
         warn_user(f"X has columns that training did not: {', '.join(extra)}; ignored")
-    return X[[found[name] for name in names]]
+    return X[[found[name] for name in names]], False
 
 
 def declared_categorical(features, n_columns, names):
@@ -192,6 +199,11 @@ class TableReader:
         return np.append(np.repeat(places, widths), np.repeat(places, n_means))
 
     @property
+    def first_(self):
+        """First output column of each input column: for dates, the day."""
+        return np.unique(self.source_, return_index=True)[1]
+
+    @property
     def is_categorical(self):
         """Mask of the output columns that contain category codes."""
         found = np.array([column.kind == "categorical" for column in self.columns_])
@@ -212,10 +224,9 @@ class TableReader:
 
     def means_left_out(self, X, targets, weights, part):
         """Target encodings of each row, computed from other parts only, (n, m)."""
-        first = np.unique(self.source_, return_index=True)[1]
         means = [
             means_left_out(X[:, place], targets, weights, part, len(column.codes))
-            for place, column in zip(first, self.columns_, strict=True)
+            for place, column in zip(self.first_, self.columns_, strict=True)
             if column.means is not None
         ]
         return np.hstack([np.empty((len(X), 0)), *means])

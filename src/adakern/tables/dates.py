@@ -107,7 +107,7 @@ def parse_date(text, form):
             return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
         found = _pattern(form).fullmatch(text)
         return _built(found.groupdict()) if found else None
-    except (ValueError, KeyError, OverflowError):
+    except (ValueError, KeyError, OverflowError, re.error):  # a form given by a user
         return None
 
 

@@ -171,6 +171,8 @@ def is_inside(path, *, database=False):
 
 def links_out(folder):
     """Symbolic links below a folder that point out of it."""
+    if not os.path.isdir(folder):
+        return
     whole = Path(folder).resolve()
     for above, folders, files in os.walk(folder):
         for path in (Path(above, name) for name in (*folders, *files)):

@@ -6,6 +6,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -13,7 +14,7 @@ from hydra.errors import HydraException
 from hydra.plugins.config_source import ConfigResult
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError, OmegaConfBaseException
-from yaml import YAMLError
+from yaml import CollectionNode, YAMLError
 
 from adakern._utils.hints import did_you_mean
 from adakern_bench.base.dotted import use_own_resolvers
@@ -22,6 +23,9 @@ from adakern_bench.config import entry, openml, schema
 from adakern_bench.config.suite import expand_suite, suite_sets
 
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
+
+#: Maximum number of values that the aliases of a file may unfold to.
+MOST_VALUES = 100_000
 
 #: ``method.dank.eta=0.5`` fixes a parameter, for both tasks.
 _OF_A_METHOD = "|".join(field.name for field in fields(schema.Method))
@@ -128,9 +132,36 @@ def _compose(overrides, conf):
 
 
 def _check_file(path, conf):
-    """Raise a ConfigError if a symbolic link leaves the configuration's folder."""
+    """Raise a ConfigError if a file is a symbolic link that leaves the configuration's
+    folder, or if its aliases unfold to more than a configuration holds.
+    """
     if not path.resolve().is_relative_to(Path(conf).resolve()):
         raise ConfigError(f"{path} is a symbolic link out of {conf}; copy its target")
+    text = path.read_bytes() if path.is_file() else b""
+    if b"&" in text and b"*" in text and _unfolded(text) > MOST_VALUES:
+        raise ConfigError(
+            f"{path.name}: its aliases (*name) unfold to more than {MOST_VALUES:,} "
+            "values; write out what they stand for"
+        )
+
+
+def _unfolded(text):
+    """Number of values of a YAML file once each alias is replaced by its anchor."""
+    sizes: dict[int, int] = {}
+
+    def size(node):
+        if id(node) not in sizes:
+            sizes[id(node)] = MOST_VALUES  # of an alias within its own anchor
+            parts = node.value if isinstance(node, CollectionNode) else ()
+            sizes[id(node)] = 1 + sum(map(size, _flat(parts)))
+        return sizes[id(node)]
+
+    return size(yaml.compose(text, yaml.CSafeLoader) or yaml.ScalarNode("", ""))
+
+
+def _flat(parts):
+    """Nodes of a sequence, or the keys and values of a mapping."""
+    return [n for part in parts for n in (part if isinstance(part, tuple) else [part])]
 
 
 def _load_file(load, conf, config_path):
@@ -140,12 +171,16 @@ def _load_file(load, conf, config_path):
     if ".." in Path(config_path).parts:
         raise ConfigError(f"{config_path}: defaults must be inside conf/")
     name = config_path.removesuffix(".yaml")
-    _check_file(Path(conf, f"{name}.yaml"), conf)
     try:
+        _check_file(Path(conf, f"{name}.yaml"), conf)
         file = load(config_path) or _file_of_openml(*name.split("/"))
     except GrammarParseError as error:
         raise ConfigError(f"{config_path}.yaml: {_in_one_line(error)}") from None
-    except (YAMLError, UnicodeError) as error:
+    except RecursionError:
+        raise ConfigError(f"{config_path}.yaml is nested too deeply") from None
+    except ConfigError:
+        raise
+    except (YAMLError, ValueError) as error:
         raise ConfigError(f"{config_path}.yaml is not YAML in UTF-8: {error}") from None
     group, _, name = config_path.partition("/")
     if group in ("dataset", "method") and file is not None:

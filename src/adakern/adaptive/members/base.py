@@ -4,10 +4,14 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from adakern.adaptive.table import varies
+from adakern.adaptive.tree_walk import FEW_ROWS_ASKED
 from adakern.adaptive.views import KernelView
+from adakern.kernels import ready_for_products
 
 #: Number of rows from which on four fifths of the rows predict nearly as well as all,
 #: so that members are weighted by their predictions for whole folds.
@@ -29,6 +33,10 @@ FEW_ROWS = 300
 #: Up to this multiple of ``max_support``, all rows are centres of the kernel members,
 #: which takes no longer.
 FULL_FACTOR = 3
+
+#: Centres of fitted members, and what of their products is known. They are not
+#: attributes, which would be written to model files.
+_READY = WeakKeyDictionary()
 
 
 class Shape(NamedTuple):
@@ -161,6 +169,20 @@ class MeanOfCopies(Member):
         return np.mean([member.predict(X) for member in self.copies_], axis=0)
 
 
+def ready_centres(member, X, centres, kernel):
+    """What products of rows X with the centres of a member need, computed once.
+
+    None unless there are few rows, of which it takes most of the time.
+    """
+    if kernel == "laplacian" or len(X) > FEW_ROWS_ASKED:
+        return None
+    known, ready = _READY.get(member, (None, None))
+    if known is not centres:
+        ready = ready_for_products(centres, kernel, 1.0)
+        _READY[member] = centres, ready
+    return ready
+
+
 class ConstantMember(Member):
     """The mean target, used if there is nothing to learn from."""
 
@@ -170,6 +192,11 @@ class ConstantMember(Member):
 
     def predict(self, X):
         return np.tile(self.mean_, (len(X), 1))
+
+
+def able(member, X, Y):
+    """Copy the member, or return the mean if there is nothing to learn from."""
+    return copy(member) if varies(X) and varies(Y) else ConstantMember()
 
 
 def log_proba(proba, classes, n_classes, n_votes=None):

@@ -26,6 +26,7 @@ from adakern.adaptive.members.base import (
     MANY_ROWS,
     ROWS_PER_SCALE,
     Member,
+    ready_centres,
 )
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import leave_one_out, ridge_solution
@@ -265,7 +266,8 @@ class KernelRidge(Member):
 
     def _values(self, X):
         arrays = map(to_device, (X * self.scales_, self.support_, self.dual_coef_))
-        product = kernel_product(*arrays, kernel=self.kernel, gamma=1.0)
+        ready = ready_centres(self, X, self.support_, self.kernel)
+        product = kernel_product(*arrays, kernel=self.kernel, gamma=1.0, ready=ready)
         return as_numpy(product) + self.intercept_
 
     def _gram(self, A, B=None):

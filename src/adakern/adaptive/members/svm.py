@@ -13,7 +13,7 @@ from adakern._utils.memory import by_row_blocks, require_memory
 from adakern._utils.threads import map_in_threads, one_blas_thread
 from adakern.adaptive.blend import Calibration, log_loss
 from adakern.adaptive.leave_one_out import tune_scales
-from adakern.adaptive.members.base import ENOUGH_ROWS, Member
+from adakern.adaptive.members.base import ENOUGH_ROWS, Member, ready_centres
 from adakern.kernels import gram_matrix, kernel_product
 
 #: Candidates: kernels, factors of the scales found by ridge regression, and values of
@@ -96,7 +96,8 @@ class SupportVectorMachine(Member):
         Z = X * scales
         if isinstance(self.model_, _Pairs):
             return _scores(self.model_, Z, self.n_classes_, by_odds=True)
-        K = gram_matrix(Z, self.rows_, kernel=kernel, gamma=1.0)
+        ready = ready_centres(self, Z, self.rows_, kernel)
+        K = gram_matrix(Z, self.rows_, kernel=kernel, gamma=1.0, ready=ready)
         return _scores(self.model_, K, self.n_classes_)
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn import clone, ensemble
-from sklearn.base import is_classifier
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -284,7 +283,7 @@ def _ask_many(models, rows):
     with one_thread("openmp") if len(rows[0]) < ROWS_FOR_THREADS else nullcontext():
         return [
             model.predict_proba(X)
-            if is_classifier(model)
+            if hasattr(model, "classes_")
             else model.predict(X)[:, None]
             for model, X in zip(models, rows, strict=True)
         ]
@@ -301,9 +300,11 @@ def _of_rounds(model, leaves):
     """What a model answers whose trees end in leaves (n_trees, n, 1)."""
     n = leaves.shape[1]
     rounds = leaves.reshape(-1, model.n_trees_per_iteration_, n)
-    start = np.broadcast_to(model._baseline_prediction.T, rounds[:1].shape)
-    raw = np.concatenate([start, rounds]).cumsum(axis=0)[-1].T
-    if not is_classifier(model):
+    terms = np.empty((len(rounds) + 1, *rounds.shape[1:]))
+    terms[0] = model._baseline_prediction.T
+    terms[1:] = rounds
+    raw = terms.cumsum(axis=0)[-1].T
+    if not hasattr(model, "classes_"):
         return raw
     return model._loss.predict_proba(np.asfortranarray(raw))
 
