@@ -180,7 +180,7 @@ def pages_of_mlflow(address):
     return {
         "mlflow_runs": runs_page(address, number),
         "mlflow_compare": comparison(client, address, number),
-        "mlflow_model": f"{address}/#/models/fraud",
+        "mlflow_model": f"{address}/#/models/fraud/versions/1",
     }
 
 

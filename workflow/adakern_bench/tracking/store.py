@@ -118,8 +118,9 @@ def _describe(client, version, run, results):
     name = version.name
     number = version.version
     told = run.data.tags
-    what = f"{told['method']} on {told['dataset']}, the best of {Path(results).name}"
-    client.update_registered_model(name, f"Predicts {told['dataset']}; now {what}.")
+    what = f"{told['method']}, the best method of the experiment {Path(results).name}"
+    about = f"Predicts {told['dataset']}. Its champion: {what}."
+    client.update_registered_model(name, about)
     client.update_model_version(
         name, number, f"{what}: its first repeat, fitted on the training part"
     )
