@@ -743,7 +743,7 @@ def test_a_class_that_a_spreadsheet_would_compute_is_written_as_text(run, folder
     assert found["y"].tolist() == [
         f"'{classes[0]}" if k == 0 else classes[k] for k in x
     ]
-    assert "an apostrophe stands before" in said.err
+    assert "start with an apostrophe" in said.err
     assert list(found) == ["y", *(f"y={label}" for label in sorted(classes))]
 
 

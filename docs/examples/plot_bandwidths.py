@@ -1,9 +1,9 @@
 """
-LAB RBF: the bandwidths that it learned
-=======================================
+Learned bandwidths of LAB RBF
+=============================
 
-The function sin(2 x^3) is slow on the left and quick on the right. Each support
-point has a bandwidth of its own, and the bandwidths follow.
+The function sin(2 x^3) varies slowly on the left and fast on the right. Each support
+point has its own bandwidth, which adapts to the local frequency.
 """
 
 import matplotlib.pyplot as plt

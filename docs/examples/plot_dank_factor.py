@@ -1,10 +1,10 @@
 """
-DANK: the matrix F that corrects the kernel
-===========================================
+The kernel correction F of DANK
+===============================
 
-F multiplies the Gram matrix entry by entry. Here it is shown with the rows sorted by
-class and by the side of the boundary that they lie on. The smaller eta, the further F
-may go from one; by the rule of Liu et al. it would stay within two per cent of it here.
+F multiplies the Gram matrix entry by entry. It is shown with the rows sorted by class
+and by their side of the boundary. The smaller eta, the further F may differ from one;
+with the rule of Liu et al. it would stay within two per cent of one here.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """
-What the model relies on: importances and partial dependence
-============================================================
+Importances, partial dependence and Shapley values
+==================================================
 
-The model takes the original columns, categories included, and so do explanations of it:
-the importance of each column, the mean prediction as one column varies, and SHAP
-values.
+The model is fitted on the original columns, categories included, and so its
+explanations are in terms of these: the importance of each column, the mean prediction
+as a function of one column, and SHAP values.
 """
 
 import matplotlib.pyplot as plt
@@ -29,9 +29,9 @@ model = AdaptiveKernelRegressor(preset="fast", random_state=0).fit(flats, rent)
 
 # %%
 # Importance: each column in turn is permuted among up to 500 rows, which are predicted
-# by the models that did not learn from them. The rise of the loss (squared error, or
-# log loss of a classifier), divided by the sum over the columns, is the column's
-# importance. Beside it, the weights of the members.
+# out of fold. The increase of the loss (squared error, or log loss of a classifier),
+# divided by the sum over the columns, is the importance of the column. The second panel
+# has the weights of the members.
 plot_adaptive(model)
 
 # %%
@@ -47,15 +47,15 @@ PartialDependenceDisplay.from_estimator(
 )
 
 # %%
-# What each column adds to one prediction, from the mean on: Shapley values of the
-# columns, which sum to the prediction. ``plot()`` draws all rows.
+# The contribution of each column to one prediction: Shapley values, which sum to the
+# difference from the mean prediction. ``plot()`` draws all rows.
 found = model.explain(flats[:5])
 found.plot(0)
 
 # %%
-# The same values, with any model, come from the package
-# `shap`, which adakern does not need and this page does not run; it asks for
-# predictions of arrays, which get their names and types back first. Run with shap 0.51:
+# The package `shap` computes such values for any model. adakern does not need it and
+# this page does not run it. It predicts arrays, which first need names and types again.
+# With shap 0.51:
 #
 # .. code-block:: python
 #
@@ -70,5 +70,5 @@ found.plot(0)
 #    #  [-137.   -5.  -83.]
 #    #  ...
 #
-# Beside the mean prediction of the fifty flats, the area of the first one adds 61 to
-# its rent, and its district takes off 90.
+# Relative to the mean prediction of the fifty flats, the area of the first one adds 61
+# to its rent, and its district subtracts 90.

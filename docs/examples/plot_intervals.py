@@ -2,7 +2,7 @@
 Calibrated prediction intervals
 ===============================
 
-The flagship predicts with intervals. On new rows of the same kind they should
+The flagship predicts intervals. On new rows of the same distribution they should
 contain the target as often as requested.
 """
 

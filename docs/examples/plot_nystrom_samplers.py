@@ -2,8 +2,8 @@
 Nyström samplers
 ================
 
-How close a rank-limited approximation comes to the Gram matrix depends on which columns
-it is made of.
+The error of a low-rank approximation of the Gram matrix depends on the choice of its
+columns.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """
-A method of one's own, compared
-===============================
+Compare your own method
+=======================
 
-Whatever has ``fit`` and ``predict`` can be compared with the library's estimators: the
-same splits for all, and a test that knows that training parts of repeated splits
-overlap. For many methods and data sets the workflow does that from a YAML file.
+Any class with ``fit`` and ``predict`` can be compared with the library's estimators, on
+the same splits and with a test that corrects for the overlap of training parts. For
+many methods and data sets, the workflow does the same from a YAML file.
 """
 
 import matplotlib.pyplot as plt
@@ -51,6 +51,6 @@ n_train, n_test = (len(rows) for rows in next(splits.split(X)))
 print(f"corrected p = {pair.corrected_pvalue:.3g}; better: {pair.winner or 'neither'}")
 
 # %%
-# A line is a split:
+# Each line is a split:
 plt.plot(list(scores), np.array(list(scores.values())), "o-", color="0.4")
 plt.ylabel("R² on the test part")

@@ -2,8 +2,8 @@
 What ``compare`` and ``fit`` infer from a file
 ==============================================
 
-``adakern compare my.csv --target outcome`` and ``adakern fit`` look at the file first.
-This is what they find, and print:
+``adakern compare my.csv --target outcome`` and ``adakern fit`` first infer the kinds of
+the columns, and print:
 """
 
 import tempfile

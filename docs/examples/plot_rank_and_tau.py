@@ -1,9 +1,8 @@
 """
-DANK: rank against tau
-======================
+Rank of F against tau
+=====================
 
-The weight tau of the nuclear norm keeps the rank of F low; the accuracy hardly
-changes.
+The weight tau of the nuclear norm reduces the rank of F; the accuracy hardly changes.
 """
 
 import matplotlib.pyplot as plt

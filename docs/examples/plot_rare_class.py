@@ -1,11 +1,11 @@
 """
-A class that is rare
-====================
+A rare class
+============
 
-Of these rows 4 % are of the class that is looked for. The more probable class is then
-nearly always the other one, although the probabilities tell much:
-``threshold="balanced"`` predicts the rare class from a lower probability on, and leaves
-the probabilities as they are.
+4 % of these rows are of the class of interest. The most probable class is then nearly
+always the other one, although the probabilities are informative:
+``threshold="balanced"`` predicts the rare class from a lower probability on, without
+changing the probabilities.
 """
 
 from sklearn.datasets import make_classification
@@ -26,7 +26,6 @@ for threshold in (None, "balanced"):
     print(f"{threshold}: {found} found, {missed} missed, {in_vain} called in vain")
 
 # %%
-# What the model says of itself, and its pictures; the third is of rows that it did not
-# learn from.
+# Summary of the model, and its plots; the third is of held-out rows.
 print(model)
 model.plot(X_test, y_test)

@@ -2,8 +2,7 @@
 Results of a run in pandas
 ==========================
 
-A published run is a folder of plain files. Here: the accuracies and ranks of
-one of them.
+A published run is a folder of plain files. Here: accuracies and ranks of one run.
 """
 
 from pathlib import Path

@@ -1,9 +1,9 @@
 """
-Rows with a time
-================
+Data ordered in time
+====================
 
-Prices of 12 shops over 96 weeks, whose common level wanders. The new rows are later
-ones, and a random split judges by weeks that lie between weeks which were learned.
+Prices of 12 shops over 96 weeks, whose common level drifts. New rows are later, but a
+random split tests on weeks in between the training weeks.
 """
 
 import warnings
@@ -23,9 +23,9 @@ price = 20 + 5 * table["size"] + level[table["week"]] + 0.4 * rng.standard_norma
 old, new = table["week"] < 80, table["week"] >= 80
 
 # %%
-# With ``time`` three blocks, each a fifth of the rows, are predicted from earlier rows
-# alone. They weigh the members and tell how wide intervals are; all rows are learned
-# then. Intervals hold for about as long a time as a block has: 16 weeks here.
+# With ``time``, three blocks, each a fifth of the rows, are predicted from earlier
+# rows. They determine the weights of the members and the widths of intervals; then all
+# rows are used. Intervals are valid for about the length of a block: 16 weeks here.
 models = {"folds at random": {}, "time=week": {"time": table["week"][old]}}
 figure, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 3.5))
 warnings.filterwarnings("ignore", "the 192 rows differ")  # later weeks, of course
@@ -45,8 +45,7 @@ figure.tight_layout()
 plt.show()
 
 # %%
-# One series is one case: that these intervals hold more or less than 90 % of its new
-# rows says little. Over 20 such series:
+# The coverage on a single series says little. Over 20 such series:
 held = {name: [] for name in models}
 for seed in range(20):
     rng = np.random.default_rng(seed)

@@ -393,7 +393,7 @@ def _predict(arguments):
     out = out.rename(columns=printable).map(printable)
     safe = out.rename(columns=without_formula).map(without_formula)
     if not safe.equals(out) or list(safe.columns) != list(out.columns):
-        note("an apostrophe stands before what a spreadsheet would take for a formula")
+        note("cells that a spreadsheet would read as formulas start with an apostrophe")
     try:
         safe.to_csv(sys.stdout, index=False)
         sys.stdout.flush()

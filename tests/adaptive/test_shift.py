@@ -146,7 +146,7 @@ def test_a_model_that_kept_nothing_says_so_when_asked(model):
 def test_several_targets_of_classes_are_refused_with_the_way_out():
     X, y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2
     for Y in (np.column_stack([y, y]), pd.DataFrame({"a": y, "b": y}), [[0, 1]] * 6):
-        with pytest.raises(ValueError, match=r"y has 2 columns.*OutputClassifier"):
+        with pytest.raises(ValueError, match=r"y with 2 columns.*OutputClassifier"):
             AdaptiveKernelClassifier().fit(X, Y)
 
 

@@ -83,7 +83,7 @@ def test_contributions_of_each_target_sum_to_its_prediction(fitted):
     assert (base == found.base[1]).all()
     # The second target knows nothing of the third column.
     assert np.abs(values[:, :2]).sum() > 5 * np.abs(values[:, 2]).sum()
-    with pytest.raises(ValueError, match=r"label=None .*\['a', 'b', 'c'\]"):
+    with pytest.raises(ValueError, match=r"one of .*a.*b.*c.*, got None"):
         found.of_class()
 
 
@@ -251,9 +251,9 @@ def test_targets_without_weight_and_of_other_numbers_are_named():
     weights = np.r_[0, 0, 0, np.ones(6)]
     with pytest.raises(ValueError, match="column 1 of y is missing in every row"):
         regressor().fit(X, Y, sample_weight=weights)
-    with pytest.raises(ValueError, match="y_val has 2 targets, and y has 3"):
+    with pytest.raises(ValueError, match=r"the 3 targets of y, .*got 2"):
         regressor().fit(X, Y, X_val=X, y_val=Y[:, ::2])
-    with pytest.raises(ValueError, match="y_val has 1 targets, and y has 3"):
+    with pytest.raises(ValueError, match=r"the 3 targets of y, .*got 1"):
         regressor().fit(X, Y, X_val=X, y_val=Y[:, 0])
 
 

@@ -168,7 +168,7 @@ def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypat
         ("broken", 2, 3, "503 Server Error"),
         ("cut", 1, 2, "IncompleteRead"),
         ("slow", 0, 1, "Read timed out"),
-        ("tampered", 1, 1, "fingerprint is .*the entry says"),
+        ("tampered", 1, 1, "fingerprint is .*the entry has"),
         ("page", 1, 1, "its content did not pass"),
         ("bomb", 1, 1, r"unpacks to more than \d+ MB"),
         ("huge", 1, 1, "exceeds the limit of 2147 MB"),
@@ -238,7 +238,7 @@ def test_corrupt_cache_file_is_fetched_again(served, tmp_path, damaged, content)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (CONTENT.split(b"\n", 1)[1], "n is 39, the entry says 40"),
+        (CONTENT.split(b"\n", 1)[1], "n is 39, the entry has 40"),
         (b"\x1f\x8bnot gzip at all", "cannot be unpacked"),
     ],
 )

@@ -141,11 +141,11 @@ def test_saved_table_comes_back(tmp_path, changes):
 @pytest.mark.parametrize(
     ("stated", "named"),
     [
-        ({"n": 31}, "n is 30, the entry says 31"),
-        ({"d": 5}, "d is 4, the entry says 5"),
-        ({"n_test": 3}, "n_test is 10, the entry says 3"),
-        ({"classes": {7: 2}}, "the entry says {'7': 2}"),
-        ({"fingerprint": "0" * 32}, "the entry says " + "0" * 32),
+        ({"n": 31}, "n is 30, the entry has 31"),
+        ({"d": 5}, "d is 4, the entry has 5"),
+        ({"n_test": 3}, "n_test is 10, the entry has 3"),
+        ({"classes": {7: 2}}, "the entry has {'7': 2}"),
+        ({"fingerprint": "0" * 32}, "the entry has " + "0" * 32),
     ],
 )
 def test_check_names_what_differs_and_accepts_what_agrees(stated, named):

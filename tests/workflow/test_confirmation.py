@@ -140,11 +140,15 @@ def test_a_table_is_read_again_only_where_it_or_its_line_changed(
 
 GAPS = made(3).assign(y=lambda frame: frame["y"].mask(frame.index < 4))
 REFUSED = {
-    "no file": ({}, {"lost.csv": "y,random,"}, "lost.csv: there is no such file"),
-    "outside": ({}, {"../x.csv": "y,random,"}, "../x.csv: there is no such file"),
+    "no file": ({}, {"lost.csv": "y,random,"}, "lost.csv: file not found"),
+    "outside": ({}, {"../x.csv": "y,random,"}, "../x.csv: file not found"),
     "no target": ({}, {"plain.csv": "z,random,"}, "plain.csv: no column 'z' among"),
     "no group": ({}, {"wards.csv": "y,grouped,wards"}, "no column 'wards'.* 'ward'"),
-    "no kind": ({}, {"plain.csv": "y,randon,"}, "'randon' is none of .* 'random'"),
+    "no kind": (
+        {},
+        {"plain.csv": "y,randon,"},
+        "must be one of .* got 'randon'.* 'random'",
+    ),
     "no column": ({}, {"river.csv": "y,time,"}, "names the time in column, and"),
     "a column": ({}, {"plain.csv": "y,random,a"}, "goes by no column, and .* 'a'"),
     "gaps": (
@@ -156,7 +160,7 @@ REFUSED = {
     "folds": (
         {"wards.csv": made(0).assign(ward=np.arange(72) % 5)},
         {},
-        "wards.csv: 'ward' has 5 different values, and 5 folds need 6",
+        "wards.csv: 'ward' has 5 different values, but 5 folds need at least 6",
     ),
     "twice": (
         {"plain.parquet": made(9)},
@@ -187,7 +191,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path, planned):
         (None, "there is no .*confirmation with a SETS.csv. Put the tables there"),
         (HEAD, "has no line"),
         ("file;target\n", "no 'file' and no 'target' and no 'kind'"),
-        (f"{HEAD}größe.csv,y,random,\n", "there is no such file"),
+        (f"{HEAD}größe.csv,y,random,\n", "file not found"),
     ],
 )
 def test_a_folder_without_a_declaration(tmp_path, planned, text, message):

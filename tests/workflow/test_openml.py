@@ -191,7 +191,7 @@ def test_what_is_wrong_with_an_answer(server, monkeypatch, part, fault, said):
         (404, "HTTP status 404"),
         ("moved", "a host that is not in the entry"),
         ("half", "IncompleteRead"),
-        ("changed", r"its MD5 is \w+, the entry says"),
+        ("changed", r"expected MD5 \w+, got"),
         ("slow", "timed out"),
     ],
 )

@@ -253,7 +253,7 @@ def test_titles_sizes_limits_and_fetching_are_no_results(project):
     edit(project, "conf/dataset/mine.yaml", ("n: 40", "n: 41"))
     run = project.run("--dry-run", overrides=OVERRIDES, status=1)
     assert (
-        "data/tables/mine.npz: the table is not the one of its entry: n is 40"
+        "data/tables/mine.npz: the table does not match its entry: n is 40"
         in run.output
     )
 

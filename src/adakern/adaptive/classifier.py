@@ -172,7 +172,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         except TypeError:
             kinds = sorted({type(label).__name__ for label in y})
             raise ValueError(
-                f"y holds labels of the types {', '.join(kinds)}; make them one type"
+                f"labels in y must be of one type, got {', '.join(kinds)}"
             ) from None
         if self.threshold is not None and len(classes) > 2:
             raise ValueError(

@@ -396,9 +396,9 @@ def _task_of(frame, kinds, asked, notes):
 
 def _dropped(frame, kinds, asked, group, notes):
     """Return the columns that are not features, with reasons."""
-    dropped = dict.fromkeys(asked.drop, "as asked for")
+    dropped = dict.fromkeys(asked.drop, "by request")
     if group:
-        dropped.setdefault(group, "it says which rows belong together")
+        dropped.setdefault(group, "group of the row")
     for i, name in enumerate(frame.columns):
         if name in (*asked.targets, asked.time, *dropped, *asked.keep):
             continue

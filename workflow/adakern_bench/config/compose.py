@@ -250,7 +250,7 @@ def as_typed(hint, value):
         hints = _hints(hint)
         return hint(**{key: as_typed(hints[key], v) for key, v in value.items()})
     if kind in (list, dict) and type(value) is not kind:
-        raise TypeError(f"{value!r} is no {kind}")
+        raise TypeError(f"expected a {kind}, got {value!r}")
     if kind is list:
         return [as_typed(parts[0], v) for v in value]
     if kind is dict:

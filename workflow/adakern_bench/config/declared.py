@@ -92,9 +92,9 @@ def _declared(folder):
     absent = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
     if absent or not lines:
         raise ConfigError(
-            f"{path} has no {' and no '.join(map(repr, absent)) or 'line'}: it is to "
-            f"have the columns {', '.join(COLUMNS)}, separated by commas, and a line "
-            "a table"
+            f"{path} has no {' and no '.join(map(repr, absent)) or 'line'}: expected "
+            f"the columns {', '.join(COLUMNS)}, separated by commas, and one line per "
+            "table"
         )
     return lines
 
@@ -123,7 +123,7 @@ def _checked(row, path, place, folds):
     column = row["column"]
     if kind not in ROLES:
         hint = did_you_mean(kind, [*ROLES])
-        raise TableError(f"kind {kind!r} is none of {', '.join(ROLES)}.{hint}")
+        raise TableError(f"kind must be one of {', '.join(ROLES)}, got {kind!r}.{hint}")
     role = ROLES[kind]
     if bool(role) != bool(column):
         need = f"names the {role} in column" if role else "goes by no column"
@@ -139,6 +139,7 @@ def _checked(row, path, place, folds):
     values = found.times if found.groups is None else found.groups
     if values is not None and (n := values.nunique()) <= folds:
         raise TableError(
-            f"{column!r} has {n} different values, and {folds} folds need {folds + 1}"
+            f"{column!r} has {n} different values, but {folds} folds need at least "
+            f"{folds + 1}"
         )
     return stated

@@ -233,11 +233,9 @@ def check_content(entry, content):
         if isinstance(stated, dict):  # of text, as JSON holds the keys
             stated = {str(label): count for label, count in stated.items()}
         if stated and stated != found:
-            differ.append(f"{key} is {found}, the entry says {stated}")
+            differ.append(f"{key} is {found}, the entry has {stated}")
     if differ:
-        raise DatasetError(
-            "the table is not the one of its entry: " + "; ".join(differ)
-        )
+        raise DatasetError("the table does not match its entry: " + "; ".join(differ))
 
 
 def check_entry(name, entry):
@@ -274,7 +272,7 @@ def _problems(entry):
     elif len(targets) > 1 and entry.task == "classification":
         yield "target", f"got {entry.target}; {ONE_OF_CLASSES}"
     if unknown := {*entry.keep} - {*OTHERS}:
-        yield "keep", f"got {min(unknown)!r}; it holds some of {', '.join(OTHERS)}."
+        yield "keep", f"got {min(unknown)!r}; expected some of {', '.join(OTHERS)}."
     clip = entry.clip
     if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):
         yield ("clip", f"got {clip}; two percentiles 0 <= low < high <= 100 needed.")

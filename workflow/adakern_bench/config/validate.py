@@ -92,9 +92,8 @@ def _places(config, typed):
     for folder in (results_of(config), cache, PUBLISHED):
         for link in links_out(folder):
             yield (
-                f"{link} is a symbolic link that leaves {folder}: what is read or "
-                "written there is that elsewhere. Put a copy in its place, or type "
-                "--allow-outside"
+                f"{link} is a symbolic link out of {folder}. Put a copy in its place, "
+                "or pass --allow-outside"
             )
 
 
@@ -139,10 +138,7 @@ def _ranges(config):
     for section in ("protocol", "search", "jobs", "data"):
         yield from setting_problems(section, getattr(config, section))
     if config.tracking.register and not config.tracking.models:
-        yield (
-            "tracking.register needs models to register: tracking.models=true keeps "
-            "them"
-        )
+        yield ("tracking.register requires tracking.models=true")
     if re.search("[/:]", config.tracking.register or ""):
         yield (
             f"tracking.register={config.tracking.register!r}: MLflow's names hold no "

@@ -123,7 +123,7 @@ def _fill(frame, entry, name):
         categories = find_column(frame, key)
         if new := set(frame[categories].dropna()) - set(codes):
             raise DatasetError(
-                f"{name}.codes: column {key!r} also holds {sorted(map(str, new))}."
+                f"{name}.codes: column {key!r} also has {sorted(map(str, new))}."
             )
         frame[categories] = frame[categories].map(codes)
     for key, weights in entry.fill.items():
@@ -228,9 +228,8 @@ def _times(values, name):
     if found.kind == "categorical" or np.isnan(times).any():
         n_missing = sum(value is None or value != value for value in times)
         raise DatasetError(
-            f"{name}.time: {values.name!r} holds {values.iloc[0]!r}, and "
-            f"{n_missing} of {len(values)} rows have none; dates or numbers are needed "
-            "in every row."
+            f"{name}.time: {values.name!r} must be a date or number in every row, got "
+            f"{values.iloc[0]!r}, and {n_missing} of {len(values)} rows without one."
         )
     return times, found.kind
 
@@ -286,8 +285,8 @@ def _labels(y, entry, name):
     """Return class labels as integers if they are integers, else as text."""
     if y.dtype.kind == "f" and (large := np.abs(y) >= LARGEST_WHOLE).any():
         raise DatasetError(
-            f"{name}: the class label {y[large][0]:g} exceeds 2^53, beyond which "
-            "integers are not distinguished; is the target the right column? Write "
+            f"{name}: the class label {y[large][0]:g} is too large: beyond 2^53, "
+            "integers are not distinguished. Is the target the right column? Write "
             "such labels as text."
         )
     whole = y.dtype.kind in "fiub" and np.array_equal(y, np.rint(y))
