@@ -34,7 +34,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.svm import SVC, SVR
-from sklearn.tree import export_graphviz
+from sklearn.tree import DecisionTreeClassifier, export_graphviz
 
 from adakern import cli, left_out, model_contents, model_file
 from adakern.adaptive import (
@@ -420,9 +420,15 @@ def test_a_tree_that_leads_out_of_its_nodes_is_refused(field, tmp_path):
         {"kinds": {}},
         {"versions": "1"},
         {"categories": None},
+        {"categories": {"a column that the model does not know": ["u"]}},
+        {"targets": "y"},
+        {"targets": ["y", "z"]},
         {"date": "x" * 2**26},
     ],
-    ids=["no kinds", "no columns", "versions", "no categories", "large"],
+    ids=[
+        *("no kinds", "no columns", "versions", "no categories", "other categories"),
+        *("targets as text", "more targets", "large"),
+    ],
 )
 def test_a_damaged_card_is_refused(facts, tmp_path):
     save_model(make_pipeline(Ridge()), tmp_path / "m.skops", a_card(**facts))
@@ -739,6 +745,18 @@ def test_a_class_that_a_spreadsheet_would_compute_is_written_as_text(run, folder
     ]
     assert "start with an apostrophe" in said.err
     assert list(found) == ["y", *(f"y={label}" for label in sorted(classes))]
+
+
+def test_a_class_that_commands_a_terminal_is_written_without_its_command(run, folder):
+    """A file of text holds no such character; a stranger's model may."""
+    model = DecisionTreeClassifier().fit([[0.0], [1.0]], ["\x1b[31mred", "\x1b[31mred"])
+    card = a_card(
+        target="\x1b[2J", targets=["\x1b[2J"], estimator="DecisionTreeClassifier"
+    )
+    save_model(make_pipeline(model), folder / "evil.skops", card)
+    (folder / "new.csv").write_text("a,z\n1,2\n")
+    said = run("predict evil.skops new.csv")
+    assert "red" in said.out and "\x1b" not in said.out + said.err
 
 
 def test_a_threshold_is_chosen_by_fit_and_kept_in_the_file(run, folder):

@@ -390,6 +390,7 @@ def _predict(arguments):
         out[[f"{name}={label}" for label in model.classes_]] = model.predict_proba(rows)
     if arguments.explain:
         out = pd.concat([out, *_explained(model, rows, out[names])], axis=1)
+    out = out.rename(columns=printable).map(printable)
     safe = out.rename(columns=without_formula).map(without_formula)
     if not safe.equals(out) or list(safe.columns) != list(out.columns):
         note("cells that a spreadsheet would read as formulas start with an apostrophe")

@@ -246,10 +246,18 @@ def _is_card(card):
     if not isinstance(card, dict) or not isinstance(card.get("target"), str):
         return False
     text = {"versions": str, "kinds": str, "forms": str, "categories": list}
-    return bool(card.get("kinds")) and all(
+    targets = card.get("targets", [card["target"]])
+    if not isinstance(targets, list) or ",".join(map(str, targets)) != card["target"]:
+        return False
+    has_types = all(
         isinstance(card.get(name), dict)
         and all(isinstance(value, kind) for value in card[name].values())
         for name, kind in text.items()
+    )
+    return (
+        has_types
+        and bool(card["kinds"])
+        and card["categories"].keys() <= card["kinds"].keys()
     )
 
 
