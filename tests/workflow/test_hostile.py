@@ -62,7 +62,11 @@ NO_PACKAGE, NO_CLASS, NO_MODULE = (
     "not a class derived from",
     "no module",
 )
-LEAVES, IS_PATH, NO_FILE = "leaves the project", "is a path that leaves", "name a file"
+LEAVES, IS_PATH, NO_FILE = (
+    "leaves the project",
+    "is a path that leaves",
+    "name of a file",
+)
 NO_FUNCTION = "names no function"
 WORDS = "sklearn.feature_extraction.text.CountVectorizer"
 SECRET_PROTOCOL = {"override /protocol": "${oc.env:SECRET}"}
