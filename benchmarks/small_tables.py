@@ -113,7 +113,7 @@ def kept(classify, X, y, X_held, y_held, fold_seed):
         "whole": [in_closed_form(m, table) for m in members],
         "X_held": read,
         "y_held": y_held,
-        "held": [m.predict(read) for m in members],
+        "held": [m.predict(m.view.transform(read)) for m in members],
         "held_folds": [m._mean(m.fits.models, read) for m in members],
         "flagship": flagship,
         "flagship_weights": [model.weights_.get(m.name, 0.0) for m in members],

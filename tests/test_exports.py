@@ -130,7 +130,7 @@ def test_a_hospital_knows_how_long_beds_are_taken(run, tmp_path):
     assert card["kinds"] == dict(
         zip(features, ["date", "categorical", *["numeric"] * 3], strict=True)
     )
-    assert "belong together" in account(card)["Patient"]
+    assert "group of the row" in account(card)["Patient"]
     assert set(card["coverage"]["Station"]) == {"Innere", "Chirurgie", "Intensiv"}
     assert set(card["score"]["by_category"]) == {"Station", "Patient"}
 

@@ -149,8 +149,8 @@ REFUSED = {
         {"plain.csv": "y,randon,"},
         "must be one of .* got 'randon'.* 'random'",
     ),
-    "no column": ({}, {"river.csv": "y,time,"}, "names the time in column, and"),
-    "a column": ({}, {"plain.csv": "y,random,a"}, "goes by no column, and .* 'a'"),
+    "no column": ({}, {"river.csv": "y,time,"}, "needs the time in column, and"),
+    "a column": ({}, {"plain.csv": "y,random,a"}, "needs no column, and .* 'a'"),
     "gaps": (
         {"plain.csv": GAPS},
         {},

@@ -119,7 +119,7 @@ def test_a_published_folder_of_a_commit():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["diff", "nowhere", "docs/results/srbench"], "has no records"),
+        (["diff", "nowhere", "docs/results/srbench"], "no records in nowhere"),
         (["diff", "docs/results/srbench@nothing", "conf"], "git has no nothing"),
         (["diff", "conf", "conf", "--tolerance", "nan"], "at least 0"),
     ],

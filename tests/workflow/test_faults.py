@@ -148,7 +148,7 @@ def goes_on(project):
 def test_two_runs_at_once_and_a_job_that_is_killed(bad):
     with sleeping(bad) as run:
         second = bad.solve(overrides=how("sleep"), status=1)
-        assert f"belongs to process {run.process.pid} on " in second.output
+        assert f"is in use by process {run.process.pid} on " in second.output
         assert "--unlock" not in second.output and "Traceback" not in second.output
         assert run.returncode is None, "the first run was disturbed"
 

@@ -62,7 +62,11 @@ NO_PACKAGE, NO_CLASS, NO_MODULE = (
     "not a class derived from",
     "no module",
 )
-LEAVES, IS_PATH, NO_FILE = "leaves the project", "is a path that leaves", "name a file"
+LEAVES, IS_PATH, NO_FILE = (
+    "leaves the project",
+    "is a path that leaves",
+    "name of a file",
+)
 NO_FUNCTION = "names no function"
 WORDS = "sklearn.feature_extraction.text.CountVectorizer"
 SECRET_PROTOCOL = {"override /protocol": "${oc.env:SECRET}"}
@@ -115,9 +119,9 @@ SETTINGS = {
     "results-anywhere": ({"results": "/tmp/x"}, LEAVES),
     "results-among-code": ("results=config", LEAVES),
     "results-own-file": ("results=x.yaml", LEAVES),
-    "results-command": ({"results": "x$(touch bomb)"}, "to name a folder"),
-    "results-wildcard": ({"results": "x{w}"}, "to name a folder"),
-    "cache-wildcard": ({"data": {"cache": "x{w}"}}, "to name a folder"),
+    "results-command": ({"results": "x$(touch bomb)"}, "must name a folder"),
+    "results-wildcard": ({"results": "x{w}"}, "must name a folder"),
+    "cache-wildcard": ({"data": {"cache": "x{w}"}}, "must name a folder"),
     "results-nul": ({"results": "a\0b"}, LEAVES),
     "aliases": ({"title": ALIASES}, "unfold to more than 100,000 values"),
     "cache-database": ("data.cache=mlflow.db", LEAVES),

@@ -713,4 +713,4 @@ def test_on_how_many_sets_of_new_groups_and_later_rows():
             tables.loc["declared", name]["adaptive"],
             coverage["declared", name],
         ):
-            assert f"is {value:.2f}" in text or f"and {value:.2f}" in text
+            assert f" to {value:.2f} " in text or f" to {value:.2f}." in text

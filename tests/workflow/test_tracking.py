@@ -325,7 +325,7 @@ def test_rebuild_makes_mlflow_say_what_the_files_say(
     main(["track", str(tmp_path / "results")])
     assert "demo: 1 run written, 3 up to date, 4 removed" in capsys.readouterr().out
     assert len(runs_of(uri)) == 3
-    with pytest.raises(SystemExit, match="holds no records"):
+    with pytest.raises(SystemExit, match="has no records"):
         main(["track", str(tmp_path / "nothing")])
 
 

@@ -126,7 +126,7 @@ def _checked(row, path, place, folds):
         raise TableError(f"kind must be one of {', '.join(ROLES)}, got {kind!r}.{hint}")
     role = ROLES[kind]
     if bool(role) != bool(column):
-        need = f"names the {role} in column" if role else "goes by no column"
+        need = f"needs the {role} in column" if role else "needs no column"
         raise TableError(f"kind {kind} {need}, and column is {column!r}")
     options = {"group": False, "task": row.get("task") or None}
     if role:

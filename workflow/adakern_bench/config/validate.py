@@ -105,15 +105,15 @@ def _names(plan):
     ):
         if folder and not FOLDER.fullmatch(folder):
             yield (
-                f"{setting}={folder!r} is to name a folder: the characters of names, "
+                f"{setting}={folder!r} must name a folder, of the characters of names "
                 "and /"
             )
     views = [*plan.figures(), *plan.tables()]
     for name in [config.name, *plan.datasets, *plan.variants, *views]:
         if not NAME.fullmatch(name):
             yield (
-                f"{name!r} is to name a file: at most 200 letters, digits, blanks and "
-                "_ , . = + ~ @ - ( ) [ ], no dot at its beginning"
+                f"{name!r} must be the name of a file: at most 200 letters, digits, "
+                "blanks and _ , . = + ~ @ - ( ) [ ], not starting with a dot"
             )
 
 

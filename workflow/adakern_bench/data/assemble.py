@@ -227,9 +227,10 @@ def _times(values, name):
         times = days_of(times)
     if found.kind == "categorical" or np.isnan(times).any():
         n_missing = sum(value is None or value != value for value in times)
+        missing = f"; {n_missing} of {len(values)} rows have none" if n_missing else ""
         raise DatasetError(
             f"{name}.time: {values.name!r} must be a date or number in every row, got "
-            f"{values.iloc[0]!r}, and {n_missing} of {len(values)} rows without one."
+            f"{values.iloc[0]!r}{missing}."
         )
     return times, found.kind
 

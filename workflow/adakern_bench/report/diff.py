@@ -53,7 +53,7 @@ def read_run(place):
     if files := find_records(folder):
         return to_frame(read_records(files))
     raise FileNotFoundError(
-        f"{folder} holds no records: name a folder of results/ or docs/results/, or "
+        f"Found no records in {folder}: name a folder of results/ or docs/results/, or "
         "one of a commit, such as docs/results/uci121@v0.1.0"
     )
 

@@ -189,10 +189,12 @@ def _significance(ranks, tests):
     against = int((mine["winner"] != "").sum()) - favour
     left_out = len(mine) - tested
     also = f", and {left_out} could not be tested" if left_out else ""
+    the = "the " if tested > 1 else ""
+    are = "is" if favour == 1 else "are"
     return (
-        f"Of the {count(tested, 'tested comparison')} of {name} with another method on "
-        f"one data set, {favour} {'is' if favour == 1 else 'are'} significant in its "
-        f"favour and {against} against it{also} ({RULE})."
+        f"Of {the}{count(tested, 'tested comparison')} of {name} with another method "
+        f"on one data set, {favour} {are} significant in its favour and {against} "
+        f"against it{also} ({RULE})."
     )
 
 
