@@ -754,8 +754,8 @@ def test_a_class_that_commands_a_terminal_is_written_without_its_command(run, fo
         target="\x1b[2J", targets=["\x1b[2J"], estimator="DecisionTreeClassifier"
     )
     save_model(make_pipeline(model), folder / "evil.skops", card)
-    (folder / "new.csv").write_text("a,z\n1,2\n")
-    said = run("predict evil.skops new.csv")
+    (folder / "one.csv").write_text("a,z\n1,2\n")
+    said = run("predict evil.skops one.csv")
     assert "red" in said.out and "\x1b" not in said.out + said.err
 
 

@@ -69,7 +69,7 @@ def test_without_targets_of_equal_rows_the_blend_alone_answers(rng):
     variants = dict(script.variants(problem, members))
     assert np.isfinite(variants[script.WHOLE].equal_rows.prior_rows_)
     alone = variants["targets of equal rows"]
-    line = members[0].predict(X)
+    line = members[0].predict(members[0].view.transform(X))
     np.testing.assert_allclose(alone.predict(X), line)
     assert np.var(variants[script.WHOLE].predict(X)[:, 0] - y) < np.var(line[:, 0] - y)
 

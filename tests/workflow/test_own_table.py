@@ -495,9 +495,10 @@ def test_time_that_other_programs_take_makes_no_machine_slow(monkeypatch):
     assert "by the clock it may take 4 times as long" in more
 
 
-def test_what_others_are_compared_with_runs_first(tmp_path, monkeypatch):
+@pytest.mark.parametrize("first", [["dummy", "linear", "adaptive"], []])
+def test_what_others_are_compared_with_runs_first(tmp_path, monkeypatch, first):
     """The time may be over before all methods ran once."""
-    methods = ["dank", "dummy", "krr-cv", "linear", "adaptive"]
+    methods = ["dank", *first, "krr-cv", "krr-cv@alpha=1"]
     plan = SimpleNamespace(
         datasets=["mine"],
         results=tmp_path,
@@ -516,10 +517,12 @@ def test_what_others_are_compared_with_runs_first(tmp_path, monkeypatch):
     monkeypatch.setattr("adakern_bench.cli.run.started", lambda plan: [])
     assert compare_module._first_repeats(plan, 1, time.time())[0] == 1
     (command,) = commands
-    first, rest = command.index("--prioritize") + 1, command.index("--")
-    names = [Path(file).parent.name for file in command[first:rest]]
-    assert names == ["dummy", "linear", "adaptive"]
+    rest = command.index("--")
     assert len(command[rest + 1 :]) == len(methods)
+    assert ("--prioritize" in command) == bool(first)  # it needs one file at least
+    if first:
+        files = command[command.index("--prioritize") + 1 : rest]
+        assert [Path(file).parent.name for file in files] == first
 
 
 def test_a_method_of_ones_own_is_compared_without_a_cost():

@@ -32,6 +32,7 @@ from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import ENDINGS, DatasetEntry, DatasetError
 from adakern_bench.config.infer import inferred_yaml
 from adakern_bench.config.plan import absent_needs, load_plan, with_tuners
+from adakern_bench.config.sweeps import base_name
 from adakern_bench.data.parsers import parsed
 from adakern_bench.data.sources import make_ready
 from adakern_bench.report.wording import count, duration
@@ -208,8 +209,9 @@ def _first_repeats(plan, cores, ends):
     first = [
         str(file)
         for method, file in files.items()
-        if method == FLAGSHIP or plan.config.method[method].baseline
+        if method == FLAGSHIP or plan.config.method[base_name(method)].baseline
     ]
+    prioritized = ["--prioritize", *first] if first else []
     command = [
         sys.executable,
         "-m",
@@ -221,7 +223,7 @@ def _first_repeats(plan, cores, ends):
         *started(plan.limited(1, ends)),
     ]
     process = subprocess.Popen(
-        [*command, "--prioritize", *first, "--", *map(str, files.values())]
+        [*command, *prioritized, "--", *map(str, files.values())]
     )
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake ends its jobs
     status = process.wait()
