@@ -18,18 +18,18 @@ from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.plan import load_plan
 
 RIVALS = [
-    *(
-        "autogluon",
-        "catboost",
-        "catboost-td",
-        "chimeraboost",
-        "ebm",
-        "lightgbm-td",
-        "perpetual",
-        "realmlp-td",
-        "tabm-d",
-    ),
-    *("xgboost-default", "xgboost-td", "xrfm-d"),
+    "autogluon",
+    "catboost",
+    "catboost-td",
+    "chimeraboost",
+    "ebm",
+    "lightgbm-td",
+    "perpetual",
+    "realmlp-td",
+    "tabm-d",
+    "xgboost-default",
+    "xgboost-td",
+    "xrfm-d",
 ]
 
 

@@ -56,10 +56,15 @@ def unpack(data, name, member=None, most=None):
     except TableError:
         raise
     except (
-        # zipfile raises RuntimeError for passwords, and NotImplementedError for
-        # unsupported compression.
-        *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
-        *(lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, zlib.error),
+        OSError,
+        EOFError,
+        ValueError,
+        RuntimeError,  # zipfile's for passwords
+        NotImplementedError,  # zipfile's for unsupported compression
+        lzma.LZMAError,
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        zlib.error,
     ) as error:
         raise TableError(f"{name} cannot be unpacked: {error}.") from error
     return data
