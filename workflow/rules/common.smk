@@ -138,7 +138,9 @@ def work_of(job, told):
     for dataset, method, repeats in fits_of(job):
         search, fit = PLAN.seconds_of(dataset, method)
         each = {"search": search, "solve": fit}.get(job.rule.name, search + fit)
-        missing = told.missing(dataset, method, repeats, kept_code(job, dataset, method))
+        missing = told.missing(
+            dataset, method, repeats, kept_code(job, dataset, method)
+        )
         found[method] += len(missing) * max(0.2, each)
     return found
 
