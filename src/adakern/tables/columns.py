@@ -329,7 +329,7 @@ def _text_numbers(cells, column):
     n_long = sum(text is not None and len(text) > MOST_CHARACTERS for text in texts)
     if n_long:
         warn_user(
-            f"{cells.name}: {n_long} texts are longer than {MOST_CHARACTERS:,} "
-            "characters; what follows these is not read"
+            f"{cells.name}: only the first {MOST_CHARACTERS:,} characters of a text "
+            f"are used; longer texts: {n_long}"
         )
     return column.vectors.transform(texts)[cells.codes]
