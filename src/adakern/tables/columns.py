@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from adakern._utils.warn import warn_user
+from adakern._utils.wording import count
 from adakern.tables import kinds
 from adakern.tables.account import Account
 from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours, says_date
@@ -317,7 +318,8 @@ class TableReader:
         if new:
             warn_user(
                 f"{cells.name}: the model does not know the category of {len(new)} of "
-                f"{len(codes)} rows, such as {new[0]!r}; it is taken for missing"
+                f"{count(len(codes), 'row')}, such as {new[0]!r}; it is taken for "
+                "missing"
             )
         return codes
 
