@@ -100,7 +100,7 @@ def kept(classify, X, y, X_held, y_held, fold_seed):
     blend = SimpleBlendClassifier if classify else SimpleBlendRegressor
     blend, blend_fit_took = timed(blend(random_state=0).fit, X, y)
     proba, blend_predict_took = timed(getattr(blend, answer), X_held)
-    arrays = vars(table.left_out) | {
+    arrays = {k: v for k, v in vars(table.left_out).items() if v is not None} | {
         "classify": classify,
         "classes": model.classes_ if classify else np.empty(0),
         "position": problem.position,
