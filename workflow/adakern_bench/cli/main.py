@@ -134,10 +134,10 @@ def _of_results(name):
     return [f"experiment={config['experiment']}", *config["overrides"]]
 
 
-def _planned(arguments, overrides):
+def _planned(arguments, overrides, *, is_to_run=False):
     from adakern_bench.config.plan import load_plan
 
-    return load_plan(_selected(arguments, overrides))
+    return load_plan(_selected(arguments, overrides), is_to_run=is_to_run)
 
 
 def _check_finished(plan, file):
@@ -160,7 +160,7 @@ def _check_finished(plan, file):
 def _run(arguments, overrides):
     from adakern_bench.cli.run import run
 
-    plan = _planned(arguments, overrides)
+    plan = _planned(arguments, overrides, is_to_run=True)
     return run(plan, arguments.cores, dry_run=arguments.dry_run)
 
 
