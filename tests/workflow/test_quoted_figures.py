@@ -416,6 +416,11 @@ def test_leaderboards_of_several_folders(start, suites, datasets, n):
             f"AutoGluon on {one.better} and worse on {one.worse} (p = {p_one:.1g})"
             in text
         )
+        took = records.groupby("method")["run_seconds"].sum() / 60
+        said = "AutoGluon took {autogluon:.0f} minutes, those of explainable boosting "
+        said += "{ebm:.0f}, those of TabM {tabm-d:.0f}"
+        assert said.format(**took) in text
+        assert took.drop(["autogluon", "ebm", "tabm-d"]).max() < 2
     assert (max(p.values()) < 0.05) == ("significantly better than all others" in text)
     table = by_dataset(records)
     assert table.shape == n and f"{n[0]} " in text
