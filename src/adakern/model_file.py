@@ -31,6 +31,7 @@ from adakern._utils.dotted import resolve
 from adakern._utils.files import atomic_path
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
+from adakern._utils.wording import count
 from adakern.model_contents import check_sizes, is_sound, names_refused, parts_of
 from adakern.tables.encoding import (
     CategoryColumns,
@@ -237,7 +238,7 @@ def new_categories(rows, card):
         if len(new):
             yield (
                 f"{name}: the model does not know the category of {len(new)} of "
-                f"{len(rows)} rows, such as {new.iloc[0]!r}"
+                f"{count(len(rows), 'row')}, such as {new.iloc[0]!r}"
             )
 
 
