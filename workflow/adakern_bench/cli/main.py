@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from adakern._utils.printable import as_written, printable
+from adakern._utils.wording import count
 from adakern.cli import add_commands, parsed
 from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
 from adakern_bench.base.locks import RunningAlready, at_work, not_ours
@@ -19,7 +20,6 @@ from adakern_bench.config import openml
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import UNSTATED
 from adakern_bench.data import DatasetError, load_table
-from adakern_bench.report.wording import count
 
 
 def main(argv=None):

@@ -3,8 +3,9 @@
 from collections import Counter, defaultdict
 from math import isnan
 
+from adakern._utils.wording import count
 from adakern_bench.records.repeats import repeats_there
-from adakern_bench.report.wording import count, duration
+from adakern_bench.report.wording import duration
 
 
 class ToCome:
