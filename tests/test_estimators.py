@@ -95,6 +95,7 @@ def test_a_precomputed_kernel_gives_the_same_model(model):
 @pytest.mark.parametrize("model", [KNPLClassifier(), BayesianMKLClassifier()])
 def test_too_little_memory_names_the_way_out(model, monkeypatch):
     X, y = make_classification(50, random_state=0)
-    monkeypatch.setattr(memory, "_physical_memory", lambda: 8 * 50**2)
+    found = {"SC_PAGE_SIZE": 8, "SC_PHYS_PAGES": 50**2}
+    monkeypatch.setattr(memory.os, "sysconf", found.get)
     with pytest.raises(MemoryError, match="ClusterwiseClassifier"):
         model.fit(X, y)

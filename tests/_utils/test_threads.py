@@ -99,7 +99,7 @@ def test_errors_in_threads_are_raised_and_leave_the_threads_as_they_were():
 
 @pytest.mark.parametrize(
     ("strategy", "module", "name"),
-    [("exact", exact, "make_objective"), ("whole", quartic, "solve")],
+    [("exact", exact, "best_multiple"), ("whole", quartic, "solve")],
 )
 def test_small_fits_hold_linear_algebra_to_one_thread(
     monkeypatch, strategy, module, name
