@@ -8,7 +8,7 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotri, spotrs
 
-from adakern._utils.memory import CACHE_BYTES
+from adakern._utils.resources import CACHE_BYTES
 
 #: Maximum number of columns, and minimum number of rows, for which a symmetric matrix
 #: is multiplied with one vector at a time. This reads only half of the matrix, which

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from sklearn.svm import SVC
 
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import one_blas_thread
 from adakern.dank.exact import make_problem, newton
 from adakern.kernels import gram_matrix
 from adakern.svm import ascent

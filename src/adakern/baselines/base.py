@@ -16,7 +16,7 @@ from adakern._utils.arrays import (
     validate_data,
 )
 from adakern._utils.base import ScoreClassifierMixin
-from adakern._utils.memory import by_row_blocks
+from adakern._utils.resources import by_row_blocks
 from adakern.kernels import KernelMixin
 from adakern.svm.one_vs_one import (
     OneVsOneMixin,

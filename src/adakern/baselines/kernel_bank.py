@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from adakern._utils.constraints import constraints
-from adakern._utils.memory import require_memory
+from adakern._utils.resources import require_memory
 from adakern.baselines.base import BaselineRegressor, KernelExpansion, ModelsMixin
 from adakern.kernels import require_gram_memory, squared_distances
 

@@ -8,8 +8,7 @@ from numpy.polynomial import Polynomial
 from scipy.optimize import brentq
 
 from adakern._utils.arrays import as_numpy
-from adakern._utils.memory import require_memory, row_blocks
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import one_blas_thread, require_memory, row_blocks
 from adakern.dank import quartic
 from adakern.dank.extension import EXTENSIONS, Trained
 from adakern.dank.objective import (

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from scipy.stats import rankdata
 from sklearn.utils import check_random_state
 
-from adakern._utils.memory import row_blocks
+from adakern._utils.resources import row_blocks
 from adakern.kernels import TrainingRows
 
 #: Maximum number of anchors of the hyper-kernel regression, whose cost is cubic in it.

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from adakern._utils.arrays import as_numpy
-from adakern._utils.memory import CACHE_BYTES, row_blocks
+from adakern._utils.resources import CACHE_BYTES, row_blocks
 from adakern.dank import quartic
 from adakern.dank.quartic import Quartic
 from adakern.linalg import (

@@ -33,7 +33,7 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from adakern._utils.memory import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
+from adakern._utils.resources import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
 from adakern.dank import active_set, interior_point
 from adakern.linalg import add_to_diagonal, principal_submatrix
 from adakern.svm.dual import Dual

@@ -11,7 +11,7 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import one_blas_thread
 from adakern.dank import quartic
 from adakern.dank.quartic import Quartic, squared_product
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products

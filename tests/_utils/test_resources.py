@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from adakern._utils import threads as limits
-from adakern._utils.threads import (
+from adakern._utils import resources as limits
+from adakern._utils.resources import (
     SMALL_SYSTEM,
     map_in_threads,
     one_blas_thread,
