@@ -110,11 +110,12 @@ onstart:
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()
     # For the progress line (snakemake_logger_plugin_adakern).
+    told = to_come(jobs)
     facts = {
-        "planned": {workflow.dag.jobid(j): work_of(j) for j in jobs},
+        "planned": {workflow.dag.jobid(j): work_of(j, told) for j in jobs},
         "progress": progress_file(RESULTS),
     }
-    logger.info(to_come(jobs), extra=facts)
+    logger.info(str(told), extra=facts)
 
 
 # Total time of all calls for an experiment, reported by `make publish`.

@@ -96,10 +96,11 @@ def kept(classify, X, y, X_held, y_held, fold_seed):
     problem, members = fitted(make(random_state=fold_seed), X, y)
     table = problem.table
     read = problem.reader.transform(X_held)
+    views = [(m, m.view.transform(read)) for m in members]
     blend = SimpleBlendClassifier if classify else SimpleBlendRegressor
     blend, blend_fit_took = timed(blend(random_state=0).fit, X, y)
     proba, blend_predict_took = timed(getattr(blend, answer), X_held)
-    arrays = vars(table.left_out) | {
+    arrays = {k: v for k, v in vars(table.left_out).items() if v is not None} | {
         "classify": classify,
         "classes": model.classes_ if classify else np.empty(0),
         "position": problem.position,
@@ -113,8 +114,8 @@ def kept(classify, X, y, X_held, y_held, fold_seed):
         "whole": [in_closed_form(m, table) for m in members],
         "X_held": read,
         "y_held": y_held,
-        "held": [m.predict(m.view.transform(read)) for m in members],
-        "held_folds": [m._mean(m.fits.models, read) for m in members],
+        "held": [m.predict(Z) for m, Z in views],
+        "held_folds": [m._mean(m.fits.models, Z) for m, Z in views],
         "flagship": flagship,
         "flagship_weights": [model.weights_.get(m.name, 0.0) for m in members],
         "blend": proba,

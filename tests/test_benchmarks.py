@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -34,3 +35,24 @@ def test_a_benchmark_prints_a_ratio(name):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert RATIOS[name] in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("classify", [False, True])
+def test_kept_members_of_small_tables_give_the_flagship(
+    tmp_path, monkeypatch, rng, classify
+):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import leave_out
+    import small_tables
+
+    X = rng.standard_normal((90, 3))
+    y = X[:, 0] - X[:, 1] ** 2 + 0.3 * rng.standard_normal(90)
+    y = y > 0 if classify else y
+    arrays = small_tables.kept(classify, X[:60], y[:60], X[60:], y[60:], 0)
+    np.savez(tmp_path / "made.60.0.npz", **arrays)
+    draw = leave_out.Kept(tmp_path / "made.60.0.npz")
+    whole = draw.loss(list(range(len(draw.names))))
+    np.testing.assert_allclose(whole, draw.error(arrays["flagship"]), rtol=1e-10)
+    without = [draw.loss([m]) for m in range(len(draw.names))]
+    assert not np.allclose(without, whole, rtol=1e-3)

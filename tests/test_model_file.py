@@ -21,16 +21,22 @@ from scipy.sparse import csr_matrix
 from sklearn.base import is_classifier
 from sklearn.cluster import KMeans
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    RadiusNeighborsClassifier,
+)
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.svm import SVC, SVR
@@ -496,7 +502,6 @@ FOREIGN = {
     "join": make_pipeline(FunctionTransformer(partial(np.add, "/etc/"))),
     "read": make_pipeline(CountVectorizer(input="filename")),
     "read numbers": make_pipeline(FunctionTransformer(np.fromfile)),
-    "cache": make_pipeline(Pipeline([("ridge", Ridge())], memory="/tmp")),
     "call": make_pipeline(Ridge(alpha=operator.methodcaller("system"))),
     "sparse": make_pipeline(Ridge(alpha=csr_matrix((2, 2)))),
     "open": make_pipeline(TransformedTargetRegressor(Ridge(), func=open)),
@@ -530,6 +535,29 @@ def test_types_are_looked_up_by_what_makes_them(tmp_path):
         )
         with pytest.raises(ModelFileError, match=rf"numpy\.{name}"):
             load_model(changed)
+
+
+def test_what_skops_would_call_is_a_bit_generator_or_a_loss(tmp_path):
+    """Their names are text of the file: numpy.random.seed would be called."""
+    model = boosting()
+    model.loss_of_another = fitted(SGDClassifier)
+    save_model(make_pipeline(model), tmp_path / "m.skops", a_card())
+
+    def other_generator(schema):
+        for node in model_contents._nodes(schema):
+            if node["__loader__"] == "RandomGeneratorNode":
+                state = node["content"]["bit_generator"]["content"]
+                state["bit_generator"]["content"] = '"seed"'
+
+    def other_loss(schema):
+        for node in model_contents._nodes(schema):
+            if node["__loader__"] == "LossNode":
+                node["__class__"] = "_plain_sgd64"
+
+    load_model(tmp_path / "m.skops")
+    for change in (other_generator, other_loss):
+        with pytest.raises(ModelFileError, match="even with --trust"):
+            load_model(altered(tmp_path / "m.skops", change))
 
 
 def altered(path, change):
@@ -631,6 +659,38 @@ DISAGREEING = {
     "neighbours": lambda: changed(
         fitted(KNeighborsRegressor, algorithm="brute"), "_fit_X", np.zeros((60, 2))
     ),
+    "classes of neighbours": lambda: changed(
+        fitted(KNeighborsClassifier, algorithm="brute", metric="manhattan"),
+        "_y",
+        np.full(60, 10**9),
+    ),
+    "number of neighbours' classes": lambda: changed(
+        fitted(RadiusNeighborsClassifier, algorithm="brute"), "_y", np.zeros(1, int)
+    ),
+    "metric": lambda: changed(
+        fitted(KNeighborsRegressor, algorithm="brute", metric="mahalanobis"),
+        "effective_metric_params_",
+        {"VI": np.ones((1, 1))},
+    ),
+    "metric of the parameters": lambda: changed(
+        fitted(KNeighborsClassifier, algorithm="brute"),
+        "metric_params",
+        {"V": np.ones(1)},
+    ),
+    "start of boosting": lambda: changed(
+        few(GradientBoostingClassifier),
+        "init_",
+        fitted(DummyClassifier).fit([[0.0], [0.0]], [0, 1]),
+    ),
+    "start of one row": lambda: changed(
+        few(GradientBoostingRegressor),
+        "init_",
+        make_pipeline(
+            FunctionTransformer(np.mean, kw_args={"axis": 0, "keepdims": True}),
+            fitted(DummyRegressor),
+        ),
+    ),
+    "cache": lambda: Pipeline([("ridge", fitted(Ridge))], memory="/tmp"),
 }
 
 

@@ -89,7 +89,7 @@ def test_rows_that_differ_are_said_and_fail_if_asked(run, folder):
     flats.assign(area=flats["area"] * 10.7).to_csv(folder / "feet.csv", index=False)
     code, said = run("predict rent.skops feet.csv")
     assert code == 0
-    assert "note: the 60 rows differ from the training rows: area:" in said.err
+    assert "note: 60 rows unlike the training rows: area:" in said.err
     code, checked = run("predict rent.skops feet.csv --check")
     assert code == 0
     assert "1 of 3 columns differ" in checked.err

@@ -89,7 +89,7 @@ def test_a_method_of_one_target_is_fitted_once_for_each(run, folder):
     assert r2_score(full[["weight", "price"]], out) > 0.8
     said = run("fit", "full.csv", *options.split(), "sklearn.linear_model.Ridge()")
     assert "takes one target" not in said.err
-    with pytest.raises(SystemExit, match="9 rows lack some of the targets"):
+    with pytest.raises(SystemExit, match="9 rows without some of the targets"):
         run("fit", "parcels.csv", *options.split(), "sklearn.linear_model.Ridge()")
 
 

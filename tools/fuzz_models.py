@@ -41,7 +41,7 @@ def models():
         HistGradientBoostingRegressor,
         RandomForestClassifier,
     )
-    from sklearn.neighbors import KNeighborsRegressor
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
     from sklearn.svm import SVC, SVR
 
     from adakern import AdaptiveKernelRegressor, DANKClassifier
@@ -57,6 +57,9 @@ def models():
         "boosting of classes": HistGradientBoostingClassifier(max_iter=3, **categories),
         "neighbours": KNeighborsRegressor(algorithm="kd_tree", leaf_size=5),
         "ball tree": KNeighborsRegressor(algorithm="ball_tree", leaf_size=5),
+        "classes of neighbours": KNeighborsClassifier(
+            algorithm="brute", metric="manhattan"
+        ),
         "svc": SVC(),
         "svr": SVR(),
         "dank": DANKClassifier(),

@@ -12,6 +12,7 @@ import pandas as pd
 import yaml
 from measured import filled_in
 
+from adakern._utils.wording import count
 from adakern_bench.report import tables
 from adakern_bench.report.tables import (
     MARK,
@@ -21,7 +22,7 @@ from adakern_bench.report.tables import (
     display_table,
     heading,
 )
-from adakern_bench.report.wording import caption, count, duration
+from adakern_bench.report.wording import caption, duration
 
 MOST_ROWS = 40
 DEVELOPED_ON = (

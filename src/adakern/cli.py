@@ -13,6 +13,7 @@ from pathlib import Path
 
 from adakern._utils.hints import did_you_mean
 from adakern._utils.printable import printable, without_formula
+from adakern._utils.wording import count
 from adakern._version import __version__
 from adakern.left_out import (
     coverage_found,
@@ -266,8 +267,8 @@ def _for_each_target(estimator, y):
 
     if n := int(y.isna().any(axis=1).sum()):
         raise ValueError(
-            f"{n} rows lack some of the targets, which --method does not support: fit "
-            "one target at a time, or use the default method"
+            f"{count(n, 'row')} without some of the targets, which --method does not "
+            "support: fit one target at a time, or use the default method"
         )
     if get_tags(estimator).target_tags.multi_output:
         return estimator

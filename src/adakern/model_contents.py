@@ -16,6 +16,7 @@ from math import prod
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import IsolationForest
 from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._gb import BaseGradientBoosting
@@ -23,6 +24,7 @@ from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import (
     BaseHistGradientBoosting,
 )
 from sklearn.neighbors import BallTree, KDTree
+from sklearn.neighbors._base import NeighborsBase
 from sklearn.svm._base import BaseLibSVM
 from sklearn.tree import BaseDecisionTree
 
@@ -84,7 +86,7 @@ PLAIN = {
     "RandomStateNode": r"numpy\.random\.mtrand\.RandomState",
     "RandomGeneratorNode": r"numpy\.random\._generator\.Generator",
     "TreeNode": r"sklearn\.tree\._tree\.Tree",
-    "LossNode": r"sklearn\.(_loss\._loss\.Cy|linear_model\._sgd_fast\.)\w+",
+    "LossNode": r"sklearn\.(_loss\._loss\.Cy|linear_model\._sgd_fast\.)[A-Z]\w+",
     "PartialNode": r"functools\.partial",
     "CachedNode": r".*",
 }
@@ -178,6 +180,11 @@ def _loader(node):
 def _is_known(node, name):
     """Whether an object is listed, with a loader that fits its name."""
     loader = _loader(node)
+    if loader == "RandomGeneratorNode":
+        # skops calls what this names in numpy.random.
+        state = node["content"]["bit_generator"]["content"]
+        if state["bit_generator"]["content"] != '"PCG64"':
+            return False
     if loader in PLAIN:
         return bool(re.fullmatch(PLAIN[loader], name))
     if loader == "FunctionNode":
@@ -188,7 +195,7 @@ def _is_known(node, name):
         kind = CONTAINERS[loader]
         plain = {f"builtins.{kind.__name__}", "collections.OrderedDict"}
         return name in plain or _is_class(name, kind)
-    return loader == "ObjectNode" and _is_class(name) and not _has_memory(node)
+    return loader == "ObjectNode" and _is_class(name)
 
 
 def _is_class(name, kind=object):
@@ -205,14 +212,6 @@ def _is_class(name, kind=object):
     if not ROOMS.fullmatch(f"{found.__module__}.{found.__name__}"):
         return False  # only imported by the module, and defined elsewhere
     return file.endswith(".py") or bool(COMPILED.fullmatch(name))
-
-
-def _has_memory(node):
-    """Whether an estimator has a cache folder, whose files joblib would unpickle."""
-    attributes = (node.get("content") or {}).get("content")
-    if not isinstance(attributes, dict) or "memory" not in attributes:
-        return False
-    return attributes["memory"].get("content") != "null"
 
 
 def _shape(archive, member):
@@ -243,7 +242,11 @@ def _has_sizes(node, shapes):
 
 
 def _is_sound(part):
-    """Whether compiled code can safely follow the indices of an object."""
+    """Whether an object has no folder that joblib unpickles, and compiled code can
+    safely follow its indices.
+    """
+    if getattr(part, "memory", None) is not None:
+        return False
     width = getattr(part, "n_features_in_", None)
     for name in ("cluster_centers_", "_fit_X"):
         if hasattr(part, name) and np.shape(getattr(part, name))[1:] != (width,):
@@ -268,6 +271,16 @@ def _is_sound_ensemble(forest):
         and (is_regressor(tree) or np.array_equal(tree.n_classes_, classes))
         for tree in grown.ravel().tolist()
     )
+
+
+def _is_sound_start(boosting):
+    """Whether the predictions that the trees are added to have a column for each."""
+    if not hasattr(boosting, "estimators_"):
+        return True
+    trees = boosting.estimators_
+    start = boosting._raw_predict_init(np.zeros((2, trees[0, 0].n_features_in_)))
+    is_fixed = isinstance(boosting.init_, str | DummyClassifier | DummyRegressor)
+    return is_fixed and start.shape == (2, trees.shape[1])
 
 
 def _is_sound_tree(estimator):
@@ -352,6 +365,23 @@ def _is_sound_svm(model):
     )
 
 
+def _is_sound_metric(model):
+    """Whether labels and parameters of a metric fit the training rows."""
+    if not hasattr(model, "_fit_X"):
+        return True
+    params = {**(model.metric_params or {}), **model.effective_metric_params_}
+    if any({*np.shape(v)} - {model.n_features_in_} for v in params.values()):
+        return False
+    if not is_classifier(model):
+        return True
+    labels = np.reshape(model._y, (len(model._fit_X), -1)).T
+    classes = model.classes_ if model.outputs_2d_ else [model.classes_]
+    return all(
+        ((codes >= 0) & (codes < len(known))).all()
+        for codes, known in zip(labels, classes, strict=True)
+    )
+
+
 def _is_sound_neighbours(tree):
     """Whether the nodes of a KDTree or BallTree refer to rows of its data."""
     data, index, nodes, bounds, _, n_levels, n_nodes = tree.__getstate__()[:7]
@@ -374,7 +404,9 @@ def _is_sound_neighbours(tree):
 CHECKS = {
     BaseDecisionTree: _is_sound_tree,
     BaseForest | BaseGradientBoosting | IsolationForest: _is_sound_ensemble,
+    BaseGradientBoosting: _is_sound_start,
     BaseHistGradientBoosting: _is_sound_boosting,
     BaseLibSVM: _is_sound_svm,
+    NeighborsBase: _is_sound_metric,
     KDTree | BallTree: _is_sound_neighbours,
 }

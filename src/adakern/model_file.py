@@ -31,6 +31,7 @@ from adakern._utils.dotted import resolve
 from adakern._utils.files import atomic_path
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
+from adakern._utils.wording import count
 from adakern.model_contents import check_sizes, is_sound, names_refused, parts_of
 from adakern.tables.encoding import (
     CategoryColumns,
@@ -237,7 +238,7 @@ def new_categories(rows, card):
         if len(new):
             yield (
                 f"{name}: the model does not know the category of {len(new)} of "
-                f"{len(rows)} rows, such as {new.iloc[0]!r}"
+                f"{count(len(rows), 'row')}, such as {new.iloc[0]!r}"
             )
 
 
@@ -334,14 +335,16 @@ def load_model(path, trust=()):
     path = Path(path)
     if not path.is_file():
         raise ModelFileError(f"there is no file {path}")
-    with _whole(path), zipfile.ZipFile(path) as archive:
+    # Read once, since another may replace the file between the check and the use.
+    data = path.read_bytes()
+    with _whole(path), zipfile.ZipFile(BytesIO(data)) as archive:
         card = _read_card(archive)
         _check_version(path, card)
         if not _is_card(card) or archive.testzip():
             raise ValueError("its parts are damaged")
         check_sizes(archive)
         refused, unasked = names_refused(archive, trust)
-        types = skops.io.get_untrusted_types(file=path)
+        types = skops.io.get_untrusted_types(data=data)
     if refused:
         raise ModelFileError(
             f"{path} has contents that `adakern fit` never writes: "
@@ -357,9 +360,9 @@ def load_model(path, trust=()):
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         # Caused by the rows on which boosting's handling of categories is tried.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        pipeline = skops.io.load(path, trusted=types)
+        pipeline = skops.io.loads(data, trusted=types)
         if not is_sound(pipeline):
-            raise ValueError("an index is out of bounds")
+            raise ValueError("an index is out of bounds, or it has a cache")
     return pipeline, card
 
 

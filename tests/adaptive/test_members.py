@@ -127,6 +127,24 @@ def test_machines_of_pairs_are_those_of_one_gram_matrix():
     )
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_come_from_the_decision_values_of_scikit_learn(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3))
+    codes = np.arange(80) % n_classes
+    K = rbf_kernel(X)
+    svc = SVC(kernel="precomputed", decision_function_shape="ovo").fit(K, codes)
+    decision = svc.decision_function(K)
+    if n_classes == 2:
+        # Positive for the second class, unlike with more classes.
+        decision = -decision[:, None]
+    public = SimpleNamespace(
+        classes_=svc.classes_, decision_function=lambda K: decision
+    )
+    expected = _scores(public, K, n_classes)
+    np.testing.assert_allclose(_scores(svc, K, n_classes), expected, atol=1e-12)
+
+
 def test_odds_of_pairs_are_coupled_as_by_price():
     """P_i is in proportion to 1 / (sum_j 1 / mu_ij - (k - 2))."""
     F = np.random.default_rng(0).standard_normal((50, 6))

@@ -55,13 +55,16 @@ def test_what_is_kept_of_another_experiment_is_said_and_not_counted(tmp_path):
     one = {"status": "ok", "code_version": "c", "search_seconds": None}
     there = [one | {"repeat": k, "run_seconds": 2.0 + 2 * k} for k in (0, 1)]
     file.write_text(json.dumps(there))
-    for repeats, said in {
-        4: "dank 2 fits (about 6.0 s, 2 kept)",
-        2: "0 fits (2 kept)",
-    }.items():
+    for repeats, said, missing in [
+        (4, "dank 2 fits (about 6.0 s, 2 kept)", [2, 3]),
+        (2, "0 fits (2 kept)", []),
+    ]:
         told = ToCome(tmp_path)
         told.add("heart", "dank", range(repeats), 9.0, "c")
         assert str(told).endswith(said)
+        assert told.missing("heart", "dank", range(repeats), "c") == missing
+    assert told.missing("heart", "dank", range(2), "other") == [0, 1]
+    assert told.missing("heart", "dank", range(2), None) == [0, 1]
 
 
 class Terminal(io.StringIO):

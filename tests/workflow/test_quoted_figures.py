@@ -320,6 +320,17 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
         assert (
             "mean R2 {adaptive:.3f} and {simple-blend:.3f}".format(**r2.mean()) in text
         )
+        small = records["n_train"] + records["n_test"] <= 1100
+        parts = [records, records[small], records[~small]]
+        took = [part.groupby("method")["fit_seconds"].mean() for part in parts]
+        ours, blends = (
+            [each[name] for each in took] for name in ("adaptive", "simple-blend")
+        )
+        said = "takes {:.1f} seconds on average, {:.1f} up to 1,100 rows and {:.0f} "
+        assert said.format(*ours) in text
+        assert "the blend's {:.1f} ({:.1f} and {:.0f})".format(*blends) in text
+        said = "CatBoost's {catboost:.1f}, LightGBM's {lightgbm-td:.1f} and XGBoost's "
+        assert f"{said}{{xgboost-td:.1f}}.".format(**took[0]) in text
 
 
 def test_srbench_was_seen_before():
@@ -416,6 +427,11 @@ def test_leaderboards_of_several_folders(start, suites, datasets, n):
             f"AutoGluon on {one.better} and worse on {one.worse} (p = {p_one:.1g})"
             in text
         )
+        took = records.groupby("method")["run_seconds"].sum() / 60
+        said = "AutoGluon took {autogluon:.0f} minutes, those of explainable boosting "
+        said += "{ebm:.0f}, those of TabM {tabm-d:.0f}"
+        assert said.format(**took) in text
+        assert took.drop(["autogluon", "ebm", "tabm-d"]).max() < 2
     assert (max(p.values()) < 0.05) == ("significantly better than all others" in text)
     table = by_dataset(records)
     assert table.shape == n and f"{n[0]} " in text

@@ -130,13 +130,18 @@ def fits_of(job):
         yield w["dataset"], w["method"], repeats_of(w["batch"])
 
 
-def work_of(job):
-    """Method -> expected seconds of its part of a job, including start-up times."""
+def work_of(job, told):
+    """Method -> expected seconds of the fits of a job that are not kept, including
+    start-up times.
+    """
     found = Counter({"": 1.0})
     for dataset, method, repeats in fits_of(job):
         search, fit = PLAN.seconds_of(dataset, method)
         each = {"search": search, "solve": fit}.get(job.rule.name, search + fit)
-        found[method] += len(repeats) * max(0.2, each)
+        missing = told.missing(
+            dataset, method, repeats, kept_code(job, dataset, method)
+        )
+        found[method] += len(missing) * max(0.2, each)
     return found
 
 
@@ -146,20 +151,25 @@ def is_forced(job):
     return job.rule in dag.forcerules or not dag.forcefiles.isdisjoint(job.output)
 
 
+def kept_code(job, dataset, method):
+    """Version of the code whose results a job takes over, None if it takes none."""
+    # Snakemake removes the output of a job that it runs again.
+    is_made_again = job.rule.name != "cells" and os.path.exists(job.output[-1])
+    if is_made_again or is_forced(job):
+        return None
+    return fit_of(dataset, method, "solve")["code"]
+
+
 def to_come(jobs):
-    """Summary of the fits of some jobs."""
+    """What will be fitted by some jobs."""
     told = ToCome(PLAN.results.parent)
     for job in jobs:
-        name = job.rule.name
-        if name in ("solve", "cells"):
-            # Snakemake has removed the outputs that a job will make again.
-            is_removed = name == "solve" and os.path.exists(job.output[-1])
-            is_new = is_forced(job) or is_removed
+        if job.rule.name in ("solve", "cells"):
             for dataset, method, repeats in fits_of(job):
-                code = fit_of(dataset, method, "solve")["code"]
                 seconds = sum(PLAN.seconds_of(dataset, method, unknown=nan))
-                told.add(dataset, method, repeats, seconds, None if is_new else code)
-    return str(told)
+                code = kept_code(job, dataset, method)
+                told.add(dataset, method, repeats, seconds, code)
+    return told
 
 
 def say_what_is_to_come():

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from adakern._utils.files import write_json
+from adakern._utils.wording import count
 from adakern_bench.base.paths import AGAIN, SCRIPTS
 from adakern_bench.records.job import job
-from adakern_bench.report.wording import count
 
 params = snakemake.params
 (mark,) = snakemake.output

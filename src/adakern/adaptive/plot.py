@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.wording import count
+
 #: Maximum number of features shown, by decreasing importance.
 MAX_FEATURES = 20
 
@@ -97,7 +99,7 @@ def plot_explanation(found, row, label, axis):
             order = np.argsort(np.argsort(values[:, j], kind="stable"))
             shift = 0.3 * (order % 5 - 2) / 2
             axis.plot(values[:, j], place + shift, ".", color="#0072b2", alpha=0.6)
-        axis.set_title(f"{len(values)} rows")
+        axis.set_title(count(len(values), "row"))
     else:
         given = found.data[row]
         names = [

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import betabinom, chi2_contingency, ks_2samp
 
+from adakern._utils.wording import count
 from adakern.evaluation import holm_correction
 
 #: Significance levels of the warning with predictions, and of a shifted column.
@@ -83,8 +84,9 @@ class ShiftReport:
 
     def __repr__(self):
         lines = [
-            f"{self.n} rows, {self.outside:.1%} with a value outside of the training "
-            f"rows' range; {len(self.shifted)} of {len(self.columns)} columns differ",
+            f"{count(self.n, 'row')}, {self.outside:.1%} with a value outside of the "
+            f"training rows' range; {len(self.shifted)} of {len(self.columns)} columns "
+            "differ",
             f"{'column':24} {'outside':>8} {'missing':>8} {'before':>8} "
             f"{'test':>12} {'p (Holm)':>9}",
         ]
@@ -166,7 +168,7 @@ def sentence(seen, reader, read):
             )
     more = f"; and {len(said) - 5} more" if len(said) > 5 else ""
     return (
-        f"the {len(X)} rows differ from the training rows: {'; '.join(said[:5])}{more}"
+        f"{count(len(X), 'row')} unlike the training rows: {'; '.join(said[:5])}{more}"
         ". check(X) compares all columns"
     )
 

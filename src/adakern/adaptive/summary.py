@@ -5,6 +5,8 @@ import html
 import numpy as np
 from sklearn.base import is_classifier
 
+from adakern._utils.wording import count
+
 #: Maximum number of members listed, and number of characters of the longest bar.
 MOST_MEMBERS, BAR = 12, 20
 
@@ -77,7 +79,7 @@ def _rows_line(model):
     """Numbers of training rows and features."""
     left_out = np.isnan(model.oof_prediction_).reshape(len(model.oof_prediction_), -1)
     n_used = int((~left_out.any(axis=1)).sum())
-    return f"{n_used:,} rows, {model.n_features_in_} features"
+    return f"{count(n_used, 'row')}, {count(model.n_features_in_, 'feature')}"
 
 
 def _used(model):

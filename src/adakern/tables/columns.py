@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from adakern._utils.warn import warn_user
+from adakern._utils.wording import count
 from adakern.tables import kinds
 from adakern.tables.account import Account
 from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours, says_date
@@ -317,7 +318,8 @@ class TableReader:
         if new:
             warn_user(
                 f"{cells.name}: the model does not know the category of {len(new)} of "
-                f"{len(codes)} rows, such as {new[0]!r}; it is taken for missing"
+                f"{count(len(codes), 'row')}, such as {new[0]!r}; it is taken for "
+                "missing"
             )
         return codes
 
@@ -329,7 +331,7 @@ def _text_numbers(cells, column):
     n_long = sum(text is not None and len(text) > MOST_CHARACTERS for text in texts)
     if n_long:
         warn_user(
-            f"{cells.name}: {n_long} texts are longer than {MOST_CHARACTERS:,} "
-            "characters; what follows these is not read"
+            f"{cells.name}: only the first {MOST_CHARACTERS:,} characters of a text "
+            f"are used; longer texts: {n_long}"
         )
     return column.vectors.transform(texts)[cells.codes]

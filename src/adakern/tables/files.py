@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from adakern._utils.wording import count
 from adakern.tables.around import (
     MOST_ABOVE,
     header_row,
@@ -18,7 +19,6 @@ from adakern.tables.around import (
     names_recur,
     without_others,
 )
-from adakern.tables.meaning import count
 from adakern.tables.unpack import TableError, check_size, most_unpacked, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}

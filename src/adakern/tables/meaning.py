@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 
+from adakern._utils.wording import count
 from adakern.tables.kinds import plain_spelling
 from adakern.tables.unpack import TableError
 
@@ -29,11 +30,6 @@ _WITHIN = re.compile(r"(?i)(.*[\W_])?(hour|hr|minute|stunde|rank|position|place|
 #: Minimum number of repetitions within times that chance would cause, for a column
 #: without any to identify panel units.
 _FEWEST_REPEATS = 10
-
-
-def count(n, noun):
-    """Format a number of things, in singular or plural."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def is_whole(values):

@@ -6,8 +6,9 @@ import numpy as np
 import psutil
 
 from adakern._utils.resources import one_thread
+from adakern._utils.wording import count
 from adakern_bench.config.schema import TASK_RECIPE
-from adakern_bench.report.wording import count, duration
+from adakern_bench.report.wording import duration
 
 #: Of :func:`slowness` on the machine that the methods' costs were measured on.
 REFERENCE_SECONDS = 0.1
@@ -75,7 +76,7 @@ def choose(
     said = [
         *work.left_out,
         f"estimated time: {duration(round(in_all))} on {count(cores, 'core')} for "
-        f"{count(REPEATS, 'repeat')} of {len(work.seconds)} methods; "
+        f"{count(REPEATS, 'repeat')} of {count(len(work.seconds), 'method')}; "
         f"{slowest} about {duration(work.seconds[slowest])} a fit",
     ]
     if busy > BUSY:

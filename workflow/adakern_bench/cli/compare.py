@@ -17,6 +17,7 @@ from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
+from adakern._utils.wording import count
 from adakern.cli import (
     NAMED,
     add_table_arguments,
@@ -35,7 +36,7 @@ from adakern_bench.config.plan import absent_needs, load_plan, with_tuners
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.data.parsers import parsed
 from adakern_bench.data.sources import make_ready
-from adakern_bench.report.wording import count, duration
+from adakern_bench.report.wording import duration
 
 _MADE_FROM = "# From: "
 

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from adakern._utils.printable import as_written, printable
+from adakern._utils.wording import count
 from adakern.cli import add_commands, parsed
 from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
 from adakern_bench.base.locks import RunningAlready, at_work, not_ours
@@ -19,7 +20,6 @@ from adakern_bench.config import openml
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import UNSTATED
 from adakern_bench.data import DatasetError, load_table
-from adakern_bench.report.wording import count
 
 
 def main(argv=None):
@@ -134,10 +134,10 @@ def _of_results(name):
     return [f"experiment={config['experiment']}", *config["overrides"]]
 
 
-def _planned(arguments, overrides):
+def _planned(arguments, overrides, *, is_to_run=False):
     from adakern_bench.config.plan import load_plan
 
-    return load_plan(_selected(arguments, overrides))
+    return load_plan(_selected(arguments, overrides), is_to_run=is_to_run)
 
 
 def _check_finished(plan, file):
@@ -160,7 +160,7 @@ def _check_finished(plan, file):
 def _run(arguments, overrides):
     from adakern_bench.cli.run import run
 
-    plan = _planned(arguments, overrides)
+    plan = _planned(arguments, overrides, is_to_run=True)
     return run(plan, arguments.cores, dry_run=arguments.dry_run)
 
 

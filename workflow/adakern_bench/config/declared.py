@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 from adakern._utils.hints import did_you_mean
+from adakern._utils.wording import count
 from adakern.datasets import TableError
 from adakern_bench.base.notes import notes
 from adakern_bench.config.code_version import code_version
@@ -135,7 +136,9 @@ def _checked(row, path, place, folds):
     if gaps := [note for note in found.notes if note.endswith("without a target")]:
         raise TableError(f"the target {row['target']!r} has missing values ({gaps[0]})")
     if len(found.X) < FEWEST_ROWS:
-        raise TableError(f"{len(found.X)} rows, expected at least {FEWEST_ROWS}")
+        raise TableError(
+            f"{count(len(found.X), 'row')}, expected at least {FEWEST_ROWS}"
+        )
     values = found.times if found.groups is None else found.groups
     if values is not None and (n := values.nunique()) <= folds:
         raise TableError(

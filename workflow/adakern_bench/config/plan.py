@@ -25,9 +25,10 @@ from adakern_bench.config.validate import check_places, validate
 from adakern_bench.config.variant import as_variant
 
 
-def load_plan(overrides=(), conf=CONF, typed=None, choose=None):
+def load_plan(overrides=(), conf=CONF, typed=None, choose=None, *, is_to_run=True):
     """Return the plan that the overrides describe. They count as `typed` on the command
-    line by default; `choose` may return further overrides that change the plan.
+    line by default; `choose` may return further overrides that change the plan. The
+    recipes are checked only if it `is_to_run`.
     """
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     typed = overrides if typed is None else typed
@@ -48,7 +49,7 @@ def load_plan(overrides=(), conf=CONF, typed=None, choose=None):
         )
     config.compared = [name for name in config.compared if name in config.method]
     plan = Plan(as_variant(config, settings))
-    validate(plan, conf, typed)
+    validate(plan, conf, typed, is_to_run=is_to_run)
     plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
     return plan
 

@@ -38,7 +38,7 @@ NAME = re.compile(r"(?!\.)[\w ,.=+~@()\[\]-]{1,200}")
 FOLDER = re.compile(r"[\w ,.=+~@()\[\]/-]+")
 
 
-def validate(plan, conf, typed):
+def validate(plan, conf, typed, *, is_to_run=True):
     """Raise a ConfigError with every problem of a plan; settings `typed` on the command
     line may name any place.
     """
@@ -53,7 +53,7 @@ def validate(plan, conf, typed):
         *_published(plan),
         *_references(plan.config, conf),
         *_functions(plan.config),
-        *_recipes(plan),
+        *(_recipes(plan) if is_to_run else ()),
     ]
     if problems:
         listed = "\n".join(f"  - {problem}" for problem in dict.fromkeys(problems))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from adakern._utils.files import atomic_path
+from adakern._utils.wording import count
 from adakern.evaluation import (
     GREATER_IS_BETTER,
     METRICS,
@@ -19,7 +20,6 @@ from adakern_bench.records.process import OVER
 from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.report.leaderboard import by_dataset, dependent
 from adakern_bench.report.published import beside_measured, load_published
-from adakern_bench.report.wording import count
 
 
 def compare(records, out, published=None, metric=None):

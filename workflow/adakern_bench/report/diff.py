@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
 from adakern.evaluation.ranking import ALPHA, FEWEST, are_tied
 from adakern.evaluation.significance import (
@@ -18,7 +19,6 @@ from adakern.evaluation.significance import (
 from adakern_bench.records.read import find_records, read_records, to_frame
 from adakern_bench.report.contrast import over_sets
 from adakern_bench.report.page import rendered
-from adakern_bench.report.wording import count
 
 CELL = ["task", "dataset", "method"]
 

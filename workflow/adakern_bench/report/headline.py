@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER, QUANTITIES
 from adakern.evaluation.ranking import ALPHA, are_tied
 from adakern_bench.report.contrast import against_all
 from adakern_bench.report.leaderboard import dependent
 from adakern_bench.report.tables import RULE, comparison
-from adakern_bench.report.wording import count, duration
+from adakern_bench.report.wording import duration
 
 #: The method that is no model.
 CONSTANT = "dummy"

@@ -17,7 +17,6 @@ from adakern.evaluation import (
 )
 from adakern.evaluation.quantities import main_metric
 from adakern.evaluation.ranking import bootstrap_elo, normalised_errors
-from adakern_bench.report.figures import method_styles, plot_fronts
 
 #: Suffix of the names of published methods.
 PUBLISHED = " (published)"
@@ -135,6 +134,9 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
 
 def plot_time_against_rank(records, metric=None):
     """Plot mean rank against time of search and fit, with the Pareto front."""
+    # Not above: Matplotlib takes two seconds, and `adakern show` draws nothing.
+    from adakern_bench.report.figures import method_styles, plot_fronts
+
     tasks = records.groupby("task")
     boards = pd.concat([leaderboard(part, metric=metric) for _, part in tasks])
     methods = boards.rename(columns={"mean_rank": "score"}).set_index(

@@ -13,6 +13,7 @@ from pandas.api.types import is_numeric_dtype
 
 from adakern._utils.files import atomic_path, plain, read_json
 from adakern._utils.printable import printable
+from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER, METRICS, QUANTITIES, RECORDED
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report import figures, tables
@@ -36,7 +37,7 @@ from adakern_bench.report.tables import (
     read_tables,
 )
 from adakern_bench.report.use import model_lines
-from adakern_bench.report.wording import caption, count, duration, natural
+from adakern_bench.report.wording import caption, duration, natural
 
 # Further questions about the same runs: (part, metric), in this order.
 _DETAILS = {

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from adakern._utils.files import atomic_path
+from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER
 from adakern.evaluation.ranking import ALPHA, are_tied
 from adakern_bench.config.sweeps import base_name
@@ -24,7 +25,6 @@ from adakern_bench.report.figures import (
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.tables import RULE, comparison, heading, read_tables, scaled
-from adakern_bench.report.wording import count
 
 #: Rows up to which a table stands on one page.
 PAGE_ROWS = 40

@@ -25,6 +25,7 @@ from datetime import UTC, datetime
 import pandas as pd
 
 from adakern._utils.files import write_json
+from adakern._utils.wording import count
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.records.machine import (
     UNCOMMITTED,
@@ -35,7 +36,6 @@ from adakern_bench.records.machine import (
 )
 from adakern_bench.report.origin import make_command, selection
 from adakern_bench.report.paper import write_paper
-from adakern_bench.report.wording import count
 
 #: Files of the results, and their names in the publication.
 KEPT = {"run.yaml": "config.yaml", "records.parquet": "records.parquet"}

@@ -12,10 +12,11 @@ import pandas as pd
 
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
+from adakern._utils.wording import count
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.tables import MARK, comparison, heading, read_tables
-from adakern_bench.report.wording import count, duration
+from adakern_bench.report.wording import duration
 
 #: Name of the view of runs in MLflow that shows the main score.
 VIEW = "adakern"

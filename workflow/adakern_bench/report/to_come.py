@@ -3,8 +3,9 @@
 from collections import Counter, defaultdict
 from math import isnan
 
+from adakern._utils.wording import count
 from adakern_bench.records.repeats import repeats_there
-from adakern_bench.report.wording import count, duration
+from adakern_bench.report.wording import duration
 
 
 class ToCome:
@@ -15,23 +16,32 @@ class ToCome:
         self.fits = Counter()
         self.kept = Counter()
         self.seconds = defaultdict(float)
+        self.there = {}
+
+    def missing(self, dataset, method, repeats, code):
+        """Repeats of a cell that have no result of this version of the code, or all of
+        them if it is None.
+        """
+        cell = dataset, method
+        if cell not in self.there:
+            self.there[cell] = [
+                (
+                    one["repeat"],
+                    one["code_version"],
+                    one["run_seconds"] + (one["search_seconds"] or 0.0),
+                )
+                for one in repeats_there(self.root, "records", *cell)
+            ]
+        kept = {repeat for repeat, of, _ in self.there[cell] if code and of == code}
+        return [repeat for repeat in repeats if repeat not in kept]
 
     def add(self, dataset, method, repeats, seconds, code):
-        """Repeats of a cell, of so many `seconds` each where none has been measured.
-
-        Kept are those that are there, of this version of the code (of none: none).
-        """
-        there = {}
-        kept = set()
-        for one in repeats_there(self.root, "records", dataset, method):
-            repeat = one["repeat"]
-            there[repeat] = one["run_seconds"] + (one["search_seconds"] or 0.0)
-            if code and one["code_version"] == code:
-                kept.add(repeat)
-        missing = [repeat for repeat in repeats if repeat not in kept]
+        """Count the fits of a cell, of so many `seconds` each if none was measured."""
+        missing = self.missing(dataset, method, repeats, code)
+        measured = {repeat: took for repeat, _, took in self.there[dataset, method]}
+        each = sum(measured.values()) / len(measured) if measured else seconds
         self.fits[method] += len(missing)
         self.kept[method] += len(repeats) - len(missing)
-        each = sum(there.values()) / len(there) if there else seconds
         self.seconds[method] += len(missing) * each if missing else 0.0
 
     def __str__(self):

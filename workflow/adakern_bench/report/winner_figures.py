@@ -10,10 +10,10 @@ from scipy.stats import binomtest
 from sklearn.metrics import ConfusionMatrixDisplay, precision_recall_curve
 
 from adakern._utils.printable import as_written
+from adakern._utils.wording import count
 from adakern.adaptive.coverage import coverage_by, coverage_lines
 from adakern_bench.report.figures import COLOURS, STYLE, plain_ticks
 from adakern_bench.report.tables import heading
-from adakern_bench.report.wording import count
 
 #: Inches of each picture: two stand in a row of the page.
 SIZE = (5.4, 3.7)

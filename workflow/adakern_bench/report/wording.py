@@ -1,16 +1,6 @@
-"""Format numbers and texts for report and terminal."""
+"""Format names and durations for report and terminal."""
 
 import re
-
-
-def count(n, noun):
-    """Format a number with its noun.
-
-    >>> from adakern_bench.report.wording import count
-    >>> count(1, "run"), count(1200, "data set")
-    ('1 run', '1,200 data sets')
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def caption(path):

@@ -19,9 +19,9 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from adakern._utils.files import atomic_path, read_json
+from adakern._utils.wording import count
 from adakern_bench.report.show import RUNS, VIEW
 from adakern_bench.report.tables import read_csv
-from adakern_bench.report.wording import count
 from adakern_bench.tracking.runs import sha256
 
 DEFAULT_URI = "sqlite:///mlflow.db"

@@ -222,11 +222,15 @@ def _scores(model, given, n_classes, *, by_odds=False):
 def _scores_of_block(model, n_classes, by_odds, given):
     """Scores of a block of rows, small enough for the decision values of all pairs."""
     present = model.classes_
-    # Of scikit-learn without its checks, most of the time of a row, and with the first
-    # of two classes as the positive one.
-    kept = isinstance(model, SVC)
-    decide = model._dense_decision_function if kept else model.decision_function
-    decision = decide(given)
+    if not isinstance(model, SVC):
+        decision = model.decision_function(given)
+    # scikit-learn's checks would take most of the time of a row.
+    elif len(present) == 2:
+        # The positive class of SVC is the second one, here it is the first.
+        kernel = given[:, model.support_]
+        decision = -(kernel @ model.dual_coef_.T + model.intercept_)
+    else:
+        decision = model._dense_decision_function(given)
     against = np.zeros((len(given), len(present)))
     for f, i, j in zip(decision.T, *np.triu_indices(len(present), 1), strict=True):
         for c, margin in ((i, f), (j, -f)):
