@@ -9,8 +9,12 @@ from scipy.sparse import csc_array
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
-from adakern._utils.memory import by_row_blocks, require_memory
-from adakern._utils.threads import map_in_threads, one_blas_thread
+from adakern._utils.resources import (
+    by_row_blocks,
+    map_in_threads,
+    one_blas_thread,
+    require_memory,
+)
 from adakern.adaptive.blend import Calibration, log_loss
 from adakern.adaptive.leave_one_out import tune_scales
 from adakern.adaptive.members.base import ENOUGH_ROWS, Member, ready_centres
