@@ -100,6 +100,8 @@ def faults(seed, folder):
         yield "a row that comes twice is read otherwise"
     if len(found.X) == len(new) and not _same(found.X, new):
         yield "the training rows are read otherwise when they are new"
+    if any("Total" in row for row in rows):
+        return  # a last row of totals is left out, and said
     shuffled = rng.sample(rows, len(rows))
     write(shuffled, below)
     try:

@@ -113,6 +113,47 @@ def test_times_as_programs_of_today_write_them(text):
     assert (np.diff(values) == np.timedelta64(1, "D")).all()
 
 
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("%d.%m.%Y %H:%M Uhr", "2024-02-28T21:05:00"),
+        ("%m/%d/%Y, %I:%M:%S\u202f%p", "2024-02-28T21:05:10"),
+        ("%d/%m/%Y %I:%M:%S p. m.", "2024-02-28T21:05:10"),
+        ("%YW08", "2024-02-19"),
+    ],
+)
+def test_clocks_and_weeks_of_several_countries(form, expected):
+    times = [datetime.datetime(2024, 2, day, 21, 5, 10) for day in range(13, 29)]
+    column, values, _ = read([time.strftime(form) for time in times])
+    assert column.kind == "date"
+    assert values[-1] == np.datetime64(expected)
+
+
+@pytest.mark.parametrize("form", ["Q{}/2021", "{}Q2021", "{}Q21"])
+def test_quarters_of_banks(form):
+    column, values, _ = read([form.format(q) for q in (1, 2, 3, 4)] * 5)
+    assert column.kind == "date"
+    assert values[2] == np.datetime64("2021-07-01")
+
+
+def test_seconds_may_be_left_out_of_times_with_a_day():
+    """Without a day, 5:10 may be minutes and seconds beside 1:05:10."""
+    times = [f"{day}.02.2024 21:05" + ":10" * (day % 2) for day in range(13, 29)]
+    column, values, strays = read(times)
+    assert column.form == "%d.%m.%Y %H:%M:%S" and not strays
+    assert values[-1] == np.datetime64("2024-02-28T21:05:00")
+    clocks = [f"1:{k}:10" if k % 2 else f"{k}:10" for k in range(10, 24)]
+    assert read(clocks)[0].kind == "categorical"
+
+
+@pytest.mark.parametrize("nothing", ["00.00.0000", "0000-00-00", "0000-00-00 00:00:00"])
+def test_dates_that_are_not_set_are_missing(nothing):
+    form = "%d.%m.%Y" if nothing.endswith(".0000") else "%Y-%m-%d"
+    days = [datetime.date(2024, 2, day).strftime(form) for day in range(1, 29)]
+    column, values, strays = read([nothing, *days, nothing, nothing, nothing])
+    assert column.kind == "date" and np.isnat(values).sum() == 4 and not strays
+
+
 def test_a_day_of_jira():
     assert dates.parse_date("28/Jan/24 9:05 AM", "%d/%b/%y %I:%M %p").day == 28
 
@@ -218,6 +259,74 @@ def test_identifiers_and_mixtures_are_no_numbers(texts):
     assert read(texts * 10)[0].kind == "categorical"
 
 
+@pytest.mark.parametrize(
+    ("texts", "last"),
+    [
+        ([f"{i},288E+0{i % 5}" for i in range(1, 30)], 29.288e4),
+        ([f"{i}k" if i % 3 else f"{i}50" for i in range(1, 30)], 29e3),
+        ([f"{i},5M" if i % 4 else f"{i}" for i in range(1, 30)], 29.5e6),
+        ([f"–{i}.5" if i % 2 else f"{i}.5" for i in range(1, 30)], -29.5),
+        ([f"－{i}" if i % 2 else f"{i}" for i in range(1, 30)], -29),
+        ([f"{i}ʼ234.50" for i in range(1, 30)], 29234.5),
+        ([f"{i}\u2007234,50" for i in range(1, 30)], 29234.5),
+        ([f"SFr. {i}.50" for i in range(1, 30)], 29.5),
+        ([f"{i}.234,50 kr." for i in range(1, 30)], 29234.5),
+        ([f"kr. {i}.234,50" for i in range(1, 30)], 29234.5),
+        ([f"{i},5 ‰" for i in range(1, 30)], 29.5),
+        ([f'{i}.5"' for i in range(1, 30)], 29.5),
+        ([f"{i}.5\u200b" for i in range(1, 30)], 29.5),
+        ([f"\ufeff{i}.5" for i in range(1, 30)], 29.5),
+        ([f'="{i}.5"' for i in range(1, 30)], 29.5),
+    ],
+)
+def test_numbers_of_programs_and_offices(texts, last):
+    column, values, strays = read(texts)
+    assert column.kind == "numeric" and not strays
+    assert values[-1] == pytest.approx(last, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("even", "odd"),
+    [("${}", "{} €"), ("{}.50 USD", "{}.50 GBP"), ("{}%", "0.{}"), ("{} %", "{}")],
+)
+def test_cells_of_several_units_are_said(even, odd):
+    column, *_ = read([(odd if i % 2 else even).format(i) for i in range(10, 40)])
+    assert "as if in the same unit" in "\n".join(column.notes)
+    column, *_ = read([even.format(i) for i in range(10, 40)])
+    assert "as if in the same unit" not in "\n".join(column.notes)
+
+
+@pytest.mark.parametrize("word", ["refused", "n.b.", "weiß nicht", "[NULL]", "†", "x"])
+@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize("what", ["numbers", "dates"])
+def test_one_word_among_many_values_is_missing_and_said(word, typed, what):
+    """Typed cells, as a sheet has them, and texts alike."""
+    day = datetime.date(2020, 1, 1)
+    cells = [k + 0.5 for k in range(40)]
+    if what == "dates":
+        cells = [day + datetime.timedelta(days=k) for k in range(40)]
+    cells = [
+        word if k % 4 == 0 else c if typed else f"{c}" for k, c in enumerate(cells)
+    ]
+    column, values, strays = read(cells)
+    assert column.kind == ("numeric" if what == "numbers" else "date")
+    assert strays == [word] and np.isnan(values).sum() == 10
+    assert f"10 cells are no {what[:-1]}, thus missing ({word!r}" in column.notes[-1]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["none at all", "3", "5", "7"] * 10,  # codes, of which the word is another
+        ["low" if k % 4 else f"{k}.5" for k in range(60)],  # most cells are words
+        ["n.b." if k % 9 == 0 else "tba" if k % 5 == 0 else f"{k}" for k in range(40)],
+        ["none at all" if k % 9 == 0 else f"0{k + 1000}" for k in range(40)],
+    ],
+)
+def test_words_that_are_values_stay(texts):
+    assert read(texts)[0].kind == "categorical"
+
+
 def test_points_of_thousands_follow_the_file():
     """Beside columns of decimal commas 12.345 is twelve thousand, said either way."""
     texts = [f"{i}.{i:03d}" for i in range(100, 160)]
@@ -259,6 +368,16 @@ def test_new_cells_that_may_be_meant_otherwise_are_said(
             reader.transform(np.array(new, dtype=object)[:, None])
     told = "\n".join(str(warning.message) for warning in caught)
     assert (said in told) if said else not told
+
+
+def test_a_form_of_a_megabyte_is_refused_and_never_compiled():
+    """As the card of a model file may hold one."""
+    for form in ("%d" * 500_000, "%d.%m.%Y " * 100_000, "x" * 1_000_000):
+        before = dates._pattern.cache_info().misses
+        with pytest.raises(ValueError, match="no cell of the form") as raised:
+            kinds.of_form(kinds.Cells.of(["1.2.2020"], "column 'a'"), form)
+        assert dates._pattern.cache_info().misses == before
+        assert len(str(raised.value)) < 400
 
 
 def test_true_and_false_are_the_same_from_every_program(tmp_path):

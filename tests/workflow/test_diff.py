@@ -100,7 +100,7 @@ def test_other_rows_are_no_pair(compared, capsys):
     changed = runs(data_fingerprint="another")
     found, cells, _, status = compared(runs(), changed)
     assert status == 2 and not len(cells) and len(found.other_splits) == 6
-    assert "no cell" in capsys.readouterr().out
+    assert "no data set, method and repeat in common" in capsys.readouterr().out
 
 
 def test_the_page_escapes_names(compared, tmp_path):

@@ -92,7 +92,7 @@ def test_a_file_becomes_a_report_of_its_own(own):
     assert "80 rows, 2 features, classification of 'outcome'" in shown
     assert "dropped 'Unnamed: 0': it numbers the rows" in shown
     assert "Written to conf/dataset/my-my-study.yaml" in shown
-    assert "svm-cv ran alone" in shown  # krr-cv is for regressions
+    assert "only svm-cv was run" in shown  # krr-cv is for regressions
     results = project.root / "results" / "my-my-study"
     assert (results / "report.html").as_uri() in shown
     assert "My study.csv" in (results / "report.html").read_text()

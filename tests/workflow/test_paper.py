@@ -169,8 +169,8 @@ def test_every_citation_is_one_entry():
     ]
     assert r"title = {{Heart \& lung}}" in text and r"50 \%" in text
     assert "year = {1987}" in text and text.count("JMLR 7, 2006") == 1
-    assert "No citation is known of set_3" in text
-    assert "No reference is known of svm-cv" in text
+    assert "No citation is known for set_3" in text
+    assert "No reference is known for svm-cv" in text
 
 
 def test_every_entry_of_conf_has_its_citation():

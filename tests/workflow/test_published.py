@@ -74,7 +74,7 @@ def test_numbers_as_printed_in_the_papers(name, where, mean, std):
 
 def test_a_table_of_settings_is_no_table_of_results():
     with pytest.raises(
-        ValueError, match=r"no column mean, method; .* \(columns: dataset, n_fea"
+        ValueError, match=r"no column mean, method; .* \(found: dataset, n_fea"
     ):
         load_published(PUBLISHED / "dank_large_scale_settings.csv")
 

@@ -107,7 +107,7 @@ def test_table_has_mean_and_deviation_at_each_point_in_the_order_of_numbers():
     ("arguments", "words"),
     [
         ({"x": "tau"}, "nothing is swept over 'tau'; the records have eta"),
-        ({"x": "eta", "y": "speed"}, "the records hold no 'speed'"),
+        ({"x": "eta", "y": "speed"}, "the records have no 'speed'"),
     ],
 )
 def test_a_wrong_name_says_what_there_is(arguments, words):

@@ -71,7 +71,7 @@ def test_importances_dependences_and_columns_that_give_the_target_away(table):
     if table.task == "classification":
         assert columns.index[0] == "copy"
         assert columns["hint"].to_dict() == {
-            "copy": "nearly gives the target away",
+            "copy": "nearly determines the target",
             **dict.fromkeys(["size", "ward", NOISE], ""),
         }
         assert list(drawn) == [
@@ -113,11 +113,11 @@ def test_columns_matter_for_a_class_that_is_never_predicted(rare_class, metric):
     drawn, columns = explain("linear", rare_class, train, test, settings, {}, 0, metric)
     columns = columns.set_index("column")
     n_ill = (rare_class.y[test] == "ill").sum()
-    assert f"Of {n_ill} rows of 'ill', the method finds 0," in drawn["1_errors"][1]
+    assert f"of {n_ill} rows of class 'ill', 0 are pred" in drawn["1_errors"][1]
     assert columns.index[0] == "size"
     # Of an area under the curve of at least 90 %, 40 % are lost by chance alone.
     assert columns.loc["size"].iloc[0] > (30 if metric == "auc" else 0)
-    known = columns["known from it alone (%)"]
+    known = columns["predicted by it alone (%)"]
     assert known["size"] > 20 and known[NOISE] < known["size"] / 2
 
 
@@ -131,7 +131,7 @@ def test_thresholds_lift_and_calibration_of_a_rare_class_in_words(rare_class):
     called, found, of = map(
         int,
         re.search(
-            r"of (\d+) rows called 'ill', (\d+) are, of (\d+) that there are",
+            r"of (\d+) rows predicted as 'ill', (\d+) are, out of (\d+)",
             drawn["2_thresholds"][1],
         ).groups(),
     )
@@ -171,7 +171,7 @@ def test_the_error_of_a_drifting_series_grows_with_the_distance_in_time():
     times = re.search(r"is ([\d.]+) times that", drawn["6_distance_in_time"][1])[1]
     assert float(times) == pytest.approx(lines[-1, 1] / lines[0, 1], rel=0.05)
     last = np.datetime64("1970-01-01") + np.timedelta64(18_199)
-    assert f"learned from rows until {last}" in drawn["5_over_time"][1]
+    assert f"fitted to rows until {last}" in drawn["5_over_time"][1]
 
 
 def test_of_many_classes_the_rarest_is_looked_for():

@@ -55,7 +55,7 @@ _DAYS = [
 _CLOCKS = ["", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"]
 _OTHERS = [
     *("%b-%y", "%b-%Y", "%m/%Y", "%Y-%m", "%Y/%m", "%m.%Y", "%b %Y", "%b %y", "%b%Y"),
-    *("%YQ%q", "%Y Q%q", "%Y-Q%q", "Q%q %Y", "%YM%m"),
+    *("%YQ%q", "%Y Q%q", "%Y-Q%q", "Q%q %Y", "Q%q/%Y", "%qQ%Y", "%qQ%y", "%YM%m"),
     *("%H:%M", "%H:%M:%S", "%I:%M %p", "%d/%b/%Y:%H:%M:%S", "%Y%m%dT%H%M%S"),
     *("%d%b%Y:%H:%M:%S", "%d%b%y:%H:%M:%S"),
     *("%d-%b-%y %I.%M.%S.%f %p", "%d.%m.%y %H:%M:%S,%f"),  # Oracle
@@ -77,7 +77,7 @@ _PARTS = {
     "%M": r"(?P<M>\d{2})",
     "%S": r"(?P<S>\d{2})",
     "%f": r"(?P<f>\d{1,6})\d{0,3}",
-    "%p": r"(?P<p>[aApP])\.?[mM]\.?",
+    "%p": r"(?P<p>[aApP])\.?\s?[mM]\.?",
 }
 #: Optional weekday before a date, and time zone after a time.
 _WEEKDAY = rf"(?:(?i:{'|'.join(_WEEKDAYS.split())})\.?,?\s+)?"
@@ -87,9 +87,11 @@ _ZONES |= {"mez": 1, "mesz": 2, "eet": 2, "eest": 3, "est": -5, "edt": -4}
 _ZONES |= {"cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7}
 _NAMED_ZONE = rf"(?P<n>{'|'.join(sorted(_ZONES, reverse=True))})"
 _PARTS["%z"] = rf"(?:(?:UTC|GMT)?(?P<z>[-+]\d{{1,2}}(?::?\d{{2}})?)|{_NAMED_ZONE})"
-_ZONE = rf"(?:\s?{_PARTS['%z']})?"
+_ZONE = rf"(?:\s?{_PARTS['%z']}|\sUhr)?"
 #: Two-digit years below this value are in this century, as in POSIX.
 _CENTURY = 69
+#: Maximum number of characters of a form.
+_LONGEST = 100
 #: Number of cells from which the form is inferred.
 _SAMPLE = 200
 #: Names of the numbers that represent a date.
@@ -101,6 +103,8 @@ _DAY = 86_400e6
 
 def parse_date(text, form):
     """Parse a cell in the given form; return a time in UTC, or None."""
+    if len(form) > _LONGEST:  # it would take long to compile
+        return None
     try:
         if form == ISO:
             found = datetime.fromisoformat(text.removesuffix(" UTC"))
@@ -117,6 +121,9 @@ def _pattern(form):
     text = "".join(_PARTS.get(piece, re.escape(piece)) for piece in pieces)
     for hour in (_PARTS["%H"], _PARTS["%I"]):
         text = text.replace(rf"\ {hour}", rf"(?:,|\ at)?\ {hour}")
+    if "%d" in form:  # otherwise 45:10 could be minutes and seconds
+        text = text.replace(rf":{_PARTS['%S']}", rf"(?::{_PARTS['%S']})?")
+    text = text.replace(r"\ ", r"\s")
     before = _WEEKDAY if "%d" in form else ""
     behind = _ZONE if "%M" in form and "%z" not in form else ""
     return re.compile(before + text + behind, re.IGNORECASE)
@@ -194,7 +201,7 @@ def find_form(counts, most_bad):
     found = []
     for form in [ISO, *FORMS]:
         if form == ISO and not any(
-            re.match(r"\d{4}-(\d{2}-\d{2}|W\d{2})", t) for t in sample
+            re.match(r"\d{4}(-\d{2}-\d{2}|-?W\d{2})", t) for t in sample
         ):
             continue
         bad = sum(parse_date(text, form) is None for text in sample)

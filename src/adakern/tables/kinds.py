@@ -6,7 +6,7 @@ Cells of files and values of data frames are treated alike.
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import time, timedelta
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ NO_VALUE |= {"keine angabe", "unbekannt", "non disponible", "n/d", "–", "—",
 NO_VALUE |= {"#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"}
 NO_VALUE |= {"#wert!", "#bezug!", "#zahl!", "#valeur!", "#nombre!", "#nom?"}
 NO_VALUE |= {"#" * n for n in range(3, 21)}
+#: Dates of SAP and MySQL that are not set.
+NO_VALUE |= {"00.00.0000", "0000-00-00", "0000-00-00 00:00:00", "00/00/0000"}
 #: Stata's extended missing values.
 NO_VALUE |= {f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"}
 #: Maximum number of distinct numbers that may be codes, of which a text may be another.
@@ -41,6 +43,8 @@ ALIKE = "alike"
 FEWEST_TEXTS = 50
 #: Minimum mean number of words of a text column; names and codes have fewer.
 FEWEST_WORDS = 3
+#: Characters without a glyph, which programs leave at the ends of cells.
+_INVISIBLE = " \u00ad\u200b\u200e\u200f\u2060\ufeff"
 #: One cell in this many may be of another kind in a column of numbers or dates.
 ONE_IN = 20
 
@@ -104,6 +108,12 @@ class Cells:
         """Distinct values that are not strings."""
         return [value for value in self.distinct if not isinstance(value, str)]
 
+    def rows_of(self, values):
+        """Rows of distinct values."""
+        # True and 1 are the same key.
+        places = {value: place for place, value in enumerate(self.distinct)}
+        return np.flatnonzero(np.isin(self.codes, [places[v] for v in values]))
+
     def spread(self, values, dtype):
         """Expand values, one for each distinct cell, to all rows."""
         out = np.empty(len(self.distinct), dtype=dtype)
@@ -132,14 +142,22 @@ class Column:
 
 def _plain(value):
     """Make a value comparable: "" if it is missing, and strings are stripped."""
-    if isinstance(value, str):
-        return value.strip()
+    if isinstance(value, str | time):  # Excel has cells of times
+        return plain_text(str(value))
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return ""
     floats = float | np.floating | np.datetime64 | np.timedelta64
     if isinstance(value, floats) and value != value:
         return ""
     return value
+
+
+def plain_text(text):
+    """Remove invisible characters, and the formula that keeps Excel from converting."""
+    text = text.strip()
+    if not text.isprintable():
+        text = text.strip(_INVISIBLE)
+    return text[2:-1] if re.fullmatch(r'="[^"]*"', text) else text
 
 
 def describe(cells, *, usual=".", is_target=False):
@@ -183,7 +201,7 @@ def of_form(cells, form):
     values, strays = read(cells, kind, form)
     if (values != values).all():
         raise ValueError(
-            f"{cells.name} has no cell of the form {form!r}, but such as "
+            f"{cells.name} has no cell of the form {form[:60]!r}, but such as "
             f"{next(iter(strays), '')!r}; a form is the decimal mark and the unit of "
             "numbers (',' or '.kg'), or the strptime format of dates (%d/%m/%Y)"
         )
@@ -211,6 +229,19 @@ def is_text(cells):
     return many and not cells.others() and n_words >= FEWEST_WORDS * len(texts)
 
 
+def is_marker(strays, cells):
+    """Whether cells of another kind are a single word, which marks missing values."""
+    if len(strays) != 1 or has_digit(strays[0]):
+        return False
+    n_rows = len(cells.rows_of(strays))
+    return len(cells.distinct) > FEW_NUMBERS and 2 * n_rows <= len(cells.codes)
+
+
+def has_digit(value):
+    """Whether a value is written with a digit."""
+    return bool(re.search(r"\d", str(value)))
+
+
 def _most_strays(n):
     """Maximum number of cells of a column that are not of its kind."""
     return max(1, n // ONE_IN) if n > 5 else 0
@@ -220,7 +251,7 @@ def _described_numbers(cells, texts, usual, is_target):
     """Return the column of numbers, or None if it is not numeric."""
     if not is_target and _are_truths([*texts, *cells.others()]):
         return Column("numeric", TRUE_OR_FALSE)
-    if texts and numbers.are_codes(texts):
+    if numbers.are_codes(list(filter(has_digit, texts))):
         return None
     if texts and not cells.others() and numbers.plain_numbers([*texts]) is not None:
         return Column("numeric", "." if any("." in text for text in texts) else usual)
@@ -229,19 +260,18 @@ def _described_numbers(cells, texts, usual, is_target):
     form = (mark or usual) + unit if texts else ""
     read = {v: _number_named(cells, v, form) for v in [*texts, *cells.others()]}
     strays = [value for value, number in read.items() if number is None]
-    counts = np.bincount(cells.codes, minlength=len(cells.distinct))
-    count_of = dict(zip(cells.distinct, counts.tolist(), strict=True))
-    n = sum(count_of[value] for value in read)
-    n_strays = sum(count_of[value] for value in strays)
+    n = len(cells.rows_of(read))
+    n_strays = len(cells.rows_of(strays))
     few_values = len({v for v in read.values() if v is not None}) <= FEW_NUMBERS
     are_marks = all(str(stray).casefold() in NO_VALUE for stray in strays)
     if not n:
         return Column("numeric")
-    if n == n_strays or n_strays > _most_strays(n):
+    if n == n_strays or (n_strays > _most_strays(n) and not is_marker(strays, cells)):
         return None
     if few_values and not are_marks:
         return None
     notes = _about_numbers(cells.name, texts, form, mark is None and is_open)
+    notes += _about_signs(cells.name, texts)
     if strays:
         notes.append(about_strays(cells, "numeric", strays))
     return Column("numeric", form, notes)
@@ -295,6 +325,17 @@ def _about_numbers(name, texts, form, is_doubtful):
             "further column says which cells are below one (-1) or above (1)"
         )
     return notes
+
+
+def _about_signs(name, texts):
+    """Return a note if numbers have different currencies, or some are percentages."""
+    firsts = {numbers.signs_of(text): text for text in texts}
+    if len({sign for signs in firsts for sign in signs}) > 1 or (
+        ("%",) in firsts and len(firsts) > 1
+    ):
+        first, second = [*firsts.values()][:2]
+        return [f"{name}: {first!r} and {second!r} are read as if in the same unit"]
+    return []
 
 
 def sides_of_limits(cells):
@@ -355,9 +396,7 @@ def _is_written(text, form):
 
 def about_strays(cells, kind, strays):
     """Return the note about cells of another kind, which become missing."""
-    # True and 1 are the same key.
-    places = {value: place for place, value in enumerate(cells.distinct)}
-    rows = np.flatnonzero(np.isin(cells.codes, [places[stray] for stray in strays]))
+    rows = cells.rows_of(strays)
     count = len(rows)
     noun = "number" if kind == "numeric" else "date"
     shown = ", ".join(map(repr, strays[:4])) + ", ..." * (len(strays) > 4)
@@ -373,13 +412,14 @@ def _described_dates(cells, texts):
     others = cells.others()
     if not all(dates.is_date(value) for value in others):
         return None
-    if not texts:
-        return Column("date", notes=[f"dates: {cells.name}"])
     n = sum(texts.values()) + len(others)
-    form, other = dates.find_form(texts, _most_strays(n))
+    dated = {text: count for text, count in texts.items() if has_digit(text)}
+    if not is_marker([*texts.keys() - dated.keys()], cells):
+        dated = texts
+    form, other = dates.find_form(dated, _most_strays(n)) if dated else ("", None)
     if form is None:
         return None
-    note = f"dates: {cells.name}, read as {form}"
+    note = f"dates: {cells.name}, read as {form}" if form else f"dates: {cells.name}"
     if other is not None:
         first = "day" if form.startswith("%d") else "month"
         note += f" (the {first} comes first; --form COLUMN={other} would do as well)"

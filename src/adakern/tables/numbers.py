@@ -13,11 +13,13 @@ import numpy as np
 MARKS = (".", ",")
 _CODES = "CHF|EUR|USD|GBP|JPY|INR|BRL|AUD|CAD|NZD|CNY|PLN|CZK|SEK|NOK|DKK|TRY|ZAR|MXN"
 _CURRENCY = (
-    rf"(?:(?:US|R|AU?|CA?|NZ|HK|NT|S|MX)?\$|[€£¥₹₽₺₩₪₴]|Fr\.|Rs\.?(?=[\s\d])"
-    rf"|(?:{_CODES}|kr)(?![A-Za-z]))"
+    rf"(?:(?:US|R|AU?|CA?|NZ|HK|NT|S|MX)?\$|[€£¥₹₽₺₩₪₴]|S?Fr\.|Rs\.?(?=[\s\d])"
+    rf"|kr\.|(?:{_CODES}|kr)(?![A-Za-z]))"
 )
 #: Separators of groups of digits: apostrophes, no-break spaces and blanks.
-_GAPS = "'’\u00a0\u202f\u2009 "
+_GAPS = "'’ʼ´\u00a0\u2007\u202f\u2009 "
+#: Hyphen, minus, and dashes and full-width forms that are used as minus.
+_MINUS = "-−–‒－"
 MAGNITUDES = {
     "k": 1e3,
     "K": 1e3,
@@ -51,7 +53,8 @@ _INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 _FLAGS = re.compile(r"[bcdefinprsuz]{1,3}")
 #: Unit of a column some of whose cells have flags.
 FLAGS = "flags"
-_UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ][^\d()]*)$")
+_UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ‰″\"][^\d()]*)$")
+_SIGN = re.compile(rf"{_CURRENCY}|%")
 
 
 def parse_number(text, form="."):
@@ -109,6 +112,8 @@ def _reading(shape, form):
     found = _pattern(mark).fullmatch(shape)
     if not found or not re.search(r"\d", found["number"]):
         return None
+    if found["gap"] and "e" in found["number"].lower():
+        return None  # the comma of 1,234E+05 is a decimal comma
     tail = found["tail"].strip()
     size = 1.0
     is_money = bool(found["before"] or found["after"])
@@ -123,7 +128,7 @@ def _reading(shape, form):
     if n_open > 1 or shape.count(")") != n_open:
         return None
     signs = found["sign"], found["second"], found["last"]
-    sign = -1 if n_open or set(signs) & {"-", "−"} else 1
+    sign = -1 if n_open or set(signs) & {*_MINUS} else 1
     unread = str.maketrans(mark, ".", other_mark(mark) + _GAPS)
     return sign * size, *found.span("number"), unread
 
@@ -147,8 +152,8 @@ def _pattern(mark):
     indian = rf"(?!0)\d{{1,2}}(?:{other}\d{{2}})+{other}\d{{3}}"
     blank = r"\s{0,2}"  # unlimited repetition would cause catastrophic backtracking
     return re.compile(
-        rf"\(?{blank}[<>≤≥]?=?{blank}(?P<sign>[-+−])?{blank}"
-        rf"(?P<before>{_CURRENCY})?{blank}\(?(?P<second>[-+−])?{blank}"
+        rf"\(?{blank}[<>≤≥]?=?{blank}(?P<sign>[{_MINUS}+])?{blank}"
+        rf"(?P<before>{_CURRENCY})?{blank}\(?(?P<second>[{_MINUS}+])?{blank}"
         rf"(?P<number>(?:{thousands}|{indian}|\d+)?(?:\{mark}\d*)?(?:[eE][-+]?\d+)?)"
         # In a price without cents, such as "12.-", the dash is not a sign.
         rf"(?:(?<=\d\{mark})[-–—]{{1,2}}|(?P<last>-))?\)?{blank}%?{blank}"
@@ -180,12 +185,22 @@ def find_unit(counts):
     if not units:
         return ""
     has_fraction = any(re.search(r"\d[.,]\d+\s*[A-Za-z]", text) for text in counts)
-    if set(units) <= set(MAGNITUDES) and (has_fraction or len(units) > 1):
+    is_mixed = len(units) > 1 or n / 2 <= units.total() < n
+    if set(units) <= set(MAGNITUDES) and (has_fraction or is_mixed):
         return AMOUNTS
     if all(map(_FLAGS.fullmatch, units)) and 2 * units.total() < n:
         return FLAGS
     unit, n_units = units.most_common(1)[0]
     return unit if 2 * n_units >= n and len(unit) <= 12 else ""
+
+
+def signs_of(text):
+    """Return the currencies and percent signs of a cell.
+
+    >>> signs_of("12 €"), signs_of("3")
+    (('€',), ())
+    """
+    return tuple(_SIGN.findall(text))
 
 
 def find_mark(counts, unit=""):
@@ -217,7 +232,7 @@ def are_codes(texts):
 
     Codes have leading zeros, like ZIP codes, or more digits than float64.
     """
-    if not all(re.fullmatch(r"\d+", text) for text in texts):
+    if not texts or not all(re.fullmatch(r"\d+", text) for text in texts):
         return False
     if any(len(text.lstrip("0")) > _MOST_DIGITS for text in texts):
         return True

@@ -10,7 +10,7 @@ from adakern._utils.warn import warn_user
 from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
 from adakern.tables.around import OTHERS, PREDICTED
-from adakern.tables.files import Layout, cells_of_file
+from adakern.tables.files import SHORT, Layout, cells_of_file
 from adakern.tables.meaning import (
     about,
     checked_task,
@@ -100,9 +100,10 @@ def read_table(
     Parquet and Excel (.xlsx, requires openpyxl), compressed or not.
 
     A column is numeric if at least 19 of 20 cells are numbers, including formats such
-    as ``$45,123``, ``33%`` and ``12 kg``; other cells become missing values. The
-    decimal mark is the one with which more cells can be read. NA, N/A, NaN, null, ? and
-    empty cells are missing values, in numeric columns also none, n.a., - and the like.
+    as ``$45,123``, ``33%`` and ``12 kg``, or if the others are a single word in at most
+    half of the rows; other cells become missing values. The decimal mark is the one
+    with which more cells can be read. NA, N/A, NaN, null, ? and empty cells are missing
+    values, in numeric columns also none, n.a., - and the like.
     In a categorical target only empty cells are missing; NA and none are classes. Rows
     without a target and a final row of totals are dropped. The header is the line with
     the name of the target.
@@ -215,7 +216,7 @@ def read_rows(path, kinds, forms=None, decimal=None):
     with _named(Path(path)) as (data, name):
         raw, _, notes = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
         for note in notes:
-            if PREDICTED in note or note.startswith("left out"):
+            if any(mark in note for mark in (PREDICTED, "left out", SHORT)):
                 warn_user(note)
         found = {}
         add_limits(raw, forms or {})
@@ -258,7 +259,7 @@ def read_as(values, name, kind, form):
             )
             read, strays = by_other, others
     if strays and pd.isna(read).all():
-        written = f", written {form}" if kind == "date" and form else ""
+        written = f", written {form[:60]}" if kind == "date" and form else ""
         noun = "numbers" if kind == "numeric" else "dates"
         raise TableError(
             f"the column {name!r} holds {strays[0]!r}; the model was fitted on "

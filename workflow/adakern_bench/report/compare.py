@@ -138,7 +138,7 @@ def _rank_task(task, runs, metric):
     ranking = rank_methods(ranked, **greater)
     if dependent(runs):
         why = (
-            f"no test over data sets: the {len(ranked)} are splits of "
+            f"no test over data sets: the {len(ranked)} data sets are splits of "
             f"{count(runs['base_dataset'].nunique(), 'table')}"
         )
         ranking = ranking._replace(

@@ -202,7 +202,7 @@ def judged(found, tolerance):
 def sentence(found, cells):
     """The line that says what became of the cells."""
     if not len(cells):
-        said = "no cell (a data set, a method and a repeat) is in both runs"
+        said = "the two runs have no data set, method and repeat in common"
     else:
         counts = [f"{cells[name].sum()} {name}" for name in VERDICTS]
         said = f"{count(len(cells), 'cell')} in both runs: {', '.join(counts)}"

@@ -46,7 +46,7 @@ def evidence(tables, records):
 
 
 def _how_sure(ranks, tests, records):
-    """The methods that the leader cannot be told apart from."""
+    """The methods that the leader is not significantly better than."""
     ranked = ranks.dropna(subset="average_rank")
     if len(ranked) < 2:
         return ""
@@ -55,20 +55,24 @@ def _how_sure(ranks, tests, records):
         found = against_all(records, leader, ranks["metric"].iloc[0])
         found = found[found["holm"].notna()]
         others = found["method"]
-        how = "over these data sets"
+        how = "Over these data sets"
         alike = others[(found["holm"] > ALPHA) | (found["better"] <= found["worse"])]
     else:
         mine = tests[(tests["method_a"] == leader) | (tests["method_b"] == leader)]
         mine = mine[mine["pvalue"].notna()]
         others = mine["method_a"].where(mine["method_a"] != leader, mine["method_b"])
         alike = others[mine["winner"] == ""]
-        how = "by these repeats"
+        how = "Over these repeats"
     if others.empty:
         return ""
     if alike.empty:
-        return f"It is significantly better than all others, {how}."
-    rest = ", but from the others" * (len(alike) < len(others))
-    return f"It cannot be told apart from {_listed(list(alike))}{rest}, {how}."
+        return f"{how}, it is significantly better than all others."
+    if len(alike) == len(others):
+        return f"{how}, it is not significantly better than any other."
+    return (
+        f"{how}, it is significantly better than all others except "
+        f"{_listed(list(alike))}."
+    )
 
 
 def _listed(names, most=4):
@@ -91,12 +95,12 @@ def _without_model(cells, ranks):
         if np.isnan(cell["mean"]):
             return ""
         value = f"{cell['shown']} {QUANTITIES[metric].unit}".rstrip()
-        return f"Without a model, by a constant prediction, it would be {value}."
+        return f"A constant prediction reaches {value}."
     means = cells["mean"].unstack()[[leader, CONSTANT]].dropna()
     gain = means[leader] - means[CONSTANT]
     won = int((gain > 0).sum() if GREATER_IS_BETTER[metric] else (gain < 0).sum())
     return (
-        f"It is better than no model, a constant prediction, on {won} of "
+        f"It is better than a constant prediction on {won} of "
         f"{count(len(means), 'data set')}."
     )
 
@@ -107,10 +111,15 @@ def _conclusion(task, cells, ranks):
     datasets = cells.index.unique("dataset")
     metric = ranks["metric"].iloc[0]
     if len(ranks) < 2:
-        return f"{name}: {ranks['method'].iloc[0]} ran alone; nothing is compared."
+        return (
+            f"{name}: only {ranks['method'].iloc[0]} was run; there is no comparison."
+        )
     ranked = ranks.dropna(subset="average_rank")
     if len(ranked) < 2:
-        return f"{name}: no two methods have results on the same data sets to rank."
+        return (
+            f"{name}: no two methods have results on the same data sets, so there is "
+            "no ranking."
+        )
     best = ranked["average_rank"].iloc[0]
     *others, last = ranked["method"][are_tied(ranked["average_rank"], best)]
     tied = f"{', '.join(others)} and {last} are tied" if others else ""
@@ -203,9 +212,9 @@ def _over_sets(ranks, records):
     """The best method compared with the second over all data sets."""
     if dependent(records):
         return (
-            f"Nothing was tested over data sets: the {records['dataset'].nunique()} "
-            f"are splits of {count(records['base_dataset'].nunique(), 'table')}, which "
-            "are not independent."
+            f"No test over data sets: the {records['dataset'].nunique()} data sets "
+            f"are splits of {count(records['base_dataset'].nunique(), 'table')} and "
+            "not independent."
         )
     first, second = (*ranks["method"], "", "")[:2]
     found = against_all(records, first, ranks["metric"].iloc[0])
@@ -257,10 +266,10 @@ def _cost(records):
         times["fit_seconds"].sum(),
     )
     parts = {"searches": searches, "fits": fits}
-    parts["start-up, predictions and runs cut short"] = runs - fits
+    parts["start-up, predictions and interrupted runs"] = runs - fits
     told = [
         f"{duration(s)} in {what}"
         for what, s in parts.items()
         if s >= 0.1 or what == "fits"
     ]
-    return f"It took {duration(searches + runs)} of job time: {', '.join(told)}."
+    return f"Total job time: {duration(searches + runs)} ({', '.join(told)})."

@@ -176,7 +176,7 @@ def together(folders, max_rows=np.inf, datasets=""):
     twice = records[records.duplicated(["dataset", "method", "repeat"])]
     if names := sorted(set(twice["method"])):
         raise ValueError(
-            f"Several folders hold runs of {', '.join(names)}; leave out one."
+            f"Several folders have runs of {', '.join(names)}; leave one of them out."
         )
     runs = records.groupby(["dataset", "repeat"])
     same = ["data_fingerprint", "protocol_seed", "n_train", "n_test"]
@@ -184,7 +184,7 @@ def together(folders, max_rows=np.inf, datasets=""):
     commits = records.groupby("method")["commit"].nunique(dropna=False)
     if differ := ["commit"] * bool((commits > 1).any()) + differ:
         raise ValueError(
-            f"Methods ran with several values of {', '.join(differ)} and cannot be "
+            f"The runs differ in {', '.join(differ)} and cannot be "
             "compared: run them again at one commit and with one protocol."
         )
     return records[runs["method"].transform("nunique") == records["method"].nunique()]

@@ -52,17 +52,17 @@ _DETAILS = {
 _MOST_TESTS = 1000
 
 _RANKS = (
-    "Mean ranks over the data sets, the best on the left. A bar joins methods that "
-    "cannot be told apart: their ranks differ by less than Nemenyi's critical "
-    "distance, or Friedman's test finds no difference at all."
+    "Mean ranks over the data sets, the best on the left. A bar joins methods whose "
+    "difference is not significant: their ranks differ by less than Nemenyi's critical "
+    "distance, or Friedman's test does not reject."
 )
 _REPEATS = (
-    "on the test part, a point a repeat and a line at their mean. "
-    "The methods stand in the order of the table."
+    "on the test part: a point for each repeat, a line at their mean. "
+    "The methods are in the order of the table."
 )
 _TIMES = (
     "on the test part against the time of search and fit, means over the repeats. "
-    "The dashed line joins the methods that no other beats in both."
+    "The dashed line joins the methods that no other method outperforms in both."
 )
 _SECONDS = "Time of search and fit, mean of the repeats (s)"
 _SWATCH = Markup('<i class="swatch" style="color:{}" data-glyph="{}"></i>')
@@ -229,7 +229,7 @@ def _task_figures(task, records, ranks, styles):
     learned = finished[finished["method"] != "dummy"]
     left_out = ""
     if 0 < len(learned) < len(finished):
-        finished, left_out = learned, " Left out: dummy, which predicts a constant."
+        finished, left_out = learned, " Not shown: dummy, which predicts a constant."
     label = heading(metric)
     greater = GREATER_IS_BETTER[metric]
     scores = finished.assign(

@@ -262,7 +262,7 @@ def references(config, records):
             cited.setdefault(entry.get(key) or "", []).append(name)
         for text, names in sorted(cited.items(), key=lambda item: item[1]):
             if not text:
-                yield f"% No {key} is known of {', '.join(names)}.\n"
+                yield f"% No {key} is known for {', '.join(names)}.\n"
                 continue
             yield _reference(f"{group}-{names[0]}", names, text, entries[names[0]])
 

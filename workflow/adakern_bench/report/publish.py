@@ -43,8 +43,8 @@ KEPT |= {f"{t}.csv": f"{t}.csv" for t in ("summary", "ttest", "ranks", "publishe
 
 #: Of runs whose files were committed later.
 _LATER = (
-    "The runs were made before their files were committed; by this commit none of them "
-    "would be run again."
+    "The runs were made before their files were committed; with this commit, none of "
+    "them would be run again."
 )
 
 #: Minimum size, in bytes, of a table to be compressed.
@@ -103,15 +103,15 @@ def _several_commits(plan, records):
     named = ", ".join(f"{name[:50]} ({n})" for name, n in ran.items())
     if len(ran) != 1 or "unknown" in ran:
         yield (
-            f"the runs must all be of one commit, without changes, and are of: "
-            f"{named or 'none that is known'}; remove {plan.results} and run it again"
+            f"all runs must be of one commit without uncommitted changes, but they are "
+            f"of: {named or 'no known commit'}; remove {plan.results} and run it again"
         )
     elif ran.index[0].endswith(UNCOMMITTED) and (files := uncommitted()):
         more = f" and {len(files) - 5} more" * (len(files) > 5)
         yield (
-            f"the runs depend on files that no commit holds: {', '.join(files[:5])}"
-            f"{more}. Commit them (git add, git commit) and publish again: nothing has "
-            "to be run again"
+            f"the runs depend on uncommitted files: {', '.join(files[:5])}"
+            f"{more}. Commit them (git add, git commit) and publish again; no run is "
+            "repeated"
         )
 
 
@@ -121,13 +121,13 @@ def _not_done(plan):
     command += [str(plan.results / "report.html"), *selection(plan)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
-        yield f"snakemake cannot say what is missing:\n{run.stdout}{run.stderr}"
+        yield f"snakemake cannot list what is missing:\n{run.stdout}{run.stderr}"
         return
     # Snakemake prints the jobs twice.
     counts = dict(re.findall(r"^(\w+) +(\d+)$", run.stdout + run.stderr, re.MULTILINE))
     if jobs := [f"{n} x {rule}" for rule, n in counts.items() if rule != "total"]:
         yield (
-            f"still to be done: {', '.join(jobs)}; first: "
+            f"jobs still to be run: {', '.join(jobs)}; run this first: "
             + make_command(plan.config.experiment, plan.config.overrides)
         )
 
@@ -138,7 +138,7 @@ def _failed(records):
         yield (
             f"{dataset} / {method}: {count(len(runs), 'failed run')} "
             f"({runs['reason'].iloc[0]}); "
-            "mend that, leave it out, or publish it so with --with-failures"
+            "fix the cause, remove the method, or use --with-failures"
         )
 
 

@@ -30,8 +30,8 @@ def load_published(path):
     if missing := {"dataset", "method", "mean"} - set(table):
         raise ValueError(
             f"{path}: no column {', '.join(sorted(missing))}; a table of published "
-            "results "
-            f"has dataset, method and mean (columns: {', '.join(table.columns)})."
+            "results needs the columns dataset, method and mean (found: "
+            f"{', '.join(table.columns)})."
         )
     table = table.assign(**{k: v for k, v in _DEFAULTS.items() if k not in table})
     table = table.fillna({"setting": "", "split": ""})

@@ -153,5 +153,5 @@ def _quantities(records, y, metric):
     columns = {q: f"test_{q}" if q in _SCORES else q for q in _names(y)}
     for quantity, column in columns.items():
         if column not in records:
-            raise ValueError(f"the records hold no {quantity!r}")
+            raise ValueError(f"the records have no {quantity!r}")
     return columns

@@ -52,5 +52,5 @@ class ToCome:
             about = [time] * bool(n) + [f"{kept:,} kept"] * bool(kept)
             told.append(f"{method} {count(n, 'fit')} ({', '.join(about)})")
         if not told:
-            return "No method is to be fitted; what shows the results is made again."
+            return "Nothing to fit; tables, figures and report are made again."
         return f"To run: {'; '.join(told)}"

@@ -25,10 +25,10 @@ def out_of_time(out):
     """Whether most runs timed out, and a sentence about those."""
     runs = pd.read_parquet(Path(out) / "records.parquet")["status"]
     cut = int((runs == "timeout").sum())
-    others = ", and the comparison is of the others" * (cut < len(runs))
+    others = " and are not compared" * (cut < len(runs))
     said = (
-        f"{cut} of {len(runs)} runs ran out of time{others}. Call it again to try them "
-        "again, or give it more --minutes."
+        f"{cut} of {len(runs)} runs ran out of time{others}. Repeat the command to "
+        "continue, or increase --minutes."
     )
     return 2 * cut > len(runs), said if cut else ""
 

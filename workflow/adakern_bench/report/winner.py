@@ -35,7 +35,7 @@ from adakern_bench.report.winner_figures import draw_all, worse_by
 MOST_ROWS = 1000
 #: Columns that are permuted, those that alone tell the most; training rows for that.
 MOST_COLUMNS, TRAINING_ROWS = 100, 5000
-#: Share explained by a single column above which it nearly gives the target away.
+#: Share explained by a single column above which it nearly determines the target.
 GIVEN_AWAY = 0.9
 #: Share of the rows below which a class is rare.
 RARE = 0.1
@@ -140,7 +140,7 @@ def explain(method, table, train, test, settings, best_params, repeat, metric=No
     columns = _columns(best, table, train, seed)
     drawn = draw_all(best, columns)
     if others:
-        told = f"Of the target {name!r}, the first of {1 + len(others)}"
+        told = f"Target {name!r}, the first of {1 + len(others)}"
         drawn = {
             key: (figure, f"{told}: {said}") for key, (figure, said) in drawn.items()
         }
@@ -199,11 +199,11 @@ def _columns(best, table, train, seed):
             "column": alone.index,
             worse_by(best.metric): permuted.mean(axis=1),
             "std": permuted.std(axis=1),
-            "known from it alone (%)": 100 * alone.to_numpy(),
+            "predicted by it alone (%)": 100 * alone.to_numpy(),
         }
     ).sort_values(worse_by(best.metric), ascending=False)
-    away = columns["known from it alone (%)"] > 100 * GIVEN_AWAY
-    columns["hint"] = away.map({True: "nearly gives the target away", False: ""})
+    away = columns["predicted by it alone (%)"] > 100 * GIVEN_AWAY
+    columns["hint"] = away.map({True: "nearly determines the target", False: ""})
     return columns
 
 

@@ -69,9 +69,9 @@ def _errors(figure, best, columns):
         plain_ticks(axis.xaxis, axis.yaxis)
         off = np.abs(best.y - predicted)
         return (
-            f"{best.method} on {count(n, 'test row')} of one split: half of them are "
-            f"off by at most {as_written(np.median(off), 3)}, nine in ten by at most "
-            f"{as_written(np.quantile(off, 0.9), 3)}."
+            f"{best.method} on {count(n, 'test row')} of one split: the absolute error "
+            f"is at most {as_written(np.median(off), 3)} for half of them and at most "
+            f"{as_written(np.quantile(off, 0.9), 3)} for nine in ten."
         )
     ConfusionMatrixDisplay.from_predictions(
         best.y, predicted, ax=axis, colorbar=False, cmap="Blues"
@@ -81,10 +81,10 @@ def _errors(figure, best, columns):
     is_event = best.y == best.event
     called = predicted == best.event
     return (
-        f"{best.method} on {count(n, 'test row')} of one split. Of "
-        f"{count(is_event.sum(), 'row')} of '{best.event}', the method finds "
-        f"{(is_event & called).sum():,}, and takes "
-        f"{count((called & ~is_event).sum(), 'other')} for '{best.event}'."
+        f"{best.method} on {count(n, 'test row')} of one split: of "
+        f"{count(is_event.sum(), 'row')} of class '{best.event}', "
+        f"{(is_event & called).sum():,} are predicted as such; of the other rows, "
+        f"{(called & ~is_event).sum():,}."
     )
 
 
@@ -125,12 +125,12 @@ def _cost_of_thresholds(event, truth, p, balanced):
     order = np.argsort(-p, kind="stable")
     needed = 1 + int(np.searchsorted(np.cumsum(truth[order]), np.ceil(0.9 * events)))
     return (
-        f"Precision: which share of the rows called '{event}' are; recall: which share "
-        f"of '{event}' is called so. They balance at {_percent(balanced)}: of "
-        f"{count(called.sum(), 'row')} called '{event}', {found:,} are, of {events:,} "
-        f"that there are. To find nine in ten, {needed:,} of {n:,} rows must be looked "
-        f"at. A threshold looks better on the rows that it was chosen on than it will "
-        f"on others."
+        f"Precision is the share of rows predicted as '{event}' that are '{event}'; "
+        f"recall is the share of '{event}' that is predicted as such. They are closest "
+        f"at a threshold of {_percent(balanced)}: of {count(called.sum(), 'row')} "
+        f"predicted as '{event}', {found:,} are, out of {events:,} in the test part. "
+        f"To find nine in ten, {needed:,} of {n:,} rows must be inspected. A threshold "
+        "scores better on the rows that it was chosen on than on new ones."
     )
 
 
@@ -149,21 +149,21 @@ def _gains(figure, best, columns):
     lift = found[first] * len(truth) / first
     axis.plot(looked_at[first], found[first], "o", color=COLOURS[0])
     axis.set(
-        title=f"Found by looking at the most probable {best.event} first",
-        xlabel="share of the rows looked at",
+        title=f"Cumulative gains for {best.event}",
+        xlabel="share of the rows inspected, the most probable first",
         ylabel=f"share of {best.event} found",
     )
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_formatter(FuncFormatter(_percent))
     return (
-        f"The tenth of the rows with the highest probability holds "
-        f"{_percent(found[first])} of '{best.event}', {lift:.1f} "
-        f"times as many as a tenth at random (lift); the dashed line is no model."
+        f"The tenth of the rows with the highest probability contains "
+        f"{_percent(found[first])} of '{best.event}', {lift:.1f} times as many as a "
+        "random tenth (lift). The dashed line is a random order."
     )
 
 
 def _calibration(figure, best, columns):
-    """Whether probabilities, or intervals, hold what they say."""
+    """Whether probabilities, or intervals, are calibrated."""
     if best.event is not None and _has_probabilities(best):
         return _draw_calibration(figure.subplots(), best)
     if hasattr(best.model, "predict_interval"):
@@ -172,7 +172,7 @@ def _calibration(figure, best, columns):
 
 
 def _draw_calibration(axis, best):
-    """Groups of rows of rising probability of the event: foretold and observed."""
+    """Groups of rows by probability of the event: predicted and observed."""
     p = best.expected(best.X)
     truth = best.observed()
     parts = np.array_split(np.argsort(p, kind="stable"), min(N_BINS, len(p)))
@@ -192,11 +192,11 @@ def _draw_calibration(axis, best):
     _share_axis(axis.xaxis, axis.set_xscale, top)
     _share_axis(axis.yaxis, axis.set_yscale, top)
     return (
-        f"{count(len(parts), 'group')} of test rows of rising probability of "
-        f"'{best.event}', with 95 % intervals: a bar that crosses the dashed line "
-        f"agrees with what was predicted. On average {_percent(p.mean())} were "
-        f"predicted and {_percent(truth.mean())} observed. The scale "
-        "is that of square roots, so that small shares can be seen."
+        f"Test rows in {count(len(parts), 'group')} by predicted probability of "
+        f"'{best.event}', with 95 % intervals: one that crosses the dashed line agrees "
+        f"with the prediction. The mean predicted probability is {_percent(p.mean())}, "
+        f"the observed share {_percent(truth.mean())}. The axes have a square root "
+        "scale, which shows small shares."
     )
 
 
@@ -217,12 +217,14 @@ def _draw_coverage(axis, best):
     )
     axis.plot(levels, held, "o", color=COLOURS[1])
     axis.axline((0, 0), slope=1, color="#7f7f7f", ls="--", lw=1)
-    axis.set(title="Intervals", xlabel="requested coverage", ylabel="coverage")
+    axis.set(
+        title="Coverage of intervals", xlabel="requested coverage", ylabel="coverage"
+    )
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_formatter(FuncFormatter(_percent))
     return (
-        f"Of the test rows, {_percent(held[-1])} lie in their 90 % interval and "
-        f"{_percent(held[4])} in their 50 % interval.{by_kind}"
+        f"Intervals of 90 % contain {_percent(held[-1])} of the test targets, those "
+        f"of 50 % contain {_percent(held[4])}.{by_kind}"
     )
 
 
@@ -251,7 +253,7 @@ def _over_time(figure, best, columns):
     _time_axis(axis, best)
     axis.legend(frameon=False)
     return (
-        f"Means of the test rows of a time. The method learned from rows until "
+        f"Means over the test rows of each time. The method was fitted to rows until "
         f"{_time(best, best.learned_until)}."
     )
 
@@ -282,11 +284,11 @@ def _distance(figure, best, columns):
     first, last = shown["error"].iloc[[0, -1]]
     day = "days" if best.times_are_dates else "units of time"
     if n_spans < 2 or not first > 0:
-        return "All test rows are of one time, or there is no error."
+        return "All test rows have the same time, or the error is zero."
     return (
-        f"The error of the latest test rows, {distance[-1]:,.0f} {day} after what was "
-        f"learned from, is {last / first:.2g} times that of the first, "
-        f"{distance[0]:,.0f} {day} after. Bars are 95 % intervals of the mean."
+        f"The error on the latest test rows, {distance[-1]:,.0f} {day} after the last "
+        f"training row, is {last / first:.2g} times that on the first, "
+        f"{distance[0]:,.0f} {day} after it. Bars are 95 % intervals of the mean."
     )
 
 
@@ -330,7 +332,7 @@ def worse_by(metric):
 
 
 def _bars(figure, best, columns):
-    """What the predictions rely on."""
+    """Permutation importances."""
     shown = columns[:MOST_BARS][::-1]
     axis = figure.subplots()
     axis.barh(
@@ -340,13 +342,13 @@ def _bars(figure, best, columns):
         color=COLOURS[1],
         error_kw={"elinewidth": 1, "ecolor": "#7f7f7f"},
     )
-    axis.set(title="What it relies on", xlabel=worse_by(best.metric))
+    axis.set(title="Permutation importance", xlabel=worse_by(best.metric))
     axis.grid(axis="y", visible=False)
     plain_ticks(axis.xaxis)
     return (
-        "How much worse test predictions are when a column is permuted, with the "
-        "standard deviation of three permutations. Of columns that say the same, each "
-        "alone matters little."
+        "How much worse the predictions of the test part are if a column is permuted, "
+        "mean and standard deviation of three permutations. Columns with the same "
+        "information have a low importance each."
     )
 
 
@@ -382,8 +384,8 @@ def _dependences(figure, best, columns):
     what = "prediction" if best.event is None else f"probability of {best.event}"
     figure.suptitle(f"Mean {what}", fontsize=9, fontweight="bold")
     return (
-        f"The mean {what} over the test rows if a column had this value in all of them "
-        "(partial dependence)."
+        f"Partial dependence: the mean {what} over the test rows if a column had this "
+        "value in all of them."
     )
 
 
