@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern._utils import memory
+from adakern._utils import resources
 from adakern.baselines import BayesianMKLClassifier, KernelSVC, KernelSVR
 from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.kernels import gram_matrix
@@ -95,6 +95,7 @@ def test_a_precomputed_kernel_gives_the_same_model(model):
 @pytest.mark.parametrize("model", [KNPLClassifier(), BayesianMKLClassifier()])
 def test_too_little_memory_names_the_way_out(model, monkeypatch):
     X, y = make_classification(50, random_state=0)
-    monkeypatch.setattr(memory, "_physical_memory", lambda: 8 * 50**2)
+    found = {"SC_PAGE_SIZE": 8, "SC_PHYS_PAGES": 50**2}
+    monkeypatch.setattr(resources.os, "sysconf", found.get)
     with pytest.raises(MemoryError, match="ClusterwiseClassifier"):
         model.fit(X, y)

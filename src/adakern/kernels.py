@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.arrays import as_numpy
 from adakern._utils.constraints import GAMMA
-from adakern._utils.memory import (
+from adakern._utils.resources import (
     BLOCK_BYTES,
     CACHE_BYTES,
     TILE_BYTES,

@@ -8,7 +8,7 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotri, spotrs
 
-from adakern._utils.memory import CACHE_BYTES
+from adakern._utils.resources import CACHE_BYTES
 
 #: Maximum number of columns, and minimum number of rows, for which a symmetric matrix
 #: is multiplied with one vector at a time. This reads only half of the matrix, which
@@ -160,19 +160,14 @@ def _cholesky_solver(A):
         potrf, potrs, _ = CHOLESKY[A.dtype.char]
         # The transpose of a symmetric matrix is in the memory order of LAPACK.
         factor, failed = potrf(A.T, lower=True, clean=False)
-
-        def solve(b):
-            return potrs(factor, b, lower=True)[0]
-
     else:
         factor, failed = xp.linalg.cholesky_ex(A)
-
-        def solve(b):
-            return xp.cholesky_solve(b[:, None], factor)[:, 0]
-
     # LAPACK does not always notice a NaN.
-    finite = xp.all(xp.isfinite(xp.linalg.diagonal(factor)))
-    return None if failed or not finite else solve
+    if failed or not xp.all(xp.isfinite(xp.linalg.diagonal(factor))):
+        return None
+    if is_numpy_array(A):
+        return lambda b: potrs(factor, b, lower=True)[0]
+    return lambda b: xp.cholesky_solve(b[:, None], factor)[:, 0]
 
 
 def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):

@@ -24,7 +24,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_X_y
 
-from adakern._utils.memory import require_memory
+from adakern._utils.resources import require_memory
 from adakern.kernels import (
     DECAYING_KERNELS,
     exponential_decay,

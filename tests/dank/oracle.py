@@ -5,6 +5,7 @@ import cvxpy as cp
 import numpy as np
 
 from adakern.dank import interior_point
+from adakern.dank.objective import QuarticObjective, ThresholdedObjective
 from adakern.svm.dual import classification_dual, regression_dual
 
 
@@ -19,6 +20,13 @@ def dual_of(task, y, C, fit_intercept=True, epsilon=0.1):
     if task == "regression":
         return regression_dual(y, C, epsilon, fit_intercept)
     return classification_dual(y, C, fit_intercept)
+
+
+def objective_of(K, dual, eta, tau, tol=1e-4):
+    """The class that solves the problem with this tau."""
+    if tau > 0:
+        return ThresholdedObjective(K, dual, eta, tau, tol)
+    return QuarticObjective(K, dual, eta)
 
 
 def solve_dank(K, dual, eta, tau):

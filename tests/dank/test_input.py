@@ -97,6 +97,7 @@ def test_not_enough_memory_names_the_way_out_before_any_work(n_rows):
             method=None,
             tol=None,
             max_iter=None,
+            extension=None,
         )
 
 

@@ -8,17 +8,15 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC, SVR
 
 from adakern.dank import DANKClassifier, DANKRegressor
-from adakern.dank.exact import make_problem
-from adakern.dank.newton import solve, thresholded_hessian
+from adakern.dank.exact import make_problem, newton
 from adakern.dank.objective import (
     best_factor,
     concave_value,
-    make_objective,
     saddle_gradient,
 )
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import classification_dual, regression_dual
-from dank.oracle import solve_dank
+from dank.oracle import objective_of, solve_dank
 
 RULES = ("reciprocal", "knn", "nystrom", "hyperkernel", "none")
 TASKS = ("classification", "regression")
@@ -54,14 +52,14 @@ def test_the_objective_is_that_of_repeated_rows(task, tau):
     u = np.random.default_rng(1).uniform(0, 1, size=len(weighted.signs))
     copies = np.tile(w, len(u) // len(w))
     # The variable of a row that stands for w is the sum of those of the w.
-    point = make_objective(K, weighted, 0.7, tau)(u * copies)
+    point = objective_of(K, weighted, 0.7, tau)(u * copies)
     K_all, u_all = repeated(K, w), u.repeat(copies)
     F = best_factor(u_all, K_all, every, 0.7, tau)
     value = concave_value(u_all, K_all, every, 0.7, tau)
     assert point.value == pytest.approx(value, rel=1e-9)
     gradient = saddle_gradient(u_all, F, K_all, every)
     assert_allclose(point.gradient.repeat(copies), gradient, atol=1e-7)
-    Z = make_objective(K, weighted, 0.7, tau).factor(point)
+    Z = objective_of(K, weighted, 0.7, tau).factor(point)
     assert_allclose(repeated(Z @ Z.T, w), F, atol=1e-7)
 
 
@@ -71,7 +69,7 @@ def test_the_optimum_is_that_of_the_semidefinite_program(task):
     K, (weighted, every) = gram_matrix(X, gamma=0.5), duals(task, y, w)
     value, F = solve_dank(repeated(K, w), every, 0.7, 0.05)
     problem, start = make_problem(K, weighted, 0.7, 0.05, 1e-8)
-    solution = solve(problem, problem(start), 1e-8, max_iter=200)
+    solution = newton(problem, problem(start), 1e-8, max_iter=200)
     assert solution.converged
     assert solution.point.value == pytest.approx(value, rel=1e-6)
     Z = problem.factor(solution.point)
@@ -83,10 +81,10 @@ def test_the_second_derivative_is_that_of_repeated_rows():
     X, y, w = rows(9, "classification")
     K, (weighted, every) = gram_matrix(X, gamma=0.5), duals("classification", y, w)
     u = np.random.default_rng(1).uniform(0, 1, size=len(y))
-    share = make_objective(K, weighted, 0.7, 0.05)
-    full = make_objective(repeated(K, w), every, 0.7, 0.05)
-    H = thresholded_hessian(share, share(u * w))
-    H_all = thresholded_hessian(full, full(u.repeat(w)))
+    share = objective_of(K, weighted, 0.7, 0.05)
+    full = objective_of(repeated(K, w), every, 0.7, 0.05)
+    H = share.hessian(share(u * w))
+    H_all = full.hessian(full(u.repeat(w)))
     P = np.repeat(np.eye(len(w)), w, axis=0) / w
     assert_allclose(H, P.T @ H_all @ P, atol=1e-6)
 

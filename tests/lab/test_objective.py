@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize._numdiff import approx_derivative
 
-from adakern._utils.memory import BLOCK_BYTES
+from adakern._utils.resources import BLOCK_BYTES
 from adakern.kernels import gram_matrix
 from adakern.lab.kernel import PROFILES, lab_gram_matrix, profile_values
 from adakern.lab.objective import InterpolationLoss

@@ -1,13 +1,14 @@
 """Tables as people and programs write them: with lines above, below and between."""
 
 import csv
+import datetime
 import io
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from adakern.datasets import read_rows, read_table
+from adakern.datasets import TableError, read_rows, read_table
 
 N = 40
 ROWS = [f"{k * 0.37:.2f},{'NSWO'[k % 4]},{k * k % 17},{k * 1.5}" for k in range(N)]
@@ -174,6 +175,127 @@ def test_a_header_with_hardly_a_name_is_found_by_the_target(tmp_path):
     rows = [f"{k * 0.5},{k * 1.5}" for k in range(N)]
     found = read_table(by_csv("\n".join([",y", *rows]), tmp_path), "y", keep=["all"])
     assert len(found.y) == N and found.y[3] == 4.5
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["Nord Summe,,9,99", *ROWS[5:]], "1 row may be subtotals, such as 'Nord"),
+        (["Total,,9,99", *ROWS[5:], "Total,,9,99"], "2 rows may be subtotals"),
+        (["1.5,G0 Ergebnis,9,99", *ROWS[5:]], "'G0 Ergebnis' in 'region': kept"),
+        (["1.5,Sous-total Est,9,99", *ROWS[5:]], "'Sous-total Est' in 'region'"),
+        (["0.5,N"], "fewer than 4 fields in 1 line: others are missing"),
+        (["0.5,N", "0.5,S", "1,N,3"], "fewer than 4 fields in 3 lines"),
+        (['1,"N,3,2', "2,S,4,5", '3,W",4,5'], "2 rows within a single cell, between"),
+        (['1,"N,3,2', '2,S",4,5'], "1 row within a single cell, between quotation"),
+    ],
+)
+def test_rows_that_may_be_none_of_the_table_or_are_lost_are_said(tmp_path, lines, said):
+    found = read_table(by_csv(text(rows=[*ROWS[:5], *lines, *ROWS[5:]]), tmp_path), "y")
+    assert said in "\n".join(found.notes)
+
+
+def test_short_lines_of_new_rows_are_said(tmp_path):
+    with pytest.warns(UserWarning, match="fewer than 3 fields in 1 line"):
+        path = by_csv("size,region,count\n1,N,3\n2,S\n", tmp_path)
+        rows = read_rows(path, KINDS, {})
+    assert rows["count"].fillna(-1).tolist() == [3, -1]
+
+
+def test_rows_that_are_whole_say_nothing(tmp_path):
+    rows = [row.replace("N", '"N,\nW"') for row in ROWS]
+    notes = "\n".join(read_table(by_csv(text(rows=rows), tmp_path), "y").notes)
+    assert not any(word in notes for word in ("fewer", "within", "subtotal"))
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["{}.5,'N, W',{}", '{}.5,"a \\"N, W\\"",{}', "7,N, W,{1}"],
+)
+def test_a_separator_in_a_field_does_not_shift_the_columns(tmp_path, row):
+    rows = [row.format(k, k * 1.5) for k in range(N)]
+    with pytest.raises(TableError, match="needs quotation marks"):
+        read_table(by_csv("\n".join(["a,b,y", *rows]), tmp_path), "y")
+
+
+def test_a_total_of_sap_is_none_of_the_table(tmp_path):
+    bars = [f"| {row.replace(',', ' | ')} |" for row in ROWS]
+    header = f"| {HEADER.replace(',', ' | ')} |"
+    drawn = [header, *bars[:20], "Page 2||||", header, *bars[20:], "| * |   | 9 | 99 |"]
+    found = read_table(by_csv("\n".join(drawn), tmp_path), "y")
+    assert len(found.y) == N and set(found.X["region"]) == set("NSWO")
+    notes = "\n".join(found.notes)
+    assert "the last row, '*'" in notes and "repeated in 1 row " in notes
+    stars = [f"{row},{'*' * (k % 2)}" for k, row in enumerate(ROWS[:4])]
+    other = read_table(by_csv(text(header=f"{HEADER},p", rows=stars), tmp_path), "y")
+    assert len(other.y) == 4  # a star behind a row is no total
+
+
+def sheets(path, **hidden):
+    """A workbook of a cover, an old table and a new one."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "cover"
+    book.active["A1"] = "Report"
+    for name, factor in (("old", 1), ("new", 2)):
+        sheet = book.create_sheet(name)
+        sheet.append(["a", "b", "y"])
+        for k in range(N):
+            sheet.append([k * 0.5, k * k % 17, k * factor])
+    for name, state in hidden.items():
+        book[name].sheet_state = state
+    book.save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("hidden", "factor"),
+    [({}, 1), ({"old": "hidden"}, 2), ({"old": "veryHidden", "cover": "hidden"}, 2)],
+)
+def test_the_first_visible_sheet_with_the_target_is_read(tmp_path, hidden, factor):
+    path = sheets(tmp_path / "t.xlsx", **hidden)
+    found = read_table(path, "y")
+    assert found.y[3] == 3 * factor
+    rows = read_rows(path, found.kinds, found.forms)
+    pd.testing.assert_frame_equal(rows, found.X, check_dtype=False)
+    said = "is read, the first with 'y' of" in "\n".join(found.notes)
+    assert said == ("cover" not in hidden)
+
+
+def test_times_of_excel_are_those_of_csv(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    clocks = [datetime.time(k % 24, 5, k) for k in range(N)]
+    table = pd.DataFrame({"at": clocks, "y": np.arange(N) * 1.5})
+    book = openpyxl.Workbook()
+    for row in [list(table), *table.to_numpy().tolist()]:
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    excel, text = (read_table(tmp_path / name, "y") for name in ("t.xlsx", "t.csv"))
+    assert excel.kinds == text.kinds == {"at": "date"}
+    assert excel.forms == text.forms
+    pd.testing.assert_frame_equal(excel.X, text.X)
+
+
+def test_marks_of_byte_order_are_no_part_of_a_name(tmp_path):
+    found = read_table(by_csv("\ufeff\ufeff" + text(), tmp_path), "y", keep=["all"])
+    assert list(found.X) == list(KINDS)
+
+
+@pytest.mark.parametrize("code", [-9, -99, -999, 99, 888, 999])
+def test_codes_that_may_stand_for_missing_values_are_said(tmp_path, code):
+    values = np.arange(N) % 8
+    plain = pd.DataFrame({"x": values, "z": values % 3, "y": np.arange(N) * 1.1})
+    coded = plain.assign(x=np.where(np.arange(N) % 9 == 0, code, values))
+    for table, said in ((plain, False), (coded, True)):
+        table.to_csv(tmp_path / "t.csv", index=False)
+        notes = "\n".join(read_table(tmp_path / "t.csv", "y").notes)
+        assert (f"codes: {code} in 5 rows of 'x'" in notes) == said
+
+
+def test_rows_that_cannot_be_kept_say_which_can(tmp_path):
+    with pytest.raises(TableError, match="by rows:units, rows:headers, rows:rema"):
+        read_table(by_csv(text(), tmp_path), "y", keep=["rows:word"])
 
 
 def test_new_rows_below_a_title_are_read_and_none_is_left_out(tmp_path):

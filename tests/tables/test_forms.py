@@ -370,6 +370,16 @@ def test_new_cells_that_may_be_meant_otherwise_are_said(
     assert (said in told) if said else not told
 
 
+def test_a_form_of_a_megabyte_is_refused_and_never_compiled():
+    """As the card of a model file may hold one."""
+    for form in ("%d" * 500_000, "%d.%m.%Y " * 100_000, "x" * 1_000_000):
+        before = dates._pattern.cache_info().misses
+        with pytest.raises(ValueError, match="no cell of the form") as raised:
+            kinds.of_form(kinds.Cells.of(["1.2.2020"], "column 'a'"), form)
+        assert dates._pattern.cache_info().misses == before
+        assert len(str(raised.value)) < 400
+
+
 def test_true_and_false_are_the_same_from_every_program(tmp_path):
     truths = np.arange(30) % 3 == 0
     typed = pd.DataFrame({"b": truths, "y": np.arange(30.0)})

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
 
 import dank_papers as papers
-from adakern.dank import newton
-from adakern.dank.objective import make_objective, saddle_value
+from adakern.dank.exact import newton
+from adakern.dank.objective import saddle_value
 from adakern.kernels import gram_matrix
-from dank.oracle import dual_of, problem
+from dank.oracle import dual_of, objective_of, problem
 
 C, ETA = 2.0, 200.0
 
@@ -17,7 +17,7 @@ C, ETA = 2.0, 200.0
 def model(kernel, task, eta, tau):
     X, y = problem(25, 0, task)  # k(x, x) far above one but for "rbf"
     K = gram_matrix(3 * X, kernel=kernel, gamma=0.5, degree=2, coef0=1.0)
-    return make_objective(K, dual_of(task, y, 0.5), eta, tau, tol=1e-8)
+    return objective_of(K, dual_of(task, y, 0.5), eta, tau, tol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
@@ -45,9 +45,9 @@ def test_gradient_changes_no_faster_than_the_theorems_say(kernel, task, tau, eta
 def test_methods_of_the_papers_rise_to_the_same_optimum(method):
     X, y = problem(20, 19, "classification")
     dual = dual_of("classification", y, 0.1)
-    h = make_objective(gram_matrix(X, gamma=0.5), dual, 10.0, 0.01)
+    h = objective_of(gram_matrix(X, gamma=0.5), dual, 10.0, 0.01)
     start = h(np.zeros(20))
-    best = newton.solve(h, start, 1e-8, max_iter=2000)
+    best = newton(h, start, 1e-8, max_iter=2000)
     found = method(h, start, 1e-3, max_iter=20000)
     assert found.point.value <= best.point.value * (1 + 1e-9)
     assert_allclose(found.point.value, best.point.value, rtol=1e-4)
@@ -59,8 +59,8 @@ def solve(K, y, eta=ETA):
     """Exact solution of problem 17 on K: the point, F, and the saddle
     function there."""
     dual = dual_of("classification", y, C, False)
-    h = make_objective(K, dual, eta, 0.0)
-    point = newton.solve(h, h(np.zeros(len(y))), 1e-8, max_iter=100).point
+    h = objective_of(K, dual, eta, 0.0)
+    point = newton(h, h(np.zeros(len(y))), 1e-8, max_iter=100).point
     F = 1 + K * np.outer(point.d, point.d) / (4 * eta)
     return point, F, lambda K: saddle_value(point.u, F, K, dual, eta, 0.0)
 

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 from sklearn.svm import SVC
 
-from adakern._utils.threads import one_blas_thread
-from adakern.dank import newton
-from adakern.dank.exact import make_problem
+from adakern._utils.resources import one_blas_thread
+from adakern.dank.exact import make_problem, newton
 from adakern.kernels import gram_matrix
 from adakern.svm import ascent
 from adakern.svm.dual import classification_dual
@@ -16,7 +15,7 @@ from shared import tuned
 
 #: The first two start from the support vector machine, the papers' two from zero.
 METHODS = {
-    "newton": newton.solve,
+    "newton": newton,
     "accelerated": ascent.solve,
     "nesterov": nesterov,
     "projected-gradient": projected_gradient,

@@ -140,8 +140,7 @@ def _foreign_rows(estimator, X, reset):
     check_scale("X", X, reset)
     _check_n_features(estimator, X, reset=reset)
     if reset:
-        check_parameters(estimator)
-        check_gram_matrix(estimator, X)
+        check_training(estimator, X)
     return X
 
 
@@ -167,8 +166,7 @@ def validate_data(estimator, /, X="no_validation", y="no_validation", **options)
     X, y = checked if isinstance(checked, tuple) else (checked, None)
     check_scale("X", X, fitting)
     if fitting:
-        check_parameters(estimator)
-        check_gram_matrix(estimator, X)
+        check_training(estimator, X)
         if y is not None and not is_classifier(estimator):
             check_scale("y", y, fitting)
     return checked
@@ -205,17 +203,6 @@ def check_scale(name, values, fitting):
         )
 
 
-def check_parameters(estimator):
-    """Raise ValueError for parameters too large or too small to compute with."""
-    for name, value in estimator.get_params(deep=False).items():
-        number = isinstance(value, int | float | np.number)
-        if number and value and not SMALLEST <= abs(value) <= LARGEST:
-            raise ValueError(
-                f"{name}={value:.3g} of {type(estimator).__name__} must be from "
-                f"{SMALLEST:g} to {LARGEST:g} in absolute value, or 0 where allowed"
-            )
-
-
 def check_square(K):
     """Raise ValueError if a Gram matrix of training rows is not square."""
     if K.shape[0] != K.shape[1]:
@@ -225,8 +212,18 @@ def check_square(K):
         )
 
 
-def check_gram_matrix(estimator, X):
-    """Raise ValueError if a precomputed Gram matrix is not square and symmetric."""
+def check_training(estimator, X):
+    """Raise ValueError for parameters too large or too small to compute with.
+
+    A precomputed Gram matrix must be square and symmetric.
+    """
+    for name, value in estimator.get_params(deep=False).items():
+        number = isinstance(value, int | float | np.number)
+        if number and value and not SMALLEST <= abs(value) <= LARGEST:
+            raise ValueError(
+                f"{name}={value:.3g} of {type(estimator).__name__} must be from "
+                f"{SMALLEST:g} to {LARGEST:g} in absolute value, or 0 where allowed"
+            )
     if not get_tags(estimator).input_tags.pairwise:
         return
     check_square(X)
@@ -286,8 +283,14 @@ def distinct_rows(X, y, sample_weight=None):
             )
     _, targets = np.unique(y, return_inverse=True)
     once = (weights == 1).all()
-    if once and len(np.unique(_hashes(X, targets))) == n:
-        return np.arange(n), None
+    if once:  # compare a hash of each row before the rows themselves
+        hashes = targets.astype(np.uint64)
+        for column in X.T:
+            exact = np.ascontiguousarray(column, dtype=np.float64) + 0.0
+            hashes = (hashes ^ exact.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+            hashes ^= hashes >> np.uint64(29)
+        if len(np.unique(hashes)) == n:
+            return np.arange(n), None
     rows = np.column_stack([np.asarray(X, dtype=np.float64), targets]) + 0.0
     _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     if once and len(first) == n:
@@ -295,13 +298,3 @@ def distinct_rows(X, y, sample_weight=None):
     total = np.bincount(np.ravel(group), weights=weights)
     kept = total > 0
     return first[kept], total[kept]
-
-
-def _hashes(X, targets):
-    """Hash of each row, computed column by column."""
-    numbers = targets.astype(np.uint64)
-    for column in X.T:
-        exact = np.ascontiguousarray(column, dtype=np.float64) + 0.0
-        numbers = (numbers ^ exact.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        numbers ^= numbers >> np.uint64(29)
-    return numbers

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from adakern._utils.arrays import device_context
-from adakern._utils.threads import one_blas_thread, one_thread
+from adakern._utils.resources import one_blas_thread, one_thread
 from adakern._utils.warn import warn_user
 from adakern.adaptive.blend import fit_blend, predict_left_out
 from adakern.adaptive.choose import choose

@@ -8,7 +8,7 @@ from scipy.sparse import coo_array
 from sklearn.utils.validation import _num_samples
 
 from adakern._utils.arrays import as_numpy, is_dask
-from adakern._utils.memory import row_blocks
+from adakern._utils.resources import row_blocks
 from adakern.adaptive.members.kernel_ridge import (
     KernelRidge,
     NystromKernelRidge,

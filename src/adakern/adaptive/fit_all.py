@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from adakern._utils.arrays import device_context, to_device
-from adakern._utils.threads import map_in_threads
+from adakern._utils.resources import map_in_threads
 from adakern._utils.warn import warn_user
 from adakern.adaptive.choose import (
     JUDGED_IN_CLOSED_FORM,

@@ -7,7 +7,7 @@ local structure. In a cell of a thousand rows, each row is a centre.
 import numpy as np
 
 from adakern._utils.arrays import as_numpy, to_device
-from adakern._utils.threads import map_in_threads
+from adakern._utils.resources import map_in_threads
 from adakern.kernels import gram_matrix
 from adakern.linalg import leave_one_out, ridge_solution
 

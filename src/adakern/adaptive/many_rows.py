@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from adakern._utils.arrays import device_context, from_foreign, is_dask
-from adakern._utils.memory import row_blocks
+from adakern._utils.resources import row_blocks
 from adakern._utils.warn import warn_user
 
 #: Minimum number of rows of each class in the sample, if there are so many.

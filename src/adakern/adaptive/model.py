@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from adakern._utils.memory import TILE_BYTES, row_blocks
+from adakern._utils.resources import TILE_BYTES, row_blocks
 from adakern.adaptive.table import Table
 
 #: Candidates for the prior, in rows.

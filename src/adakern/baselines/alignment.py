@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.arrays import encode_classes
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, constraints
-from adakern._utils.memory import by_row_blocks, row_blocks
+from adakern._utils.resources import by_row_blocks, row_blocks
 from adakern.baselines.base import BaselineClassifier
 from adakern.kernels import resolve_gamma
 from adakern.linalg import project_onto_simplex

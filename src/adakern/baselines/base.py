@@ -16,12 +16,11 @@ from adakern._utils.arrays import (
     validate_data,
 )
 from adakern._utils.base import ScoreClassifierMixin
-from adakern._utils.memory import by_row_blocks
+from adakern._utils.resources import by_row_blocks
 from adakern.kernels import KernelMixin
 from adakern.svm.one_vs_one import (
     OneVsOneMixin,
-    class_pairs,
-    rows_of,
+    fit_pairs,
     support_rows,
 )
 
@@ -166,8 +165,8 @@ class ModelsMixin:
 class OneVsOneBaseline(OneVsOneMixin, BaseEstimator):
     """Base class of classifiers with one binary model for each pair of classes.
 
-    Subclasses define ``_prepare(X)``, which sets what depends on all rows, and
-    ``_fit_model(X, y)`` for labels -1.0 and 1.0.
+    Subclasses define ``_resolve_kernel(X, weights)``, which sets what depends on all
+    rows, and ``_fit_model(X, y)`` for labels -1.0 and 1.0.
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -181,14 +180,15 @@ class OneVsOneBaseline(OneVsOneMixin, BaseEstimator):
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y)
-        X = as_numpy(X)
-        self.classes_, codes = encode_classes(self, y)
-        self._prepare(X)
-        self.pair_rows_, signs = class_pairs(codes, len(self.classes_))
-        parts = [rows_of(self, X, rows) for rows in self.pair_rows_]
-        self.models_ = [
-            self._fit_model(*pair) for pair in zip(parts, signs, strict=True)
-        ]
+        rows = np.arange(len(X))
+        fit_pairs(
+            self,
+            as_numpy(X),
+            y,
+            rows,
+            None,
+            lambda _, X, labels, weights: self._fit_model(X, labels),
+        )
         self.support_ = support_rows(self.pair_rows_, self.models_)
         self._collect()
         return self

@@ -16,7 +16,7 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
 
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import one_blas_thread
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import OneVsOneBaseline
 from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints

@@ -7,7 +7,7 @@ from scipy.linalg import cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import one_blas_thread
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import KernelExpansion, OneVsOneBaseline
 from adakern.baselines.kernel_bank import BankMixin, bank_constraints

@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.constraints import AT_LEAST_ONE, constraints
-from adakern._utils.memory import row_blocks
+from adakern._utils.resources import row_blocks
 from adakern.baselines.base import BaselineRegressor, KernelExpansionMixin
 from adakern.kernels import kernel_diagonal
 

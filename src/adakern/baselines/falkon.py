@@ -7,8 +7,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
-from adakern._utils.memory import row_blocks
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import one_blas_thread, row_blocks
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import (
     BYTES_PER_VALUE,

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from adakern._utils.constraints import constraints
-from adakern._utils.memory import require_memory
+from adakern._utils.resources import require_memory
 from adakern.baselines.base import BaselineRegressor, KernelExpansion, ModelsMixin
 from adakern.kernels import require_gram_memory, squared_distances
 
@@ -116,7 +116,7 @@ class BankMixin(ModelsMixin):
     Subclasses define ``_fit_model(X, y)``, which returns a ``KernelExpansion``.
     """
 
-    def _prepare(self, X):
+    def _resolve_kernel(self, X, weights=None):
         self.bank_ = KernelBank(
             PAPER_GAMMAS if self.gammas is None else self.gammas, self.degrees
         )
@@ -138,7 +138,7 @@ class BankRegressor(BaselineRegressor):
     """Base class of regressors on a bank, with a single model."""
 
     def _fit(self, X, y):
-        self._prepare(X)
+        self._resolve_kernel(X)
         self.models_ = [self._fit_model(X, y)]
         self.support_ = self.models_[0].support
         self._collect()

@@ -89,7 +89,7 @@ class LogDetKernel(ModelsMixin, OneVsOneBaseline):
         self.tol = tol
         self.random_state = random_state
 
-    def _prepare(self, X):
+    def _resolve_kernel(self, X, weights=None):
         self.gamma_ = resolve_gamma(self.gamma, X)
 
     def _fit_model(self, X, y):

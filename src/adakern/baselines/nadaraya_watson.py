@@ -5,7 +5,7 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.preprocessing import normalize
 
 from adakern._utils.constraints import POSITIVE
-from adakern._utils.memory import by_row_blocks, row_blocks
+from adakern._utils.resources import by_row_blocks, row_blocks
 from adakern.baselines.base import BaselineRegressor
 from adakern.kernels import squared_distances
 

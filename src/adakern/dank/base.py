@@ -19,6 +19,7 @@ from adakern._utils.arrays import as_numpy, asarray_like
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
 from adakern._utils.warn import warn_unconverged
 from adakern.dank.exact import METHODS, fit_exact
+from adakern.dank.extension import EXTENSIONS
 from adakern.kernels import KernelMixin
 from adakern.svm.one_vs_one import one_or_list
 
@@ -42,7 +43,7 @@ class DANKEstimator(KernelMixin, BaseEstimator):
         **KernelMixin._kernel_constraints,
         eta=[StrOptions({"svm"}), *POSITIVE],
         tau=NOT_NEGATIVE,
-        extension=[StrOptions({"hyperkernel", "reciprocal", "knn", "nystrom", "none"})],
+        extension=[StrOptions(set(EXTENSIONS))],
         n_neighbors=AT_LEAST_ONE,
         strategy=[StrOptions({"exact", "decomposed", "whole"})],
         method=[StrOptions(set(METHODS))],

@@ -17,7 +17,7 @@ from array_api_compat import array_namespace
 from joblib import Parallel, delayed
 
 from adakern._utils.arrays import as_index
-from adakern._utils.threads import one_thread
+from adakern._utils.resources import one_thread
 from adakern.dank import working_set
 from adakern.dank.objective import SVM_TOL, svm_eta
 from adakern.dank.partition import Partition, partition

@@ -1,28 +1,64 @@
 """The strategy "exact": DANK on one stored Gram matrix, to a certified duality gap."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import Polynomial
 from scipy.optimize import brentq
 
 from adakern._utils.arrays import as_numpy
-from adakern._utils.memory import require_memory, row_blocks
-from adakern._utils.threads import one_blas_thread
-from adakern.dank import newton, quartic
-from adakern.dank.extension import make_extension
-from adakern.dank.objective import SVM_TOL, make_objective, svm_eta
+from adakern._utils.resources import one_blas_thread, require_memory, row_blocks
+from adakern.dank import quartic
+from adakern.dank.extension import EXTENSIONS, Trained
+from adakern.dank.objective import (
+    SVM_TOL,
+    QuarticObjective,
+    ThresholdedObjective,
+    svm_eta,
+)
 from adakern.dank.quartic import Quartic, squared_product
 from adakern.kernels import TrainingRows, gram_matrix
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm import ascent
+from adakern.svm.dual import Ascent, Solution
 from adakern.svm.libsvm import svm_dual
 
-#: Solvers by the values of the parameter ``method``.
-METHODS = {"newton": newton.solve, "accelerated": ascent.solve}
+
+@dataclass
+class ExactModel:
+    """Model with F on the training rows, and a rule that extends F to new rows."""
+
+    dual_coef: np.ndarray
+    intercept: float
+    eta: float
+    adaptive_factor: np.ndarray
+    rank: int
+    objective: float
+    duality_gap: float
+    n_iter: int
+    converged: bool
+    history: dict
+    extension: Any
+    _rows: TrainingRows
+
+    def decision_function(self, X):
+        """Decision values of new rows, or of their kernel values, by blocks."""
+        X = as_numpy(X)
+        support = np.flatnonzero(self.dual_coef)
+        values = np.zeros(len(X))
+        if len(support):
+            right = self.extension.train_factor[support] * self.dual_coef[support, None]
+            left = self.extension.transform(X)
+            for part in row_blocks(len(X), 8 * (3 * len(support) + left.shape[1])):
+                K = self._rows.kernel(X[part], support)
+                values[part] = np.einsum("ir,ir->i", left[part], K @ right)
+        return values + self.intercept
 
 
-def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
+def fit_exact(
+    X, dual, kernel, *, eta, tau, method, tol, max_iter, extension, **options
+):
     """Fit an :class:`ExactModel` to rows X, or to their Gram matrix if precomputed."""
     n = len(X)
     require_memory(
@@ -43,9 +79,22 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
         rows = TrainingRows(X, K, kernel)
         Z = problem.factor(point)
         eta = problem.eta
-        extension |= {"copies": dual.copies, "eta": eta, "tau": tau}
-        rule = make_extension(Z, point.d, K, rows, **extension)
-        return ExactModel(rows, eta, Z, solution, rule)
+        copies = dual.copies * np.ones(n)
+        trained = Trained(Z, point.d, K, rows, copies, eta, tau, **options)
+        return ExactModel(
+            dual_coef=point.d,
+            intercept=point.intercept,
+            eta=eta,
+            adaptive_factor=Z,
+            rank=Z.shape[1],
+            objective=point.value,
+            duality_gap=solution.gap,
+            n_iter=solution.n_iter,
+            converged=solution.converged,
+            history=solution.history,
+            extension=EXTENSIONS[extension](trained),
+            _rows=rows,
+        )
 
 
 def make_problem(K, dual, eta, tau, tol):
@@ -63,7 +112,53 @@ def make_problem(K, dual, eta, tau, tol):
             lambda: [dual.squares(_without_intercept(K, dual, d))],
         )
     start = best_multiple(K, dual, eta, svm, tol)
-    return make_objective(K, dual, eta, tau, tol), start
+    if tau > 0:
+        return ThresholdedObjective(K, dual, eta, tau, tol), start
+    return QuarticObjective(K, dual, eta), start
+
+
+def newton(problem, start, tol, *, max_iter):
+    """Maximise h by maximising models of it, then by accelerated ascent if needed.
+
+    The model is h itself if there is no nuclear norm, and otherwise the second-order
+    model. Each is maximised over the feasible set, followed by a line search.
+    """
+    way = Ascent(start, tol)
+    while not way.converged and way.n_iter < max_iter:
+        target = problem.maximise_model(way.point, tol)
+        new = _line_search(problem, way.point, target)
+        if new is None:  # no ascent that exceeds rounding errors
+            break
+        way.add(new)
+    if way.converged:
+        return way
+    rest = ascent.solve(problem, way.point, tol, max_iter=max_iter - way.n_iter)
+    history = {name: way.history[name] + rest.history[name][1:] for name in way.history}
+    return Solution(rest.point, rest.gap, rest.converged, history)
+
+
+def _line_search(problem, point, target, shortest=1e-6):
+    """Backtrack from the target to the first sufficient ascent, or return None."""
+    direction = target - point.u
+    slope = point.gradient @ direction
+    slack = ascent.ROUNDING * abs(point.value)
+    share = 1.0
+    if not direction.any():
+        return None
+    while share >= shortest:
+        # Use the target itself: rounding could move variables off their bounds.
+        new = problem(target if share == 1.0 else point.u + share * direction, point)
+        gain = new.value - point.value
+        if gain >= 0.1 * share * slope - slack and (slope > 0 or new.gap < point.gap):
+            return new
+        # Maximiser of the parabola through the two values and the slope.
+        parabola = share * slope * share / (2 * (share * slope - gain))
+        share = min(max(parabola, 0.1 * share), 0.5 * share)
+    return None
+
+
+#: Solvers by the values of the parameter ``method``.
+METHODS = {"newton": newton, "accelerated": ascent.solve}
 
 
 def _without_intercept(K, dual, start):
@@ -89,35 +184,3 @@ def best_multiple(K, dual, eta, u, tol):
     slope = h.deriv()
     best = 1.0 if slope(1.0) >= 0 else brentq(slope, 0.0, 1.0)
     return best * u if h(best) - h(1.0) > tol * linear else u
-
-
-class ExactModel:
-    """Model with F on the training rows, and a rule that extends F to new rows."""
-
-    def __init__(self, rows, eta, adaptive_factor, solution, extension):
-        point = solution.point
-        self.dual_coef = point.d
-        self.intercept = point.intercept
-        self.eta, self.adaptive_factor = eta, adaptive_factor
-        self.rank = adaptive_factor.shape[1]
-        self.objective = point.value
-        self.duality_gap = solution.gap
-        self.n_iter = solution.n_iter
-        self.converged = solution.converged
-        self.history = solution.history
-        self.extension = extension
-        self._rows = rows
-        self._support = np.flatnonzero(point.d)
-
-    def decision_function(self, X):
-        """Decision values of new rows, or of their kernel values, by blocks."""
-        X = as_numpy(X)
-        support = self._support
-        values = np.zeros(len(X))
-        if len(support):
-            right = self.extension.train_factor[support] * self.dual_coef[support, None]
-            left = self.extension.transform(X)
-            for part in row_blocks(len(X), 8 * (3 * len(support) + left.shape[1])):
-                K = self._rows.kernel(X[part], support)
-                values[part] = np.einsum("ir,ir->i", left[part], K @ right)
-        return values + self.intercept

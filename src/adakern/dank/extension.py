@@ -5,13 +5,16 @@ Every rule provides ``transform(X)`` of shape (m, q) and ``train_factor`` of sha
 papers' F' is never formed.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import scipy.linalg
 from scipy.optimize import nnls
 from scipy.stats import rankdata
 from sklearn.utils import check_random_state
 
-from adakern._utils.memory import row_blocks
+from adakern._utils.resources import row_blocks
+from adakern.kernels import TrainingRows
 
 #: Maximum number of anchors of the hyper-kernel regression, whose cost is cubic in it.
 MAX_ANCHORS = 200
@@ -20,31 +23,32 @@ MAX_ANCHORS = 200
 RANKS_BYTES = 2**30
 
 
-def make_extension(
-    Z, d, K, rows, *, copies, eta, tau, extension, n_neighbors, random_state
-):
-    """Return the named rule for a fitted model with ``F = Z Z'`` and coefficients d.
+class Trained(NamedTuple):
+    """What the rules may use of a fitted model.
 
-    ``copies`` (a number, or one number per row) tells how often each row counts. The
-    rules treat a row with several copies as equal rows that share its coefficient.
+    A row with several copies is treated as equal rows that share its coefficient.
     """
-    if extension == "none":
-        return NoExtension(len(Z))
-    copies = copies * np.ones(len(Z))
-    if extension == "reciprocal":
-        return ReciprocalExtension(Z, rows, copies)
-    if extension == "knn":
-        return NeighboursExtension(Z, rows, copies, n_neighbors)
-    if extension == "nystrom":
-        return NystromExtension(Z, d, rows, copies, eta, tau)
-    return HyperkernelExtension(Z, K, rows, copies, random_state)
+
+    #: Factor of F = Z Z', shape (n, r).
+    Z: Any
+    #: Coefficients, shape (n,).
+    d: Any
+    #: Gram matrix of the training rows.
+    K: Any
+    rows: TrainingRows
+    #: How often each row counts, shape (n,).
+    copies: Any
+    eta: float
+    tau: float
+    n_neighbors: int
+    random_state: Any
 
 
 class NoExtension:
     """F' = 1: new rows have the kernel of the support vector machine."""
 
-    def __init__(self, n_train):
-        self.train_factor = np.ones((n_train, 1))
+    def __init__(self, trained):
+        self.train_factor = np.ones((len(trained.Z), 1))
 
     def transform(self, X):
         return np.ones((len(X), 1))
@@ -53,11 +57,11 @@ class NoExtension:
 class NeighboursExtension:
     """Mean of F over the k nearest training rows."""
 
-    def __init__(self, Z, rows, copies, n_neighbors):
-        self.train_factor = Z
-        self._rows = rows
-        self._copies = copies
-        self._k = min(n_neighbors, copies.sum())
+    def __init__(self, trained):
+        self.train_factor = trained.Z
+        self._rows = trained.rows
+        self._copies = trained.copies
+        self._k = min(trained.n_neighbors, trained.copies.sum())
 
     def transform(self, X):
         factor = np.empty((len(X), self.train_factor.shape[1]))
@@ -76,10 +80,10 @@ class ReciprocalExtension:
     It depends on all rows that are predicted together.
     """
 
-    def __init__(self, Z, rows, copies):
-        self.train_factor = Z
-        self._rows = rows
-        self._copies = copies
+    def __init__(self, trained):
+        self.train_factor = trained.Z
+        self._rows = trained.rows
+        self._copies = trained.copies
 
     def transform(self, X):
         near = reciprocal_neighbours(X, self._copies, self._rows.distances)
@@ -94,16 +98,21 @@ class NystromExtension:
     the training row nearest to x.
     """
 
-    def __init__(self, Z, d, rows, copies, eta, tau):
+    def __init__(self, trained):
+        Z = trained.Z
+        d = trained.d
+        copies = trained.copies
         values, rotation = np.linalg.eigh(Z.T @ (copies[:, None] * Z))
         kept = values > len(Z) * np.finfo(float).eps * values.max(initial=0.0)
         self.train_factor = Z @ rotation[:, kept]
-        scaled = self.train_factor / (values[kept] + tau / 2)
+        scaled = self.train_factor / (values[kept] + trained.tau / 2)
         self._support = np.flatnonzero(d)
         self._mean = (copies[:, None] * scaled).sum(axis=0)
-        self._weighted = scaled[self._support] * (d[self._support, None] / (4 * eta))
+        self._weighted = scaled[self._support] * (
+            d[self._support, None] / (4 * trained.eta)
+        )
         self._d = d / copies
-        self._rows = rows
+        self._rows = trained.rows
 
     def transform(self, X):
         factor = np.tile(self._mean, (len(X), 1))
@@ -123,18 +132,18 @@ class HyperkernelExtension:
     squares problem with one unknown per anchor.
     """
 
-    def __init__(self, Z, K, rows, copies, random_state):
-        n = len(Z)
-        sizes = np.sqrt(copies)[:, None]
-        seed = 0 if random_state is None else random_state
+    def __init__(self, trained):
+        n = len(trained.Z)
+        sizes = np.sqrt(trained.copies)[:, None]
+        seed = 0 if trained.random_state is None else trained.random_state
         chosen = check_random_state(seed).permutation(n)
-        self._rows = rows
+        self._rows = trained.rows
         self._anchors = np.sort(chosen[:MAX_ANCHORS])
-        G = np.column_stack([np.ones(n), K[:, self._anchors]])
+        G = np.column_stack([np.ones(n), trained.K[:, self._anchors]])
         weighted = sizes * G
         normal = (weighted.T @ weighted) ** 2
         normal[np.diag_indices(len(normal))] += 1e-10 * np.trace(normal)
-        target = ((weighted.T @ (sizes * Z)) ** 2).sum(axis=1)
+        target = ((weighted.T @ (sizes * trained.Z)) ** 2).sum(axis=1)
         L = scipy.linalg.cholesky(normal, lower=True)
         beta, _ = nnls(L.T, scipy.linalg.solve_triangular(L, target, lower=True))
         self._used = np.flatnonzero(beta)
@@ -144,6 +153,16 @@ class HyperkernelExtension:
     def transform(self, X):
         G = np.column_stack([np.ones(len(X)), self._rows.kernel(X, self._anchors)])
         return G[:, self._used] * self._roots
+
+
+#: Rules by the values of the parameter ``extension``.
+EXTENSIONS = {
+    "hyperkernel": HyperkernelExtension,
+    "reciprocal": ReciprocalExtension,
+    "knn": NeighboursExtension,
+    "nystrom": NystromExtension,
+    "none": NoExtension,
+}
 
 
 def reciprocal_neighbours(X, copies, distances):

@@ -14,12 +14,23 @@ side effects. If a nearby point is passed, the search for eigenvectors starts fr
 eigenvectors.
 """
 
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
+from scipy.sparse import csr_array
 
 from adakern._utils.arrays import as_numpy
+from adakern._utils.resources import CACHE_BYTES, row_blocks
+from adakern.dank import quartic
 from adakern.dank.quartic import Quartic
-from adakern.linalg import leading_eigenpairs, principal_submatrix, symmetric_product
-from adakern.svm.dual import DualEvaluation
+from adakern.linalg import (
+    add_to_diagonal,
+    leading_eigenpairs,
+    principal_submatrix,
+    symmetric_product,
+)
+from adakern.svm.dual import Dual, DualEvaluation
 
 #: Tolerance on the optimality conditions of the support vector machines that determine
 #: eta. LIBSVM's default of 1e-3 would affect all results; this value changes eta only
@@ -88,13 +99,6 @@ def svm_eta(squares, C, without_intercept):
     return max(eta, np.finfo(float).eps * C**2)
 
 
-def make_objective(K, dual, eta, tau, tol=1e-4):
-    """Return the function h of one model, in closed form if tau is zero."""
-    if tau > 0:
-        return ThresholdedObjective(K, dual, eta, tau, tol)
-    return QuarticObjective(K, dual, eta)
-
-
 class QuarticObjective(Quartic):
     """DANK without the nuclear norm: :mod:`adakern.dank.quartic` in the variables u."""
 
@@ -107,6 +111,11 @@ class QuarticObjective(Quartic):
         return DualEvaluation(
             self.dual, u, self.dual.target - point.gradient, regulariser
         )
+
+    def maximise_model(self, point, tol):
+        """Maximiser of h itself."""
+        goal = tol / 2 * abs(point.svm_value)
+        return self.dual.variables(quartic.solve(self, point.d, goal).d)
 
     def factor(self, point):
         """Z with F = Z Z', shape (n, 1 + r).
@@ -127,10 +136,9 @@ class QuarticObjective(Quartic):
 class _OnesPlusGamma:
     """The matrix ``ss' + diag(c) K diag(c)`` as an operator on its support.
 
-    The basis consists of the unit vectors of the m rows with c != 0, and of the
-    normalised s restricted to the other rows. In it, the matrix has m + 1 rows.
-    ``reduced`` and ``expanded`` map vectors to this basis and back. If each row counts
-    once, s is the vector of ones.
+    Its m + 1 rows are in a basis of the unit vectors of the m rows with c != 0, and of
+    the normalised s restricted to the other rows. The columns of ``basis`` are these
+    vectors. If each row counts once, s is the vector of ones.
     """
 
     def __init__(self, K, c, s):
@@ -140,64 +148,59 @@ class _OnesPlusGamma:
             support = np.arange(n)
         else:
             K = principal_submatrix(K, support)
+        m = len(support)
         self.K = K
         self.c = c[support, None]
-        self.support = support
-        self.rest = np.delete(np.arange(n), support)
-        outside = s[self.rest, None]
-        size = np.linalg.norm(outside)
-        self.along = outside / (size or 1.0)
-        self.s = np.vstack([s[support, None], [[size]]])
-        self.shape = (len(self.s), len(self.s))
+        self.shape = (m + 1, m + 1)
+        rest = np.delete(np.arange(n), support)
+        size = np.linalg.norm(s[rest])
+        self.s = np.append(s[support], size)[:, None]
+        values = np.append(np.ones(m), s[rest] / (size or 1.0))
+        rows = np.append(support, rest)
+        columns = np.minimum(np.arange(n), m)
+        self.basis = csr_array((values, (rows, columns)), shape=(n, m + 1))
 
     def __matmul__(self, X):
         image = self.s * (self.s.T @ X)
         image[:-1] += self.c * (self.K @ (self.c * X[:-1]))
         return image
 
-    def reduced(self, V):
-        return np.vstack([V[self.support], (self.along * V[self.rest]).sum(axis=0)])
 
-    def expanded(self, W):
-        V = np.empty((len(self.support) + len(self.rest), W.shape[1]))
-        V[self.support], V[self.rest] = W[:-1], self.along * W[-1]
-        return V
-
-
+@dataclass(frozen=True)
 class ThresholdedObjective:
-    """DANK with a nuclear norm, tau > 0; see :func:`make_objective`.
+    """DANK with a nuclear norm, tau > 0.
 
     With sample weights w and ``s = sqrt(w)``, the norms of F for the repeated rows are
     those of ``G = diag(s) F diag(s)``. The minimiser is ``G = J(ss' + diag(d/s) K
     diag(d/s) / (4 eta))``.
     """
 
-    def __init__(self, K, dual, eta, tau, tol=1e-4):
-        self.K = K
-        self.dual = dual
-        self.eta = eta
-        self.tau = tau
-        self.tol = tol
-        self.s = np.sqrt(dual.copies) * np.ones(len(K))
+    K: Any
+    dual: Dual
+    eta: float
+    tau: float
+    #: Relative tolerance on the duality gap.
+    tol: float = 1e-4
 
     def __call__(self, u, near=None):
         d = self.dual.coefficients(u)
-        A = _OnesPlusGamma(self.K, d / self.s / np.sqrt(4 * self.eta), self.s)
-        start = None if near is None else A.reduced(near.parts["block"])
-        tol = self._residual(d, u, near)
+        s = np.sqrt(self.dual.copies) * np.ones(len(d))
+        A = _OnesPlusGamma(self.K, d / s / np.sqrt(4 * self.eta), s)
+        start = None if near is None else A.basis.T @ near.parts["block"]
+        tol = self._residual(d, u, s, near)
         values, U, block = leading_eigenpairs(A, self.tau / 2, start=start, tol=tol)
-        U, block = A.expanded(U), A.expanded(block)
+        U = A.basis @ U
         f = values - self.tau / 2
-        distance = _distance_to_ones(f, U, self.s)
-        U = U / self.s[:, None]  # eigenvectors of G as factors of F
+        distance = _distance_to_ones(f, U, s)
+        U = U / s[:, None]  # eigenvectors of G as factors of F
         Z = U * np.sqrt(f)
         KZ = symmetric_product(self.K, Z * d[:, None])
         scores = np.einsum("ir,ir->i", Z, KZ)
         regulariser = self.eta * (distance + self.tau * f.sum())
-        parts = {"f": f, "U": U, "Z": Z, "KZ": KZ, "block": block}
+        parts = {"f": f, "U": U, "Z": Z, "KZ": KZ, "block": A.basis @ block}
         return DualEvaluation(self.dual, u, scores, regulariser, **parts)
 
-    def _residual(self, d, u, near):
+    def _residual(self, d, u, s, near):
         """Residual rho of the eigenpairs that the gap and the line searches tolerate.
 
         It changes h by at most 4 eta rho^2 and F by at most sqrt(2) rho. The error in a
@@ -209,11 +212,69 @@ class ThresholdedObjective:
             aim = max(self.tol, ACCEPTED**2) * abs(self.dual.linear @ u)
         else:
             aim = max(self.tol * abs(near.svm_value), ACCEPTED * near.gap)
-        size = np.linalg.norm(d / self.s)
-        bound = self.dual.C * np.sqrt(2 * (self.s @ self.s)) + 2 * size
+        size = np.linalg.norm(d / s)
+        bound = self.dual.C * np.sqrt(2 * (s @ s)) + 2 * size
         slope = self.K.diagonal().max() * size * bound  # the largest entry of K
         rise = 0.1 * aim / max(slope, np.finfo(float).tiny)
         return min(np.sqrt(1e-8 * aim / self.eta), rise, 1e-4)
+
+    def maximise_model(self, point, tol):
+        """Maximiser of the second-order model of h, a quadratic program in d.
+
+        In regression, the two linear terms of a row have the mean -epsilon, as in
+        ``dual.linear``.
+        """
+        H = self.hessian(point)
+        dual = self.dual
+        linear = point.gradient + dual.adjoint(H @ point.d)
+        rows = (dual.signs * linear).reshape(-1, len(dual.target))
+        target = (rows[0] + rows[1]) / 2 if dual.is_regression else rows[0]
+        program = Quartic(H, replace(dual, target=target), np.inf)
+        accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
+        start = dual.coefficients(dual.project(point.u))
+        return dual.variables(quartic.solve(program, start, accuracy).d)
+
+    def hessian(self, point):
+        """Minus the second derivative of h in d, shape (n, n).
+
+        It is ``F∘K`` plus the curvature of the thresholding, ``2 eta <J'(A)[E], E>``
+        for ``E = (diag(v) K diag(d) + diag(d) K diag(v)) / (4 eta)``. With eigenvalues
+        f of F above zero, their eigenvectors U, ``W = K diag(d) U`` and the weights
+        ``omega = 2 f / (f + tau/2)`` it is
+
+            8 eta H = K∘(8 eta Z Z' + U omega W' diag(d) + diag(d) W omega U')
+                      + diag(rowsum(W² omega)) + (U U')∘(W (2 - omega) W')
+                      + (U W')∘(W (1 - omega) U') + (W U')∘(U (1 - omega) W').
+
+        This is a slight underestimate: eigenvalues below the threshold enter as zero,
+        and ``W W'`` replaces ``K diag(d)² K``, which would take n^3 operations. With
+        sample weights, U and Z are the factors of F; the diagonal, and d outside of W,
+        are divided by the weights.
+        """
+        f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
+        copies = self.dual.copies
+        each = (point.d / copies)[:, None]
+        scale = 8 * self.eta
+        omega = 2 * f / (f + self.tau / 2)
+        W = KZ / np.sqrt(f)
+        halves = np.hstack([Z / 2, omega / scale * U]), np.hstack([Z, each * W])
+        left = np.hstack(halves)
+        right = np.hstack(halves[::-1])
+        # H is K∘(left right') and the sum of (P Q')∘(R S') over these.
+        kept = (2 - omega) / scale * W
+        lost = (1 - omega) / scale * W
+        products = [(U, U, kept, W), (U, W, lost, U), (W, U, U, lost)]
+        H = np.empty_like(self.K)
+        for part in row_blocks(len(H), 8 * len(H), CACHE_BYTES):
+            # Compute the lower triangle, and copy it to the upper one.
+            before = slice(0, part.stop)
+            tile = left[part] @ right[before].T
+            tile *= self.K[part, before]
+            for P, Q, R, S in products:
+                tile += (P[part] @ Q[before].T) * (R[part] @ S[before].T)
+            H[part, before] = tile
+            H[: part.start, part] = tile[:, : part.start].T
+        return add_to_diagonal(H, W**2 @ (omega / scale) / copies)
 
     def factor(self, point):
         """Z with F = Z Z', shape (n, r)."""

@@ -33,7 +33,7 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from adakern._utils.memory import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
+from adakern._utils.resources import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
 from adakern.dank import active_set, interior_point
 from adakern.linalg import add_to_diagonal, principal_submatrix
 from adakern.svm.dual import Dual
@@ -71,12 +71,18 @@ class Quartic:
     #: quartic's coupling to the fixed rows.
     weight: Any = 0.0
 
-    def at(self, d):
-        """Return the :class:`QuarticPoint` at d."""
-        Kd = self.K @ d
-        if math.isinf(self.eta):
-            return QuarticPoint(self, d, Kd, array_namespace(d).zeros_like(d))
-        return QuarticPoint(self, d, Kd, squared_product(self.K, self.dual.squares(d)))
+    def at(self, d, Kd=None, Qq=None):
+        """Return the :class:`QuarticPoint` at d, with its products if known."""
+        if Kd is None:
+            Kd = self.K @ d
+            if math.isinf(self.eta):
+                Qq = array_namespace(d).zeros_like(d)
+            else:
+                Qq = squared_product(self.K, self.dual.squares(d))
+        residual = self.dual.target - Kd
+        curvature = self.weight + Qq / self.dual.copies / (8 * self.eta)
+        gradient = residual - d * (2 * curvature)
+        return QuarticPoint(self, d, Kd, Qq, residual, curvature, gradient)
 
 
 @dataclass
@@ -87,13 +93,11 @@ class QuarticPoint:
     d: Any
     Kd: Any
     Qq: Any
-
-    def __post_init__(self):
-        """Compute slope at zero and curvature of the function m of each row."""
-        problem = self.problem
-        self.residual = problem.dual.target - self.Kd
-        share = self.Qq / problem.dual.copies
-        self.curvature = problem.weight + share / (8 * problem.eta)
+    #: Slope at zero, and curvature, of the function m of each row.
+    residual: Any
+    curvature: Any
+    #: Gradient of the smooth part of h, without epsilon |d|; shape (n,).
+    gradient: Any
 
     @cached_property
     def value(self):
@@ -106,11 +110,6 @@ class QuarticPoint:
         share = self.Qq / dual.copies
         square = d * d * (problem.weight + share / (16 * problem.eta))
         return float(xp.sum(linear - square))
-
-    @cached_property
-    def gradient(self):
-        """Gradient of the smooth part of h, without epsilon |d|; shape (n,)."""
-        return self.residual - self.d * (2 * self.curvature)
 
     def hessian(self, rows=None):
         """Hessian of -h, ``K + dd'∘K∘K / (2 eta) + diag(.)``, for all or some rows."""

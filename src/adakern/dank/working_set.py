@@ -11,9 +11,9 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import one_blas_thread
 from adakern.dank import quartic
-from adakern.dank.quartic import Quartic, QuarticPoint, squared_product
+from adakern.dank.quartic import Quartic, squared_product
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 from adakern.linalg import principal_submatrix
 from adakern.svm.dual import Dual, Solution
@@ -68,7 +68,7 @@ def solve(problem, start, tol, *, max_iter=200, max_working=6000):
     gram = _Gram(X, problem.kernel, stored=many and n <= max_working)
     every = xp.arange(n, device=getattr(d, "device", None))
     h = Quartic(None, dual, problem.eta)
-    point = QuarticPoint(h, d, *gram.products(every, d, dual.squares(d)))
+    point = h.at(d, *gram.products(every, d, dual.squares(d)))
     diagonal = kernel_diagonal(X, **problem.kernel)
     live = xp.ones_like(d) > 0
     history = {"objective": [], "gap": []}
@@ -98,7 +98,7 @@ def solve(problem, start, tol, *, max_iter=200, max_working=6000):
         Qq = point.Qq
         Kd[live] = xp.take(Kd, rows) + K_change
         Qq[live] = xp.take(Qq, rows) + Q_change
-        point = QuarticPoint(h, d + change, Kd, Qq)
+        point = h.at(d + change, Kd, Qq)
     return Solution(point, gap, converged, history)
 
 

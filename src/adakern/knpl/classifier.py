@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.arrays import as_numpy, distinct_rows, validate_arrays
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
-from adakern._utils.memory import by_row_blocks, require_memory
+from adakern._utils.resources import by_row_blocks, require_memory
 from adakern._utils.warn import warn_unconverged
 from adakern.kernels import KernelMixin, TrainingRows
 from adakern.knpl.solver import solve_admm, solve_exact

@@ -9,7 +9,7 @@ a smooth concave function with the gradient ``1 - y∘((G∘K) d)`` (KNPL, equat
 
 import numpy as np
 
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import one_blas_thread
 from adakern.knpl.pairwise import admm, gamma_matrix, project_onto_affine
 from adakern.svm import ascent
 from adakern.svm.dual import Ascent, DualEvaluation, classification_dual

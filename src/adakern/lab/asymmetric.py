@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import check_square, require_finite, validate_data
 from adakern._utils.constraints import NOT_NEGATIVE
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import one_blas_thread
 from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
 

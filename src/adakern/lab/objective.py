@@ -9,7 +9,7 @@ plus, optionally, a multiple of |a|^2.
 import numpy as np
 from array_api_compat import array_namespace
 
-from adakern._utils.memory import by_row_blocks, row_blocks
+from adakern._utils.resources import by_row_blocks, row_blocks
 from adakern.lab.kernel import (
     SquaredDistances,
     profile_values,

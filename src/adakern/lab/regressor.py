@@ -20,8 +20,7 @@ from adakern._utils.arrays import (
     validate_arrays,
 )
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
-from adakern._utils.memory import by_row_blocks
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import by_row_blocks, one_blas_thread
 from adakern._utils.warn import warn_unconverged
 from adakern.lab.adam import SCHEDULES
 from adakern.lab.algorithm import BandwidthTraining

@@ -7,7 +7,7 @@ from array_api_compat import array_namespace
 from array_api_compat import device as device_of
 
 from adakern._utils.arrays import as_index, as_numpy
-from adakern._utils.memory import row_blocks
+from adakern._utils.resources import row_blocks
 from adakern.lab.kernel import SquaredDistances, profile_values, unit_bandwidth
 from adakern.lab.objective import InterpolationLoss
 

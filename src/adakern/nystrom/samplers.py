@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 
-from adakern._utils.memory import require_memory, row_blocks
+from adakern._utils.resources import require_memory, row_blocks
 from adakern.linalg import ranked_eigh
 
 EPS = np.finfo(np.float64).eps

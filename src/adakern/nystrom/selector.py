@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.arrays import validate_data
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.hints import did_you_mean
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import one_blas_thread
 from adakern._utils.warn import warn_user
 from adakern.kernels import resolve_gamma
 from adakern.nystrom.columns import KernelColumns, encode_targets

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import require_finite, validate_data
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.resources import one_blas_thread
 from adakern._utils.warn import warn_user
 from adakern.kernels import KERNELS, KernelMixin
 from adakern.linalg import ranked_eigh

@@ -17,7 +17,6 @@ by the ascent methods; the solvers that change single rows use d.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -27,7 +26,7 @@ from array_api_compat import array_namespace
 from adakern.linalg import project_onto_feasible
 
 
-@dataclass(frozen=True)
+@dataclass
 class Dual:
     """Dual problem of one binary SVM or SVR, for any kernel."""
 
@@ -44,6 +43,30 @@ class Dual:
     #: How often each row counts, shape (n,); None if all rows count once.
     weights: Any = None
 
+    def __post_init__(self):
+        """Compute the parts of the papers' form, in the variables u."""
+        xp = array_namespace(self.target)
+        #: How often each row counts: a row of weight w counts as w equal rows.
+        self.copies = 1.0 if self.weights is None else self.weights
+        highest = xp.max(self.upper / self.copies)
+        lowest = xp.min(self.lower / self.copies)
+        #: Largest bound of a row that counts once.
+        self.C = max(float(highest), -float(lowest))
+        #: Whether coefficients can have either sign.
+        self.is_regression = bool(((self.lower < 0) & (self.upper > 0))[0])
+        ones = xp.ones_like(self.target)
+        sizes = xp.maximum(self.upper, -self.lower)
+        #: Signs of the variables u and the linear term, shape (n,), or (2 n,) for a
+        #: regression.
+        self.signs = self.target
+        self.linear = ones
+        if self.is_regression:
+            self.signs = xp.concat([ones, -ones])
+            self.linear = xp.concat([self.target, -self.target]) - self.epsilon
+            sizes = xp.concat([sizes, sizes])
+        #: Upper bounds of the variables u, as one number if all are equal.
+        self.most = self.C if self.weights is None else sizes
+
     def take(self, rows):
         """Restrict the problem to some rows."""
         take = array_namespace(self.target).take
@@ -51,49 +74,9 @@ class Dual:
         weights = None if self.weights is None else take(self.weights, rows)
         return Dual(*parts, self.epsilon, self.fit_intercept, weights)
 
-    @property
-    def copies(self):
-        """How often each row counts: a row of weight w counts as w equal rows."""
-        return 1.0 if self.weights is None else self.weights
-
     def squares(self, d):
         """Sums of the squared coefficients of the copies of each row, which share d."""
         return d * d / self.copies
-
-    @cached_property
-    def most(self):
-        """Upper bounds of the variables u, as one number if all are equal."""
-        if self.weights is None:
-            return self.C
-        sizes = np.maximum(self.upper, -self.lower)
-        return np.tile(sizes, len(self.signs) // len(sizes))
-
-    @cached_property
-    def C(self):
-        """Largest bound of a row that counts once."""
-        xp = array_namespace(self.target)
-        copies = self.copies
-        highest = xp.max(self.upper / copies)
-        lowest = xp.min(self.lower / copies)
-        return max(float(highest), -float(lowest))
-
-    @cached_property
-    def is_regression(self):
-        """Whether coefficients can have either sign."""
-        return bool(((self.lower < 0) & (self.upper > 0))[0])
-
-    @cached_property
-    def signs(self):
-        """Signs of the variables u, of shape (n,), or (2 n,) for a regression."""
-        ones = np.ones(len(self.target))
-        return np.concatenate([ones, -ones]) if self.is_regression else self.target
-
-    @cached_property
-    def linear(self):
-        """The linear term in the variables u, of the shape of signs."""
-        if self.is_regression:
-            return np.concatenate([self.target, -self.target]) - self.epsilon
-        return np.ones(len(self.target))
 
     def coefficients(self, u):
         """The coefficients d of the decision function, shape (n,)."""

@@ -74,35 +74,23 @@ def one_or_list(models, name):
 def fit_pairs(estimator, X, y, rows, weights, fit_model):
     """Fit ``models_`` to pairs of the classes of some rows, and sigmoids if asked for.
 
-    ``fit_model(estimator, X, labels, weights)`` returns the model of a pair.
+    ``fit_model(estimator, X, labels, weights)`` returns the model of a pair, whose
+    labels are 1.0 for the second class and -1.0 for the first.
     """
     estimator.classes_, codes = encode_classes(estimator, y[rows])
     used = rows_of(estimator, X, rows)
     estimator._resolve_kernel(used, weights)
-    pairs, signs = class_pairs(codes, len(estimator.classes_))
-    estimator.pair_rows_ = [rows[pair] for pair in pairs]
-    estimator.models_ = [
-        fit_model(
-            estimator,
-            rows_of(estimator, X, rows[pair]),
-            labels,
-            None if weights is None else weights[pair],
-        )
-        for pair, labels in zip(pairs, signs, strict=True)
-    ]
-    if estimator.probability:
+    estimator.pair_rows_ = []
+    estimator.models_ = []
+    for first, second in combinations(range(len(estimator.classes_)), 2):
+        pair = np.flatnonzero((codes == first) | (codes == second))
+        labels = np.where(codes[pair] == second, 1.0, -1.0)
+        of_pair = None if weights is None else weights[pair]
+        part = rows_of(estimator, X, rows[pair])
+        estimator.pair_rows_.append(rows[pair])
+        estimator.models_.append(fit_model(estimator, part, labels, of_pair))
+    if getattr(estimator, "probability", False):
         estimator.calibrators_ = fit_sigmoids(estimator, used, codes, weights)
-
-
-def class_pairs(codes, n_classes):
-    """Rows of each pair of classes, and their labels, 1.0 for the second class."""
-    pairs = list(combinations(range(n_classes), 2))
-    rows = [np.flatnonzero(np.isin(codes, pair)) for pair in pairs]
-    signs = [
-        np.where(codes[part] == second, 1.0, -1.0)
-        for part, (_, second) in zip(rows, pairs, strict=True)
-    ]
-    return rows, signs
 
 
 def rows_of(estimator, X, rows):

@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 
+from adakern._utils.wording import count
 from adakern.tables.kinds import NO_VALUE
 
 #: Maximum number of lines above a header, and of remarks below a table.
@@ -20,6 +21,11 @@ _TOTAL = re.compile(
     r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt|averages?|mean"
     r"|gesamtsumme|gesamtergebnis|zwischensumme|endsumme|mittelwert|durchschnitt"
     r"|total g[eé]n[eé]ral|moyenne|somme|totale|totaal|suma|media) ?:?"
+)
+#: Cells of rows of subtotals, such as "North Total".
+_SUBTOTAL = re.compile(
+    r"(?i)(\S+\s){0,2}(totals?|summe|zwischensumme|sous-total|ergebnis|durchschnitt"
+    r"|mittelwert|average)(\s\S+){0,2}"
 )
 _NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
@@ -105,8 +111,13 @@ def n_remarks(frame, target=None):
 def total_of(frame):
     """Return the cell that marks the last row as a row of totals, or None."""
     last = frame.iloc[-1] if len(frame) > 2 else {}
-    for column, cell in last.items():
-        is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
+    filled = [c for c, cell in last.items() if str(cell).strip() not in _EMPTY]
+    for column in filled:
+        cell = last[column]
+        text = cell.strip() if isinstance(cell, str) else ""
+        # SAP marks totals by asterisks.
+        is_mark = text and column == filled[0] and not text.strip("*Σ∑")
+        is_total = is_mark or _TOTAL.fullmatch(text)
         if is_total and (frame[column] == cell).sum() == 1:
             return cell
     return None
@@ -119,10 +130,10 @@ def _units(frame, target):
 
 
 def _headers(frame, target):
-    names = [str(name) for name in frame.columns]
+    names = [re.sub(r"Unnamed: \d+", "", str(name)) for name in frame.columns]
     is_header = (frame.to_numpy(dtype=object) == np.array(names, object)).all(axis=1)
     is_header &= len(names) > 1
-    said = f"the header, repeated in {int(is_header.sum())} rows"
+    said = f"the header, repeated in {count(is_header.sum(), 'row')}"
     return frame.index[is_header], said
 
 
@@ -141,6 +152,17 @@ def _totals(frame, target):
     rows = "the last row" if n == 1 else f"the last {n} rows"
     shown = ", ".join(map(repr, reversed(totals)))
     return frame.index[len(frame) - n :], f"{rows}, {shown}"
+
+
+def _about_subtotals(frame):
+    """Yield a note about the first column with cells that may be subtotals."""
+    for name, column in frame.items():
+        texts = [cell for cell in column.unique() if isinstance(cell, str)]
+        found = [text for text in texts if _SUBTOTAL.fullmatch(text.strip())]
+        if found and len(found) < len(texts):
+            n_rows = count(column.isin(found).sum(), "row")
+            yield f"{n_rows} may be subtotals, such as {found[0]!r} in {name!r}: kept"
+            return
 
 
 def _shown(rows):
@@ -176,4 +198,6 @@ def without_others(frame, target, notes, *, keep=(), is_typed=False, all_rows=Fa
                 told = f"{said}, {are} {PREDICTED}"
             notes.append(told)
             rest = rest.drop(index=rows)
+    if not (is_typed or all_rows):
+        notes += _about_subtotals(rest)
     return frame if all_rows else rest.reset_index(drop=True)

@@ -19,11 +19,16 @@ from adakern.tables.around import (
     names_recur,
     without_others,
 )
+from adakern.tables.kinds import plain_text
 from adakern.tables.unpack import TableError, check_size, most_unpacked, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
 #: Separator for a single column: the unit separator, which does not occur in texts.
 _NONE = "\x1f"
+#: Beginning of the note about short lines.
+SHORT = "fewer than"
+#: Numbers that no program would use as the name of a row.
+_FRACTION = r"[-+]?\d*[.,]\d+"
 #: Column and row of a non-empty cell in the XML of a sheet.
 _CELL = re.compile(
     rb"""<(?:\w+:)?c\s(?:[^<>]*?\s)?r=["']([A-Z]{1,3})([0-9]+)["'](?:[^<>]*[^<>/])?>"""
@@ -53,7 +58,7 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
     """
 
     layout, notes, data = layout or Layout(), [], unpack(data, name)
-    if re.match(rb"(?i)\s*(\[\s*[\[{]|\{\s*\"|<!doctype|<html)", data):
+    if re.match(rb"(?i)\s*(\[\s*[\[{]|\{\s*\"|<(!doctype|html|table|\?xml))", data):
         raise TableError(
             f"{name} is JSON or a web page: save it as CSV, Parquet or xlsx."
         )
@@ -96,25 +101,37 @@ def _first_sheet(data, name, target, notes):
 
     The rows are those from the header to the last row that is not empty.
     """
-    import pandas as pd
-
     n_cells = _by_pandas(_cells_of_sheets, data, name)
     check_size(8 * n_cells, most_unpacked(len(data)), name)
-    # Read empty cells as "", since NA and None may be classes.
-    settings = {"header": None, "dtype": object, "keep_default_na": False}
-    sheets = _by_pandas(pd.read_excel, data, name, sheet_name=None, **settings)
-    sheet, frame = next(iter(sheets.items()))
+    sheets = _by_pandas(_visible_sheets, data, name)
+    named = str(target)  # not a number that some cell holds
+    having = [key for key in sheets if (sheets[key] == named).any(axis=None)]
+    sheet = next(iter([*having, *sheets]))
+    frame = sheets[sheet]
     if len(sheets) > 1:
-        notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
+        which = f"the first with {target!r}" if having else "the first"
+        notes.append(f"{sheet!r} is read, {which} of {len(sheets)} sheets")
     filled = np.flatnonzero((frame != "").any(axis=1))
     if not len(filled):
         return frame.iloc[:0], frame.columns
-    rows = frame.iloc[filled[: 4 * MOST_ABOVE]].map(lambda cell: str(cell).strip())
+    rows = frame.iloc[filled[: 4 * MOST_ABOVE]].map(lambda cell: plain_text(str(cell)))
     above = header_row(rows.to_numpy().tolist(), target)
     notes += _about_above(above)
     place = filled[above]
     end = filled[-1] + 1
     return frame.iloc[place + 1 : end], frame.iloc[place].to_numpy()
+
+
+def _visible_sheets(file):
+    """Cells of the sheets that are not hidden, by name."""
+    import pandas as pd
+
+    with pd.ExcelFile(file) as book:
+        sheets = getattr(book.book, "worksheets", [])
+        shown = [sheet.title for sheet in sheets if sheet.sheet_state == "visible"]
+        # Read empty cells as "", since NA and None may be classes.
+        settings = {"header": None, "dtype": object, "keep_default_na": False}
+        return pd.read_excel(book, sheet_name=shown or None, **settings)
 
 
 def _by_pandas(reader, data, name, **settings):
@@ -186,16 +203,20 @@ def _text(data, name, target, layout, notes):
     # Rows may have one more field than the header, without a name.
     is_longer = bool(header) and usual == width + 1
     frame = _separated(text, name, separator, width + is_longer)
-    if n_short := int(frame.iloc[int(is_longer) :, -1].isna().sum()):
-        notes.append(
-            f"{n_short} lines have fewer than {width} fields: others are missing"
-        )
+    notes += _about_fields(text, separator, width)
     frame = frame.fillna("").iloc[int(header) :]
+    if separator == "|":  # cells of drawn tables are padded
+        frame = frame.map(str.strip)
     names = first if header else [f"x{i}" for i in range(width)]
     if is_longer and (frame[width].str.strip() == "").all():
         frame = frame.drop(columns=width)
         notes.append("the separator that ends the rows is left out")
     elif is_longer:
+        if frame[0].duplicated().any() or frame[0].str.fullmatch(_FRACTION).any():
+            raise TableError(
+                f"{name}: most lines have {width + 1} fields, and the header {width}: "
+                "a field that holds the separator needs quotation marks."
+            )
         names = ["", *names]
         notes.append("the first field of each row has no name: it names the row")
     found = replace(layout, separator=separator, encoding=encoding, header=header)
@@ -214,6 +235,7 @@ def _decoded(data, encoding, name, notes):
         )
     elif encoding != "utf-8-sig":
         notes.append(f"encoding: {encoding}")
+    text = text.lstrip("\ufeff")
     if "\n" not in text:  # the format "CSV (Macintosh)" of Excel
         text = text.replace("\r", "\n")
     if found := re.search("[\0\x1b]", text):  # escapes occur in iso2022_jp and similar
@@ -252,6 +274,28 @@ def _separated(text, name, separator, width):
         # With a single column, an empty line is a row with a missing value.
         skip_blank_lines=width > 1,
     )
+
+
+def _about_fields(text, separator, width):
+    """Yield notes about short lines, and about rows within quotation marks."""
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    n_short = 0
+    swallowed = 0
+    before = 0
+    for row in lines:
+        n_short += 1 < len(row) < width
+        for cell in row if lines.line_num > before + 1 else []:
+            n_lines = cell.count("\n")
+            is_row = cell.count(separator) == n_lines * (width - 1) > 0
+            swallowed += n_lines * is_row
+        before = lines.line_num
+    if n_short:
+        yield f"{SHORT} {width} fields in {count(n_short, 'line')}: others are missing"
+    if swallowed:
+        yield (
+            f"{count(swallowed, 'row')} within a single cell, between quotation marks: "
+            "is one of these not closed?"
+        )
 
 
 def _encoding(data):
@@ -299,7 +343,7 @@ def _first_rows(text, separator):
     rows = []
     ends = []
     for row in lines:
-        cells = [cell.strip() for cell in row]
+        cells = list(map(plain_text, row))
         if any(cells):
             rows.append(cells)
             ends.append(lines.line_num)
@@ -357,7 +401,7 @@ def _names(header, target, notes):
     """Make column names unique."""
     names = []
     for i, cell in enumerate(header):
-        name = str(cell).strip() or f"Unnamed: {i}"
+        name = plain_text(str(cell)) or f"Unnamed: {i}"
         if name in names and name == target:
             raise TableError(f"two columns are named {target!r}, which is the target.")
         if name in names:

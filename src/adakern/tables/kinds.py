@@ -6,7 +6,7 @@ Cells of files and values of data frames are treated alike.
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import time, timedelta
 from typing import Any
 
 import numpy as np
@@ -142,8 +142,8 @@ class Column:
 
 def _plain(value):
     """Make a value comparable: "" if it is missing, and strings are stripped."""
-    if isinstance(value, str):
-        return _plain_text(value.strip())
+    if isinstance(value, str | time):  # Excel has cells of times
+        return plain_text(str(value))
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return ""
     floats = float | np.floating | np.datetime64 | np.timedelta64
@@ -152,8 +152,9 @@ def _plain(value):
     return value
 
 
-def _plain_text(text):
+def plain_text(text):
     """Remove invisible characters, and the formula that keeps Excel from converting."""
+    text = text.strip()
     if not text.isprintable():
         text = text.strip(_INVISIBLE)
     return text[2:-1] if re.fullmatch(r'="[^"]*"', text) else text
@@ -200,7 +201,7 @@ def of_form(cells, form):
     values, strays = read(cells, kind, form)
     if (values != values).all():
         raise ValueError(
-            f"{cells.name} has no cell of the form {form!r}, but such as "
+            f"{cells.name} has no cell of the form {form[:60]!r}, but such as "
             f"{next(iter(strays), '')!r}; a form is the decimal mark and the unit of "
             "numbers (',' or '.kg'), or the strptime format of dates (%d/%m/%Y)"
         )

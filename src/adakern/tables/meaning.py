@@ -149,6 +149,8 @@ def about(X, kinds, time):
         yield (
             f"missing values: {n_missing} in {count(X.isna().any(axis=1).sum(), 'row')}"
         )
+    for name in (name for name, kind in kinds.items() if kind == "numeric"):
+        yield from _about_codes(X[name])
     times = [
         name
         for name, kind in kinds.items()
@@ -168,6 +170,28 @@ def about(X, kinds, time):
                 f"--group {name!r} would test on others than it trains on"
             )
             return
+
+
+def _about_codes(values):
+    """Yield a note about repeated numbers such as -9 or 99 that are far from others."""
+    counts = values.value_counts()
+    repeated = counts.index[counts > 1]
+    suspects = [v for v in repeated if re.fullmatch(r"-?(7+|8+|9+)", f"{v:.10g}")]
+    others = counts.index.difference(suspects)
+    if len(others) < 2:
+        return
+    low = others.min()
+    high = others.max()
+    span = high - low
+    codes = [
+        v for v in suspects if v < min(0, low) or abs(2 * v - low - high) > 3 * span
+    ]
+    if codes:
+        shown = " and ".join(f"{code:g}" for code in codes)
+        yield (
+            f"codes: {shown} in {count(values.isin(codes).sum(), 'row')} of "
+            f"{values.name!r} may mean that there is no value; leave them empty if so"
+        )
 
 
 def _is_followed(values, times, kind):

@@ -10,7 +10,7 @@ from adakern._utils.warn import warn_user
 from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
 from adakern.tables.around import OTHERS, PREDICTED
-from adakern.tables.files import Layout, cells_of_file
+from adakern.tables.files import SHORT, Layout, cells_of_file
 from adakern.tables.meaning import (
     about,
     checked_task,
@@ -216,7 +216,7 @@ def read_rows(path, kinds, forms=None, decimal=None):
     with _named(Path(path)) as (data, name):
         raw, _, notes = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
         for note in notes:
-            if PREDICTED in note or note.startswith("left out"):
+            if any(mark in note for mark in (PREDICTED, "left out", SHORT)):
                 warn_user(note)
         found = {}
         add_limits(raw, forms or {})
@@ -259,7 +259,7 @@ def read_as(values, name, kind, form):
             )
             read, strays = by_other, others
     if strays and pd.isna(read).all():
-        written = f", written {form}" if kind == "date" and form else ""
+        written = f", written {form[:60]}" if kind == "date" and form else ""
         noun = "numbers" if kind == "numeric" else "dates"
         raise TableError(
             f"the column {name!r} holds {strays[0]!r}; the model was fitted on "

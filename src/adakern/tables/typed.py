@@ -6,6 +6,7 @@ import numpy as np
 
 from adakern._utils.hints import did_you_mean
 from adakern.tables import kinds as columns
+from adakern.tables.around import OTHERS
 from adakern.tables.files import cells_of_file
 from adakern.tables.numbers import find_mark, find_unit, plain_numbers
 from adakern.tables.unpack import TableError
@@ -171,4 +172,6 @@ def find_column(frame, key, by_place=True):
         return columns[int(key)]
     shown = ", ".join(map(str, columns[:20])) + ", ..." * (len(columns) > 20)
     hint = did_you_mean(str(key), map(str, columns))
+    if str(key).startswith("rows:"):
+        hint = f" Rows are kept by {', '.join(OTHERS)}."
     raise TableError(f"no column {key!r} among {len(columns)}.{hint} Columns: {shown}.")

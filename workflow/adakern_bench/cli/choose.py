@@ -5,7 +5,7 @@ import time
 import numpy as np
 import psutil
 
-from adakern._utils.threads import one_thread
+from adakern._utils.resources import one_thread
 from adakern._utils.wording import count
 from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.report.wording import duration

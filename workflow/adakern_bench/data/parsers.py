@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from adakern._utils.memory import require_memory
+from adakern._utils.resources import require_memory
 from adakern.tables.files import Layout
 from adakern.tables.typed import typed_columns
 from adakern.tables.unpack import TableError, unpack

@@ -8,8 +8,14 @@ from array_api_compat import array_namespace, is_numpy_array
 from sklearn.utils import check_random_state
 
 from adakern._utils.arrays import as_numpy, to_device
-from adakern._utils.memory import BLOCK_BYTES, require_memory, row_blocks
-from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
+from adakern._utils.resources import (
+    BLOCK_BYTES,
+    blas_threads,
+    map_in_threads,
+    one_blas_thread,
+    require_memory,
+    row_blocks,
+)
 from adakern.adaptive.leave_one_out import (
     EVALUATIONS,
     FEWEST_ROWS,

@@ -11,8 +11,12 @@ from sklearn.ensemble import (
 )
 from sklearn.utils import check_random_state
 
-from adakern._utils.memory import row_blocks
-from adakern._utils.threads import blas_threads, map_in_threads, one_thread
+from adakern._utils.resources import (
+    blas_threads,
+    map_in_threads,
+    one_thread,
+    row_blocks,
+)
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
 from adakern.adaptive.tree_walk import FEW_ROWS_ASKED, rows_of_boosting, trees_of
 from adakern.adaptive.views import TreeView

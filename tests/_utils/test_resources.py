@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from adakern._utils import threads as limits
-from adakern._utils.threads import (
+from adakern._utils import resources as limits
+from adakern._utils.resources import (
     SMALL_SYSTEM,
     map_in_threads,
     one_blas_thread,
@@ -99,7 +99,7 @@ def test_errors_in_threads_are_raised_and_leave_the_threads_as_they_were():
 
 @pytest.mark.parametrize(
     ("strategy", "module", "name"),
-    [("exact", exact, "make_objective"), ("whole", quartic, "solve")],
+    [("exact", exact, "best_multiple"), ("whole", quartic, "solve")],
 )
 def test_small_fits_hold_linear_algebra_to_one_thread(
     monkeypatch, strategy, module, name
