@@ -33,8 +33,9 @@ NEEDS = (
     ("published_split", "require", "n_published_splits"),
 )
 
-#: Names become folders, wildcards of Snakemake and arguments of a cluster's commands.
-NAME = re.compile(r"(?!\.)[\w ,.=+~@()\[\]-]{1,200}")
+#: Names become folders, wildcards of Snakemake, arguments of a cluster's commands and
+#: cells of CSV files, in which = + - @ begin formulas.
+NAME = re.compile(r"(?![.=+@-])[\w ,.=+~@()\[\]-]{1,200}")
 FOLDER = re.compile(r"[\w ,.=+~@()\[\]/-]+")
 
 
@@ -113,7 +114,7 @@ def _names(plan):
         if not NAME.fullmatch(name):
             yield (
                 f"{name!r} must be the name of a file: at most 200 letters, digits, "
-                "blanks and _ , . = + ~ @ - ( ) [ ], not starting with a dot"
+                "blanks and _ , . = + ~ @ - ( ) [ ], not starting with . = + - or @"
             )
 
 
