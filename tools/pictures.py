@@ -58,6 +58,11 @@ PAGES = {
 QUICK = ["protocol.repeats=2", "search.step=5", "method.adaptive.preset=fast"]
 QUICK += ["method=[adaptive,linear,lightgbm-default]"]
 COLOURS = 128
+#: MLflow's assistant covers a quarter of a page that is opened for the first time.
+NO_ASSISTANT = """
+localStorage.setItem("mlflow.assistant.autoOpenedOnFirstLoad_v1", "true");
+localStorage.setItem("mlflow.assistant.panelOpen_v1", "false");
+"""
 NOTEBOOK_PAGE = """<!doctype html><meta charset="utf-8">
 <style>body {{ font: 14px system-ui, sans-serif; margin: 0; padding: 1rem }}
 pre {{ background: #f5f5f5; border: 1px solid #ddd; padding: .6rem }}
@@ -95,6 +100,7 @@ def take(browser, name, address, width, height, part=None, wait=0, **media):
     page = browser.new_page(viewport={"width": width, "height": height})
     page.set_default_timeout(180_000)
     page.emulate_media(**media)
+    page.add_init_script(NO_ASSISTANT)
     page.goto(address)
     page.wait_for_timeout(wait)
     path = f"docs/images/{name}.png"

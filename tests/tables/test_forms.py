@@ -433,6 +433,7 @@ def test_a_further_column_says_which_cells_are_limits(tmp_path):
     account = {column.column: column for column in found.account}
     assert account["crp: limit"].undo == "--drop 'crp: limit'"  # as a shell takes it
     assert any("further column" in note for note in found.notes)
+    assert not any("is read as" in note for note in found.notes)  # said once
     new = read_rows(
         measured(tmp_path, ["<2", "3", ">5"], "new.csv"), found.kinds, found.forms
     )

@@ -360,6 +360,7 @@ def test_what_is_no_feature_goes_with_a_reason(tmp_path):
     table = frame()
     table.insert(0, "patient_id", RNG.permutation(N) + 1000)
     table.insert(1, "name", [f"person {k}" for k in range(N)])
+    table.insert(2, "Encounter", np.arange(N) + 700_000)
     table["country"], table["empty"] = "CH", np.nan
     found = read(tmp_path, table.to_csv())
     assert list(found.kinds) == ["height", "weight", "city"]
@@ -367,10 +368,11 @@ def test_what_is_no_feature_goes_with_a_reason(tmp_path):
         "Unnamed: 0",
         "patient_id",
         "name",
+        "Encounter",
         "country",
         "empty",
     ]
-    assert len(found.notes) == 6 + 1
+    assert len(found.notes) == 7 + 1
 
 
 def test_new_rows_need_the_columns_of_the_model(tmp_path):

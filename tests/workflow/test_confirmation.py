@@ -151,6 +151,16 @@ REFUSED = {
     ),
     "no column": ({}, {"river.csv": "y,time,"}, "needs the time in column, and"),
     "a column": ({}, {"plain.csv": "y,random,a"}, "needs no column, and .* 'a'"),
+    "a comma in a name": (
+        {},
+        {"wards.csv": "y,grouped,ward, town"},
+        "wards.csv: more values than SETS.csv has columns",
+    ),
+    "a single time": (
+        {"river.csv": made(2).assign(day="2021-03-01")[columns_of("river.csv")]},
+        {},
+        "'day' has 1 different value, but",
+    ),
     "gaps": (
         {"plain.csv": GAPS},
         {},

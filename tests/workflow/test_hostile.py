@@ -18,6 +18,7 @@ import yaml
 
 import openml_server
 from adakern import cli
+from adakern_bench.base import elsewhere_worker
 from adakern_bench.base.paths import CONF
 from adakern_bench.cli.compare import adopt
 from adakern_bench.cli.main import main
@@ -159,6 +160,8 @@ SETTINGS = {
     "python-variable": (elsewhere("$SHELL"), "is neither a lock file"),
     "python-variable-unset": (elsewhere("$NOBODY_SET"), "is neither a lock file"),
     "python-class": (elsewhere("$ADAKERN_PYTHON", "subprocess.Popen"), "nor of a pack"),
+    "python-private": (elsewhere("envs/pytabkit.txt", "numpy.testing.X"), "or private"),
+    "file-by-its-name": ("++method.plain.classifier.estimator.C=x.yaml", IS_PATH),
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
     "suite-table": (
         {"suite": {"name": "a", "sets": "../../x.csv"}},
@@ -449,6 +452,20 @@ def memory_in_a_fit(conf):
             recipes.method_named("plain", "classification")
 
 
+def python_call(conf):
+    """A package that a list of envs/ names has functions that run code or read files,
+    and classes that pass parameters on.
+    """
+    for given, message in (
+        ({"_target_": "numpy.load", "file": "data"}, "not the class of an estimator"),
+        ({"_target_": "numpy.ndarray", "shape": 1}, "not the class of an estimator"),
+        (LIGHTGBM | {"machines": "10.0.0.1 80"}, HANDED_ON),
+        (LIGHTGBM | {"objective": "binary machine_list_file=a"}, "start of another"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            elsewhere_worker.build(given, {})
+
+
 def record_elsewhere(conf):
     """A record whose data set is a folder above has no files of that copied."""
     path = conf / "demo/records/heart/dank/0-0.json"
@@ -507,7 +524,8 @@ OTHERS = {
             needed_package,
             redirect,
         ),
-        *(found_memory, memory_in_a_fit, record_elsewhere, openml_host),
+        *(found_memory, memory_in_a_fit, python_call),
+        *(record_elsewhere, openml_host),
     )
 }
 

@@ -239,6 +239,9 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
     root, path = place
     _, entry, _ = adopted(path, root)
     assert "drop" not in entry
+    columns = root / "data" / "raw" / "my-my" / "how_columns_were_read.csv"
+    became = pd.read_csv(columns).set_index("column")["became"]
+    assert became["outcome"].startswith("target") and became["ward"] == "feature"
     _, again, file = adopted(path, root)
     assert again == entry and "Using conf/dataset/" in capsys.readouterr().out
     _, entry, _ = adopted(path, root, drop=["ward"])
@@ -252,9 +255,9 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
     with pytest.raises(ConfigError, match="was edited, and this call has --group not"):
         adopted(path, root)
     _, entry, _ = adopted(path, root, group="ward")
-    assert entry["title"] == "Mine"
+    assert entry["title"] == "Mine" and not columns.exists()
     _, entry, _ = adopted(path, root, again=True)
-    assert entry["title"] == "my.csv" and "groups" not in entry
+    assert entry["title"] == "my.csv" and "groups" not in entry and columns.exists()
     with pytest.raises(
         ConfigError, match=r"another column, .* --target dose \(it was outcome"
     ):

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from math import inf, nan
 from pathlib import Path
 
-from adakern_bench.base.dotted import targets
+from adakern_bench.base.elsewhere_worker import targets
 from adakern_bench.base.paths import AGAIN, PUBLISHED, SCRIPTS, repeats_of
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.sweeps import base_name

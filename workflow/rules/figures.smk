@@ -1,6 +1,6 @@
 # Figures and tables of the experiment, and the report.
 
-from adakern_bench.base.paths import TEMPLATES
+from adakern_bench.base.paths import TEMPLATES, columns_of
 
 
 rule figure:
@@ -87,7 +87,8 @@ rule report:
         figures=[f"{RESULTS}/figures/{name}.svg" for name in PLAN.figures()],
         winner=[rules.winner.output.figures] * bool(PLAN.own),
         summaries=[f"{RESULTS}/tables/{name}.csv" for name in PLAN.tables()]
-        + [rules.winner.output.table] * bool(PLAN.own),
+        + [rules.winner.output.table] * bool(PLAN.own)
+        + [str(file) for file in [columns_of(DATA, PLAN.own or "")] if file.exists()],
     output:
         report=report(
             f"{RESULTS}/report.html", category="Report", labels={"report": "all of it"}

@@ -312,13 +312,15 @@ def _about_mark(name, texts, form):
 def _about_numbers(name, texts, form, is_doubtful):
     """Return notes about cells that are not plain numbers."""
     notes = []
+    limits = [text for text in texts if numbers.limit_side(text)]
     if is_doubtful:
         other = numbers.other_mark(form[0]) + form[1:]
         undo = f" (--form COLUMN={other} reads it so)"
         notes.append(_about_mark(name, texts, form) + undo)
-    elif shown := next((t for t in texts if _is_written(t, form)), None):
+    elif shown := next(
+        (t for t in texts if _is_written(t, form) and t not in limits), None
+    ):
         notes.append(f"{name}: {shown!r} is read as {number_of(shown, form):g}")
-    limits = [text for text in texts if numbers.limit_side(text)]
     if limits:
         notes.append(
             f"{name}: limits such as {limits[0]!r} are read as the limit itself; a "

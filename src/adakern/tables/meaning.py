@@ -22,6 +22,10 @@ _WHO = (
 _IDENTIFIER = re.compile(
     rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr)|(?i:{_WHO})|.*[a-z](Id|ID|Nr)"
 )
+#: Names of columns that identify rows if their values are all different.
+_EVENT = re.compile(
+    r"(?i)encounter|admission|booking|invoice|receipt|ticket|transaction"
+)
 #: Names of columns that number the rows.
 _COUNTS = re.compile(r"(?i:#|no\.?|n|num|number|obs|observation|rownames?|zeile)")
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
@@ -98,7 +102,7 @@ def why_no_feature(values, kind, position):
     n, values, name = len(values), values.dropna(), values.name
     n_kinds = values.nunique()
     nameless = name.startswith("Unnamed: ")
-    identifies = nameless or _IDENTIFIER.fullmatch(name)
+    identifies = nameless or _IDENTIFIER.fullmatch(name) or _EVENT.fullmatch(name)
     counts = identifies or (position == 0 and _COUNTS.fullmatch(name))
     if n_kinds == 0:
         return "empty in every row"

@@ -7,13 +7,13 @@ import re
 import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
-from inspect import Parameter, signature
 from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from adakern._utils.dotted import resolve
+from adakern_bench.base.elsewhere_worker import check_handed_on
 from adakern_bench.base.paths import ROOT
 
 #: Typed beside the overrides, it lets results and data lie outside the project.
@@ -39,37 +39,11 @@ RENAMED = {"sklearn": "scikit-learn", "yaml": "PyYAML"}
 READABLE = ("ADAKERN_", "SLURM_")
 _SECRET = re.compile(r"JWT|TOKEN|KEY|SECRET|PASS", re.IGNORECASE)
 
-#: Package whose classes hand on any parameter (``**kwargs``) -> those, beside the named
-#: ones, that may be set: numbers and choices of a fit, no file and no other computer.
-HANDED_ON = {
-    "lightgbm": re.findall(
-        r"\w+",
-        """
-        alpha bagging_fraction bagging_freq bagging_seed bin_construct_sample_cnt
-        boost_from_average boosting cat_l2 cat_smooth data_random_seed
-        data_sample_strategy deterministic device device_type drop_rate drop_seed
-        early_stopping_min_delta early_stopping_round early_stopping_rounds
-        enable_bundle extra_seed extra_trees fair_c feature_fraction
-        feature_fraction_bynode feature_fraction_seed feature_pre_filter
-        force_col_wise force_row_wise histogram_pool_size interaction_constraints
-        is_unbalance lambda_l1 lambda_l2 linear_lambda linear_tree max_bin
-        max_bin_by_feature max_cat_threshold max_cat_to_onehot max_delta_step max_drop
-        metric min_data_in_bin min_data_in_leaf min_data_per_group min_gain_to_split
-        min_sum_hessian_in_leaf monotone_constraints monotone_constraints_method
-        monotone_penalty neg_bagging_fraction num_grad_quant_bins num_threads
-        objective_seed other_rate path_smooth poisson_max_delta_step
-        pos_bagging_fraction quant_train_renew_leaf reg_sqrt scale_pos_weight seed
-        sigmoid skip_drop stochastic_rounding top_rate tweedie_variance_power
-        uniform_drop use_missing use_quantized_grad verbose verbosity xgboost_dart_mode
-        zero_as_missing
-        """,
-    )
-}
-
 _PATH_NAME = re.compile(
     r"(^|[_.])(memory|cache|dir|directory|folder|home|path|file|filename)$"
 )
-_NOT_PUBLIC = re.compile(r"(^|\.)(_|(conftest|tests|testing|setup)(\.|$))")
+#: Names of which none is imported: private, or tests.
+NOT_PUBLIC = re.compile(r"(^|\.)(_|(conftest|tests|testing|setup)(\.|$))")
 
 
 def estimator_class(dotted):
@@ -83,7 +57,7 @@ def estimator_class(dotted):
     dotted = str(dotted)
     module = dotted.rpartition(".")[0]
     top = module.partition(".")[0]
-    if _NOT_PUBLIC.search(dotted):
+    if NOT_PUBLIC.search(dotted):
         why = "it is private, or a test: name a public class"
     elif (
         not is_own(module)
@@ -193,7 +167,11 @@ def outside_paths(node, where=""):
         node = str(node)
         # A network address is not a path, but it also leads out of the project
         # (`machines` of LightGBM).
-        is_path = _PATH_NAME.search(f".{where}") or re.search(r"[/\\\0]|^\.\.$", node)
+        is_path = (
+            _PATH_NAME.search(f".{where}")
+            or re.search(r"[/\\\0]|^\.\.$", node)
+            or os.path.isfile(node)
+        )
         # scikit-learn's vectorizers open the files that a table names, and joblib
         # unpickles what lies in its folder, wherever that is.
         opens = re.search(r"[_.](input\.?=file(name)?$|memory\.?=)", f".{where}={node}")
@@ -243,28 +221,6 @@ def instantiate(node):
     return found(**built)
 
 
-def check_handed_on(kind, params):
-    """Raise a ValueError if a class passes on a parameter that is not allowed."""
-    kinds = [p.kind for p in signature(kind.__init__).parameters.values()]
-    if kind.__init__ is object.__init__ or Parameter.VAR_KEYWORD not in kinds:
-        return
-    bases = [base for base in kind.__mro__ if base.__init__ is not object.__init__]
-    named = {name for base in bases for name in _named(base.__init__)}
-    packages = {base.__module__.partition(".")[0] for base in bases}
-    further = {name for p in packages for name in HANDED_ON.get(p, ())}
-    for name, value in params.items():
-        if name not in named | further:
-            raise ValueError(
-                f"{kind.__name__} passes {name} on, and a configuration may not set it"
-            )
-        # LightGBM joins all parameters into one string, "name=value name=value".
-        if any(re.search(r"[\s=]", text) for text in _texts(value)):
-            raise ValueError(
-                f"{name}={value!r}: {kind.__name__} may read a blank or = in it as "
-                "the start of another parameter"
-            )
-
-
 def check_all_handed_on(estimator):
     """Apply :func:`check_handed_on` to an estimator and to those nested in it."""
     from sklearn.base import BaseEstimator
@@ -272,35 +228,3 @@ def check_all_handed_on(estimator):
     for part in (estimator, *estimator.get_params().values()):
         if isinstance(part, BaseEstimator):
             check_handed_on(type(part), part.get_params(deep=False))
-
-
-def _named(function):
-    several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-    parameters = signature(function).parameters.items()
-    return [name for name, parameter in parameters if parameter.kind not in several]
-
-
-def _texts(value):
-    """Yield every string in a value."""
-    if isinstance(value, dict):
-        value = [*value, *value.values()]
-    if isinstance(value, list | tuple | set):
-        return [text for item in value for text in _texts(item)]
-    return [value] if isinstance(value, str) else []
-
-
-def targets(node):
-    """Every ``_target_`` of a mapping and of those nested in it, in order.
-
-    >>> from adakern_bench.base.dotted import targets
-    >>> targets({"_target_": "a.Outer", "steps": [["x", {"_target_": "b.Inner"}]]})
-    ['a.Outer', 'b.Inner']
-    """
-    if isinstance(node, dict):
-        here = [node["_target_"]] if "_target_" in node else []
-        return here + [target for value in node.values() for target in targets(value)]
-    return (
-        [target for item in node for target in targets(item)]
-        if isinstance(node, list)
-        else []
-    )

@@ -8,11 +8,39 @@ import inspect
 import json
 import os
 import platform
+import re
 import sys
 import traceback
 from importlib import metadata
 
 import numpy as np
+
+#: Package whose classes hand on any parameter (``**kwargs``) -> those, beside the named
+#: ones, that may be set: numbers and choices of a fit, no file and no other computer.
+HANDED_ON = {
+    "lightgbm": re.findall(
+        r"\w+",
+        """
+        alpha bagging_fraction bagging_freq bagging_seed bin_construct_sample_cnt
+        boost_from_average boosting cat_l2 cat_smooth data_random_seed
+        data_sample_strategy deterministic device device_type drop_rate drop_seed
+        early_stopping_min_delta early_stopping_round early_stopping_rounds
+        enable_bundle extra_seed extra_trees fair_c feature_fraction
+        feature_fraction_bynode feature_fraction_seed feature_pre_filter
+        force_col_wise force_row_wise histogram_pool_size interaction_constraints
+        is_unbalance lambda_l1 lambda_l2 linear_lambda linear_tree max_bin
+        max_bin_by_feature max_cat_threshold max_cat_to_onehot max_delta_step max_drop
+        metric min_data_in_bin min_data_in_leaf min_data_per_group min_gain_to_split
+        min_sum_hessian_in_leaf monotone_constraints monotone_constraints_method
+        monotone_penalty neg_bagging_fraction num_grad_quant_bins num_threads
+        objective_seed other_rate path_smooth poisson_max_delta_step
+        pos_bagging_fraction quant_train_renew_leaf reg_sqrt scale_pos_weight seed
+        sigmoid skip_drop stochastic_rounding top_rate tweedie_variance_power
+        uniform_drop use_missing use_quantized_grad verbose verbosity xgboost_dart_mode
+        zero_as_missing
+        """,
+    )
+}
 
 
 def build(node, usual):
@@ -29,18 +57,65 @@ def build(node, usual):
         return built
     module, _, name = built.pop("_target_").rpartition(".")
     kind = getattr(importlib.import_module(module), name)
+    if not (isinstance(kind, type) and hasattr(kind, "fit")):
+        raise ValueError(f"{name} is not the class of an estimator")
+    check_handed_on(kind, built)
     known = inspect.signature(kind).parameters
     return kind(**{key: value for key, value in usual.items() if key in known} | built)
 
 
+def check_handed_on(kind, params):
+    """Raise a ValueError if a class passes on a parameter that is not allowed."""
+    kinds = [p.kind for p in inspect.signature(kind.__init__).parameters.values()]
+    if kind.__init__ is object.__init__ or inspect.Parameter.VAR_KEYWORD not in kinds:
+        return
+    bases = [base for base in kind.__mro__ if base.__init__ is not object.__init__]
+    named = {name for base in bases for name in _named(base.__init__)}
+    packages = {base.__module__.partition(".")[0] for base in bases}
+    further = {name for p in packages for name in HANDED_ON.get(p, ())}
+    for name, value in params.items():
+        if name not in named | further:
+            raise ValueError(
+                f"{kind.__name__} passes {name} on, and a configuration may not set it"
+            )
+        # LightGBM joins all parameters into one string, "name=value name=value".
+        if any(re.search(r"[\s=]", text) for text in _texts(value)):
+            raise ValueError(
+                f"{name}={value!r}: {kind.__name__} may read a blank or = in it as "
+                "the start of another parameter"
+            )
+
+
+def _named(function):
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = inspect.signature(function).parameters.items()
+    return [name for name, parameter in parameters if parameter.kind not in several]
+
+
+def _texts(value):
+    """Yield every string in a value."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple | set):
+        return [text for item in value for text in _texts(item)]
+    return [value] if isinstance(value, str) else []
+
+
 def targets(node):
-    """All values of ``_target_`` within a recipe."""
-    if isinstance(node, list):
-        return [found for item in node for found in targets(item)]
-    if not isinstance(node, dict):
-        return []
-    own = [node["_target_"]] if "_target_" in node else []
-    return own + targets(list(node.values()))
+    """Every ``_target_`` of a mapping and of those nested in it, in order.
+
+    >>> from adakern_bench.base.elsewhere_worker import targets
+    >>> targets({"_target_": "a.Outer", "steps": [["x", {"_target_": "b.Inner"}]]})
+    ['a.Outer', 'b.Inner']
+    """
+    if isinstance(node, dict):
+        here = [node["_target_"]] if "_target_" in node else []
+        return here + [target for value in node.values() for target in targets(value)]
+    return (
+        [target for item in node for target in targets(item)]
+        if isinstance(node, list)
+        else []
+    )
 
 
 def fit(asked, given):

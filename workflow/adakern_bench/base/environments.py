@@ -10,7 +10,8 @@ import sys
 from packaging.utils import canonicalize_name
 
 from adakern._utils.files import read_json
-from adakern_bench.base.dotted import OWN_METHODS, RENAMED, is_own, targets
+from adakern_bench.base.dotted import NOT_PUBLIC, OWN_METHODS, RENAMED, is_own
+from adakern_bench.base.elsewhere_worker import targets
 from adakern_bench.base.paths import ROOT
 
 #: In a recipe, which Python fits it: :func:`python_of`.
@@ -79,10 +80,11 @@ def python_problems(recipe):
     for target in map(str, targets(recipe)):
         top = target.partition(".")[0]
         packaged = canonicalize_name(RENAMED.get(top, top)) in locked
-        if not packaged and not is_own(target.rpartition(".")[0]):
+        is_listed = packaged or is_own(target.rpartition(".")[0])
+        if not is_listed or NOT_PUBLIC.search(target):
             yield (
                 f"_target_ {target!r} is neither of {OWN_METHODS}/ nor of a package "
-                f"that {python} names"
+                f"that {python} names, or private, or a test"
             )
 
 

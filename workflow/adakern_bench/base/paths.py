@@ -30,6 +30,13 @@ def results_of(config):
     return Path(config.results) / config.name
 
 
+def columns_of(cache, name):
+    """File of how the columns of a user's table were read, until its entry is edited;
+    the report shows it under this title.
+    """
+    return Path(cache) / "raw" / name / "how_columns_were_read.csv"
+
+
 def listed(paths):
     """Yield files of results; the file of a group stands for those that it lists."""
     for path in map(Path, paths):

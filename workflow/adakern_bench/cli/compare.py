@@ -27,7 +27,7 @@ from adakern.cli import (
 )
 from adakern.datasets import TableError
 from adakern_bench.base.notes import digest
-from adakern_bench.base.paths import ROOT
+from adakern_bench.base.paths import ROOT, columns_of
 from adakern_bench.cli.choose import FLAGSHIP, JOB, REST_JOBS, choose, slowness
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import ENDINGS, DatasetEntry, DatasetError
@@ -283,6 +283,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         first, rest = text.split("\n", 1)
         text = f"{first}\n{_MADE_FROM}{_as_json(made)}\n{rest}"
         path.write_text(text, encoding="utf-8")
+        _write_columns(columns_of(root / "data", name), found.account)
         print_table(file, found)
         print(
             f"\nWritten to {path.relative_to(root)}: correct it if necessary, and "
@@ -297,6 +298,14 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         with suppress(DatasetError):  # planning says what is wrong
             make_ready(name, entry, root / "data", frames=[parsed(typed)])
     return comparison_of(name, root)
+
+
+def _write_columns(path, accounts):
+    """Write how the columns of a file were read."""
+    import pandas as pd
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(map(vars, accounts)).to_csv(path, index=False)
 
 
 def _as_json(made):
@@ -374,6 +383,8 @@ def _is_kept(path, asked, sha256, file):
     line = f"{_MADE_FROM}{_as_json(made)}\n"
     before = made["asked"]
     edited = digest(text.replace(line, "")) != made["entry"]
+    if edited:  # it is no longer what was inferred
+        columns_of(path.parents[2] / "data", path.stem).unlink(missing_ok=True)
     others = [
         f"--{key} {_shown(asked.get(key))} (it was {_shown(before.get(key))})"
         for key in sorted(asked.keys() | before.keys())

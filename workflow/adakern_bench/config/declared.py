@@ -106,6 +106,11 @@ def _stem(file):
 
 def _stated(row, folder, tables, folds, known):
     """Return what the entry of a line states; a TableError says what is wrong."""
+    if None in row:  # csv.DictReader's name for what has no column
+        raise TableError(
+            f"more values than {DECLARATION} has columns; put names with a comma in "
+            "double quotes"
+        )
     path = folder / row["file"]
     if path.parent != folder or not path.is_file():
         raise TableError(f"file not found in the folder of {DECLARATION}")
@@ -142,7 +147,7 @@ def _checked(row, path, place, folds):
     values = found.times if found.groups is None else found.groups
     if values is not None and (n := values.nunique()) <= folds:
         raise TableError(
-            f"{column!r} has {n} different values, but {folds} folds need at least "
-            f"{folds + 1}"
+            f"{column!r} has {count(n, 'different value')}, but {folds} folds need at "
+            f"least {folds + 1}"
         )
     return stated

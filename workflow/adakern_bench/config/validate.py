@@ -12,8 +12,8 @@ from adakern_bench.base.dotted import (
     is_own,
     links_out,
     outside_paths,
-    targets,
 )
+from adakern_bench.base.elsewhere_worker import targets
 from adakern_bench.base.notes import digest, notes
 from adakern_bench.base.paths import PUBLISHED, SPECIAL, results_of
 from adakern_bench.config.code_version import code_version, functions_of

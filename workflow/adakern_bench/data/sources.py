@@ -5,8 +5,8 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from adakern_bench.base.dotted import targets
 from adakern_bench.base.download import is_fetched
+from adakern_bench.base.elsewhere_worker import targets
 from adakern_bench.base.notes import digest
 from adakern_bench.config import declared
 from adakern_bench.config.code_version import code_version

@@ -214,7 +214,7 @@ def _scores(model, given, n_classes, *, by_odds=False):
     if model is None:
         return np.zeros((len(given), n_classes))
     # With hundreds of classes, there are tens of thousands of pairs.
-    bytes_per_row = 4 * len(model.classes_) ** 2
+    bytes_per_row = 32 * len(model.classes_) ** 2
     of_block = partial(_scores_of_block, model, n_classes, by_odds)
     return by_row_blocks(of_block, given, bytes_per_row)
 
@@ -231,13 +231,17 @@ def _scores_of_block(model, n_classes, by_odds, given):
         decision = -(kernel @ model.dual_coef_.T + model.intercept_)
     else:
         decision = model._dense_decision_function(given)
-    against = np.zeros((len(given), len(present)))
-    for f, i, j in zip(decision.T, *np.triu_indices(len(present), 1), strict=True):
-        for c, margin in ((i, f), (j, -f)):
-            if by_odds:
-                against[:, c] = np.logaddexp(against[:, c], -4 * margin)
-            else:
-                against[:, c] += np.logaddexp(0, -2 * margin)
+    # Margins of each class against each other.
+    margins = np.zeros((len(given), len(present), len(present)))
+    first, second = np.triu_indices(len(present), 1)
+    margins[:, first, second] = decision
+    margins[:, second, first] = -decision
+    if by_odds:
+        against = np.logaddexp.reduce(-4 * margins, axis=2)
+    else:
+        each = np.arange(len(present))
+        margins[:, each, each] = np.inf
+        against = np.logaddexp(0, -2 * margins).sum(axis=2)
     scores = -against if by_odds else -2 / len(present) * against
     every = np.tile(scores.min(axis=1, keepdims=True) - 1, n_classes)
     every[:, present] = scores
