@@ -168,7 +168,7 @@ def test_the_table_of_readme():
 
 def test_beside_rivals_that_learn_from_all_rows():
     text = " ".join(pages().split())
-    said = "except than CatBoost and ChimeraBoost in classification, where p is 0.053"
+    said = "except CatBoost and ChimeraBoost in classification, where p is 0.053"
     assert said in text
     undecided = {}
     for suite, datasets in (("srbench", OTHERS), ("uci121", "")):
