@@ -8,6 +8,7 @@ from pathlib import Path
 
 from adakern_bench.base.dotted import (
     ALLOW_OUTSIDE,
+    IS_OUTSIDE,
     is_inside,
     is_own,
     links_out,
@@ -127,11 +128,7 @@ def _paths(config):
         del method["python"]  # checked with its recipe
     given["dataset"] = {name: e["loader"] for name, e in whole["dataset"].items()}
     for where, value in outside_paths(given):
-        yield (
-            f"{where}={value!r} is a path that leaves the project or leads among its "
-            "code, has files read that the data name, or pickles (memory); "
-            "--allow-outside allows it"
-        )
+        yield f"{where}={value!r} {IS_OUTSIDE}; --allow-outside allows it"
 
 
 def _ranges(config):
