@@ -272,6 +272,7 @@ def test_no_minutes_are_told_and_the_latest_class_is_learned(
         ("fit my.csv --target cst", "Did you mean 'cost'?"),
         ("fit my.csv --target cost --colour red", "--colour red.\n"),
         ("fit my.csv --target admitted", "has dates"),
+        ("fit /dev/zero --target cost", "is a device"),
         (
             "fit my.csv --target cost --method sklearn.svm.SVC",
             "not an estimator for",

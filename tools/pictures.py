@@ -60,7 +60,7 @@ QUICK += ["method=[adaptive,linear,lightgbm-default]"]
 COLOURS = 128
 #: MLflow's assistant covers a quarter of a page that is opened for the first time.
 NO_ASSISTANT = """
-localStorage.setItem("mlflow.assistant.autoOpenedOnFirstLoad_v1", "true");
+localStorage.setItem("mlflow.assistant.fab.autoOpenedOnFirstLoad_v1", "true");
 localStorage.setItem("mlflow.assistant.panelOpen_v1", "false");
 """
 NOTEBOOK_PAGE = """<!doctype html><meta charset="utf-8">

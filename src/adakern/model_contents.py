@@ -109,7 +109,9 @@ def names_refused(archive, trust):
     for node in _nodes(json.loads(archive.read("schema.json"))):
         name = f"{node['__module__']}.{node['__class__']}"
         if not _is_known(node, name):
-            method = node["content"]["func"] if _loader(node) == "MethodNode" else ""
+            method = (
+                node["content"]["func"] if node["__loader__"] == "MethodNode" else ""
+            )
             unknown.add(f"{name}.{method}".rstrip("."))
     for_good = {name for name in unknown if name.partition(".")[0] in OWN}
     return sorted(for_good), sorted(unknown - for_good - set(trust))
@@ -130,7 +132,7 @@ def check_sizes(archive):
         if member.filename.endswith(".npy")
     }
     for node in _nodes(json.loads(archive.read("schema.json"))):
-        if _loader(node) == "TreeNode" and not _has_sizes(node, shapes):
+        if node["__loader__"] == "TreeNode" and not _has_sizes(node, shapes):
             raise DamagedModel("the parts of a decision tree differ in size")
 
 
@@ -173,13 +175,9 @@ def _nodes(schema):
             left += node
 
 
-def _loader(node):
-    return node["__loader__"]
-
-
 def _is_known(node, name):
     """Whether an object is listed, with a loader that fits its name."""
-    loader = _loader(node)
+    loader = node["__loader__"]
     if loader == "RandomGeneratorNode":
         # skops calls what this names in numpy.random.
         state = node["content"]["bit_generator"]["content"]

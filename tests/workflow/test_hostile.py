@@ -130,6 +130,8 @@ SETTINGS = {
     "allow-in-file": ({"allow_outside": True, "results": "/tmp/x"}, "not a setting"),
     "name-above": ("name=../../../x", NO_FILE),
     "name-hidden": ("name=.hidden", NO_FILE),
+    "name-formula": (drawn("adakern_bench.report.contrast.contrast", "=A(1)"), NO_FILE),
+    "name-option": (drawn("adakern_bench.report.contrast.contrast", "-rf"), NO_FILE),
     "figure-name": (
         drawn("adakern_bench.report.contrast.contrast", "../../x"),
         NO_FILE,
@@ -219,6 +221,10 @@ ENTRIES = {
     "data-nul": (file("a/e\0vil.csv"), "no control characters"),
     "data-above": (file("../a.csv"), "inside the data folder"),
     "homepage": (file("a.csv", homepage="javascript:alert(1)"), "http:// or https://"),
+    "no-host": (
+        {"files": [{"path": "a.csv", "urls": ["http://[::1/a"]}]},
+        "and a host",
+    ),
 }
 
 
@@ -485,7 +491,8 @@ def redirect(conf):
         def do_GET(self):
             asked.append(self.path)
             self.send_response(302)
-            self.send_header("Location", f"http://localhost:{port}/inside")
+            place = f"http://localhost:{port}/in" if len(asked) == 1 else "http://[::1"
+            self.send_header("Location", place)
             self.end_headers()
 
     asked = []
@@ -494,10 +501,11 @@ def redirect(conf):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     urls = [f"http://127.0.0.1:{port}/a.csv"]
     entry = DatasetEntry(task="regression", files=[{"path": "a.csv", "urls": urls}])
-    with pytest.raises(DatasetError, match="a host that is not in the entry"):
-        load_table("evil", entry, cache_dir=conf, mirror=conf)
+    for message in ("a host that is not in the entry", "Invalid IPv6 URL"):
+        with pytest.raises(DatasetError, match=message):
+            load_table("evil", entry, cache_dir=conf, mirror=conf)
     server.shutdown()
-    assert asked == ["/a.csv"]
+    assert asked == ["/a.csv", "/a.csv"]
 
 
 def openml_host(conf):

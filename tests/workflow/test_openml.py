@@ -219,6 +219,9 @@ def test_answers_that_are_none(server):
     server.answers["/api/v1/json/data/31"] = b"<html>Log in, please</html>"
     with pytest.raises(DatasetError, match="not a response of OpenML"):
         load_plan(["dataset=[openml-31]", METHOD])
+    server.answers["/api/v1/json/data/31"] = b"[" * 100_000
+    with pytest.raises(DatasetError, match="not a response of OpenML"):
+        load_plan(["dataset=[openml-31]", METHOD])
     server.answers["/api/v1/json/data/31"] = {"data_set_description": ["31"]}
     with pytest.raises(DatasetError, match="not a response of OpenML"):
         load_plan(["dataset=[openml-31]", METHOD])

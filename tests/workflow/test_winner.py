@@ -12,6 +12,7 @@ from adakern_bench.data import Table
 from adakern_bench.records.prepare import Prepared
 from adakern_bench.records.read import to_frame
 from adakern_bench.records.split import save_splits
+from adakern_bench.report import winner
 from adakern_bench.report.winner import (
     MOST_COLUMNS,
     Best,
@@ -237,6 +238,19 @@ def test_where_no_run_was_finished_none_is_looked_into(tmp_path):
     told = json.loads((made["figures"] / "captions.json").read_text())
     assert told == {"": "no run of dummy finished, so none is explained"}
     assert pd.read_csv(made["table"]).empty
+
+
+def test_a_column_that_a_spreadsheet_would_compute_is_written_as_text(
+    tmp_path, monkeypatch
+):
+    found = pd.DataFrame({"column": ["=cmd|x", "size"], "hint": ["", ""]})
+    monkeypatch.setattr(winner, "explain", lambda *_: ({}, found))
+    monkeypatch.setattr(winner, "load_split", lambda *_: ([], []))
+    monkeypatch.setattr(winner.Table, "load", lambda _: None)
+    columns = tmp_path / "columns.csv"
+    settings = {"threads": 1}
+    winner.explain_files("m", None, "", tmp_path, columns, settings, {}, 0)
+    assert columns.read_text().splitlines()[1:] == ["'=cmd|x,", "size,"]
 
 
 class _Intervals:

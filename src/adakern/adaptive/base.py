@@ -20,7 +20,6 @@ from adakern.adaptive.explain import (
     Explanation,
     contributions,
     leans_on,
-    learned_rows,
 )
 from adakern.adaptive.fit_all import Limits, fit_all
 from adakern.adaptive.given import (
@@ -30,9 +29,9 @@ from adakern.adaptive.given import (
     validated,
 )
 from adakern.adaptive.many_rows import in_memory
-from adakern.adaptive.model import make_model, members_table
+from adakern.adaptive.model import learned_rows, make_model, members_table, seen_in
 from adakern.adaptive.prepare import prepare
-from adakern.adaptive.shift import check_rows, seen_in, sentence
+from adakern.adaptive.shift import check_rows, sentence
 from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
 

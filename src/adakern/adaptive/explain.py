@@ -5,17 +5,14 @@ from math import factorial
 
 import numpy as np
 from scipy.sparse import coo_array
-from sklearn.utils.validation import _num_samples
 
-from adakern._utils.arrays import as_numpy, is_dask
+from adakern._utils.arrays import as_numpy
 from adakern._utils.resources import row_blocks
 from adakern.adaptive.members.kernel_ridge import (
     KernelRidge,
     NystromKernelRidge,
     by_ridge,
-    merge_equal_rows,
 )
-from adakern.adaptive.views import KernelView
 from adakern.linalg import ridge_solution
 
 #: Maximum number of columns for which all coalitions are enumerated.
@@ -121,29 +118,6 @@ class LearnedRows:
 
     labels: np.ndarray
     weights: np.ndarray
-
-
-def learned_rows(problem, X):
-    """Return the :class:`LearnedRows` of a fit to rows X, or None if there are none.
-
-    Labels are those of pandas' index, or numbers from 0.
-    """
-    if problem.views is None:
-        return None
-    labels = np.arange(_num_samples(X))
-    if hasattr(X, "iloc") and not is_dask(X):
-        labels = np.asarray(X.index)
-        labels = labels if labels.dtype.kind in "iu" else labels.astype(str)
-    table = problem.table
-    origin = problem.origin
-    if not table.learns_all:
-        learned = table.fold != 0
-        table, origin = table.take(learned), origin[learned]
-    Z = problem.views[KernelView].transform(table.X)
-    *_, weights, place = merge_equal_rows(Z, table.Y, table.weights)
-    first = np.full(len(weights), len(labels))
-    np.minimum.at(first, place, origin)
-    return LearnedRows(labels[first], weights / weights.mean())
 
 
 def leans_on(ensemble, X, n_rows):

@@ -84,34 +84,9 @@ class LeaveOneOutError:
             self._parts = to_device(X - X.mean(axis=0))
 
     def __call__(self, scales, alpha):
-        """Return the log error and its gradient in log scales and log alpha.
+        """Return the value and its gradient in log scales and log alpha.
 
-        The log error is -1e10 if the error is zero. With the leave-one-out residuals
-        ``r``, ``dE = sum_jk M_jk dK_jk`` for
-        ``M = 2/n (R diag(r²/R_ii) R - sym(R (r/R_ii) (R Y)'))``.
-        """
-        xp = array_namespace(self._target)
-        total = self._total
-        exact, K, R, dual = self._solved(scales, alpha)
-        diagonal = xp.linalg.diagonal(R)
-        residuals = left_out_residuals(dual, diagonal)
-        error = float(xp.sum(residuals**2)) / total
-        if not (np.isfinite(error) and error > 0):
-            return -1e10, np.zeros(len(scales)), 0.0
-        half = R * xp.sqrt(2 / total * xp.sum(residuals**2, axis=1) / diagonal)
-        outer = R @ (residuals / diagonal[:, None]) / total
-        M = half @ half.T  # recognised as symmetric: half the work
-        M -= xp.concat([outer, dual], axis=1) @ xp.concat([dual, outer], axis=1).T
-        by_alpha = alpha * float(xp.linalg.trace(M))
-        M *= K
-        M = xp.astype(M, xp.float64, copy=False)
-        by_scale = -self._sum_of_slopes(M, scales, exact)
-        return np.log(error), by_scale / error, by_alpha / error
-
-    def _solved(self, scales, alpha):
-        """Return exponents D, the weighted kernel, its inverse and the coefficients.
-
-        The kernel is exp(-D); the inverse includes the ridge.
+        The value is -1e10 if the error is zero.
         """
         xp = array_namespace(self._target)
         numbers = xp.float32 if alpha >= self._single_from else xp.float64
@@ -135,7 +110,35 @@ class LeaveOneOutError:
         K = xp.exp(-exponents) * root[:, None] * root
         ridge = alpha * xp.ones_like(root)
         R = invert_definite(add_to_diagonal(xp.asarray(K, copy=True), ridge))
-        return exact, K, R, R @ target
+        value, M, size = self._value(R, R @ target)
+        if M is None:
+            return value, np.zeros(len(scales)), 0.0
+        by_alpha = alpha * float(xp.linalg.trace(M))
+        M *= K
+        M = xp.astype(M, xp.float64, copy=False)
+        by_scale = -self._sum_of_slopes(M, scales, exact)
+        return value, by_scale / size, by_alpha / size
+
+    def _value(self, R, dual):
+        """Return the value E, and M and c with ``c dE = sum_jk M_jk dK_jk``.
+
+        R is the inverse of kernel and ridge, and ``dual`` is R Y. E is the log of the
+        error c, and with the leave-one-out residuals ``r``,
+        ``M = 2/n (R diag(r²/R_ii) R - sym(R (r/R_ii) (R Y)'))``. M is None if the error
+        is zero.
+        """
+        xp = array_namespace(dual)
+        total = self._total
+        diagonal = xp.linalg.diagonal(R)
+        residuals = left_out_residuals(dual, diagonal)
+        error = float(xp.sum(residuals**2)) / total
+        if not (np.isfinite(error) and error > 0):
+            return -1e10, None, error
+        half = R * xp.sqrt(2 / total * xp.sum(residuals**2, axis=1) / diagonal)
+        outer = R @ (residuals / diagonal[:, None]) / total
+        M = half @ half.T  # recognised as symmetric: half the work
+        M -= xp.concat([outer, dual], axis=1) @ xp.concat([dual, outer], axis=1).T
+        return np.log(error), M, error
 
     def _sum_of_slopes(self, M, scales, exponents):
         """Sum of M times the derivatives of the exponents in the log scales."""
@@ -165,26 +168,20 @@ class Evidence(LeaveOneOutError):
     Rasmussen and Williams. Gaussian processes for machine learning (2006), section 5.4.
     """
 
-    def __call__(self, scales, alpha):
-        """Return the value and its gradient.
+    def _value(self, R, dual):
+        """Return the value, ``M = k/n (R - n/q R Y Y' R)`` and c = 1.
 
-        ``dE = sum_jk M_jk dK_jk`` for ``M = k/n (R - n/q R Y Y' R)`` and
-        ``q = tr(Y' R Y)``.
+        Here, ``q = tr(Y' R Y)``.
         """
-        xp = array_namespace(self._target)
-        (n, k) = self._target.shape
+        xp = array_namespace(dual)
+        (n, k) = dual.shape
         k = max(1, k - 1)
-        exact, K, R, dual = self._solved(scales, alpha)
         q = float(xp.sum(dual * xp.astype(self._target, dual.dtype, copy=False)))
         if not (np.isfinite(q) and q > 0):
-            return -1e10, np.zeros(len(scales)), 0.0
+            return -1e10, None, 1.0
         log_determinant = -float(xp.linalg.slogdet(R)[1])
         value = k * (np.log(q / (n * k)) + log_determinant / n)
-        M = k * (R / n - dual @ dual.T / q)
-        by_alpha = alpha * float(xp.linalg.trace(M))
-        M *= K
-        M = xp.astype(M, xp.float64, copy=False)
-        return value, -self._sum_of_slopes(M, scales, exact), by_alpha
+        return value, k * (R / n - dual @ dual.T / q), 1.0
 
 
 class Search(NamedTuple):

@@ -4,9 +4,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
+from adakern._utils.arrays import is_dask
 from adakern._utils.resources import TILE_BYTES, row_blocks
+from adakern.adaptive.explain import LearnedRows
+from adakern.adaptive.members.kernel_ridge import merge_equal_rows
+from adakern.adaptive.shift import Seen
 from adakern.adaptive.table import Table
+from adakern.adaptive.views import KernelView
 
 #: Candidates for the prior, in rows.
 PRIORS = np.logspace(-2, 2, 17)
@@ -17,8 +23,9 @@ SURE = 2.0
 #: Minimum numbers of repeated rows, and of repetitions, to use equal rows.
 FEWEST_REPEATED, FEWEST_REPETITIONS = 20, 50
 
-#: Maximum numbers of rows, and of cells, kept to compute feature importances.
-PROBE_ROWS, PROBE_CELLS = 500, 50_000
+#: Maximum numbers of rows, and of cells, kept to compute feature importances, and to
+#: compare new rows with.
+KEPT_ROWS, KEPT_CELLS = 500, 50_000
 
 
 #: Note below a table of members.
@@ -281,7 +288,7 @@ def make_model(problem, members, blend, rng):
     """Return the ensemble of members with a positive weight and of equal rows."""
     judged = problem.table.left_out
     equal_rows = EqualRows()
-    n_probe = max(50, min(PROBE_ROWS, PROBE_CELLS // judged.X.shape[1]))
+    n_probe = max(50, min(KEPT_ROWS, KEPT_CELLS // judged.X.shape[1]))
     probe = judged.take(np.sort(rng.permutation(len(judged.X))[:n_probe]))
     if problem.ungrouped:
         values = [member.fits.left_out for member in members]
@@ -293,6 +300,49 @@ def make_model(problem, members, blend, rng):
         if counts
     ]
     return Ensemble(problem.refit(members), blend.only(used), equal_rows, probe)
+
+
+def learned_rows(problem, X):
+    """Return the :class:`LearnedRows` of a fit to rows X, or None if there are none.
+
+    Labels are those of pandas' index, or numbers from 0.
+    """
+    if problem.views is None:
+        return None
+    labels = np.arange(_num_samples(X))
+    if hasattr(X, "iloc") and not is_dask(X):
+        labels = np.asarray(X.index)
+        labels = labels if labels.dtype.kind in "iu" else labels.astype(str)
+    table = problem.table
+    origin = problem.origin
+    if not table.learns_all:
+        learned = table.fold != 0
+        table, origin = table.take(learned), origin[learned]
+    Z = problem.views[KernelView].transform(table.X)
+    *_, weights, place = merge_equal_rows(Z, table.Y, table.weights)
+    first = np.full(len(weights), len(labels))
+    np.minimum.at(first, place, origin)
+    return LearnedRows(labels[first], weights / weights.mean())
+
+
+def seen_in(problem):
+    """Return the statistics of the training rows of a fit."""
+    table = problem.table
+    reader = problem.reader
+    first = reader.first_
+    X = table.X[:, first]
+    counts = table.counts
+    n = int(counts.sum())
+    missing = np.isnan(X)
+    values = np.where(missing, np.inf, X).min(axis=0)
+    high = np.where(missing, -np.inf, X).max(axis=0)
+    single = np.zeros(len(first), dtype=int)
+    for j in np.flatnonzero(reader.is_categorical[first]):
+        codes = X[~missing[:, j], j].astype(int)
+        single[j] = np.sum(np.bincount(codes, counts[~missing[:, j]]) == 1)
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(len(X)), counts))
+    kept = max(50, min(KEPT_ROWS, KEPT_CELLS // len(first)))
+    return Seen(n, values, high, counts @ missing, single, X[rows[:kept]])
 
 
 def members_table(members, blend, dropped):

@@ -14,9 +14,6 @@ WARNED, SHIFTED = 0.01, 0.05
 #: Categories with fewer rows in both samples together are merged for the comparison.
 FEWEST_OF_CATEGORY = 10
 
-#: Maximum numbers of rows, and of cells, kept for comparisons.
-SAMPLE_ROWS, SAMPLE_CELLS = 500, 50_000
-
 
 @dataclass
 class Seen:
@@ -96,26 +93,6 @@ class ShiftReport:
             for c in self.columns
         ]
         return "\n".join(lines)
-
-
-def seen_in(problem):
-    """Return the statistics of the training rows of a fit."""
-    table = problem.table
-    reader = problem.reader
-    first = reader.first_
-    X = table.X[:, first]
-    counts = table.counts
-    n = int(counts.sum())
-    missing = np.isnan(X)
-    values = np.where(missing, np.inf, X).min(axis=0)
-    high = np.where(missing, -np.inf, X).max(axis=0)
-    single = np.zeros(len(first), dtype=int)
-    for j in np.flatnonzero(reader.is_categorical[first]):
-        codes = X[~missing[:, j], j].astype(int)
-        single[j] = np.sum(np.bincount(codes, counts[~missing[:, j]]) == 1)
-    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(len(X)), counts))
-    kept = max(50, min(SAMPLE_ROWS, SAMPLE_CELLS // len(first)))
-    return Seen(n, values, high, counts @ missing, single, X[rows[:kept]])
 
 
 def _counted(seen, X):

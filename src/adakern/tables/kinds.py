@@ -157,7 +157,7 @@ def plain_text(text):
     text = text.strip()
     if not text.isprintable():
         text = text.strip(_INVISIBLE)
-    return text[2:-1] if re.fullmatch(r'="[^"]*"', text) else text
+    return text[2:-1] if text[:2] == '="' and text[-1] == '"' else text
 
 
 def describe(cells, *, usual=".", is_target=False):
@@ -330,14 +330,11 @@ def _about_numbers(name, texts, form, is_doubtful):
 
 
 def _about_signs(name, texts):
-    """Return a note if numbers have different currencies, or some are percentages."""
+    """Yield a note if numbers have different currencies, or some are percentages."""
     firsts = {numbers.signs_of(text): text for text in texts}
-    if len({sign for signs in firsts for sign in signs}) > 1 or (
-        ("%",) in firsts and len(firsts) > 1
-    ):
-        first, second = [*firsts.values()][:2]
-        return [f"{name}: {first!r} and {second!r} are read as if in the same unit"]
-    return []
+    if len(firsts) > 1:
+        first, second, *_ = firsts.values()
+        yield f"{name}: {first!r} and {second!r} are read as if in the same unit"
 
 
 def sides_of_limits(cells):

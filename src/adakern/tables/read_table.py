@@ -274,6 +274,8 @@ def read_as(values, name, kind, form):
 def _named(path):
     """Context with the content and name of a file, which is added to errors."""
     try:
+        if path.is_char_device():  # /dev/zero never ends
+            raise TableError("it is a device, not a file.")
         yield path.read_bytes(), path.name
     except TableError as error:
         named = path.name in str(error)

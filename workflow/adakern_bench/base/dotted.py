@@ -39,6 +39,11 @@ RENAMED = {"sklearn": "scikit-learn", "yaml": "PyYAML"}
 READABLE = ("ADAKERN_", "SLURM_")
 _SECRET = re.compile(r"JWT|TOKEN|KEY|SECRET|PASS", re.IGNORECASE)
 
+#: What is wrong with a setting of :func:`outside_paths`.
+IS_OUTSIDE = (
+    "is a path that leaves the project or leads among its code, has files read that "
+    "the data name, or pickles (memory)"
+)
 _PATH_NAME = re.compile(
     r"(^|[_.])(memory|cache|dir|directory|folder|home|path|file|filename)$"
 )

@@ -80,6 +80,8 @@ def download(url, hosts, progress=True):
             return content.getvalue()
         except RequestException as error:
             why = str(error)
+        except ValueError as error:  # the address of a redirect is none
+            raise Refused(str(error)) from None
         except TimeoutError:
             content.close()  # what still arrives is discarded
             raise Refused(
@@ -109,8 +111,10 @@ def _within(seconds, task):
 
 
 def host_of(url):
-    """Host name of a URL."""
-    return (urlsplit(url).hostname or "").removeprefix("www.")
+    """Host name of a URL, "" if it has none."""
+    with suppress(ValueError):
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    return ""
 
 
 def _check_answer(hosts, response, **_):

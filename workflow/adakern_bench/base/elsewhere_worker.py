@@ -70,7 +70,12 @@ def check_handed_on(kind, params):
     if kind.__init__ is object.__init__ or inspect.Parameter.VAR_KEYWORD not in kinds:
         return
     bases = [base for base in kind.__mro__ if base.__init__ is not object.__init__]
-    named = {name for base in bases for name in _named(base.__init__)}
+    named = {
+        p.name
+        for base in bases
+        for p in inspect.signature(base.__init__).parameters.values()
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
     packages = {base.__module__.partition(".")[0] for base in bases}
     further = {name for p in packages for name in HANDED_ON.get(p, ())}
     for name, value in params.items():
@@ -79,26 +84,14 @@ def check_handed_on(kind, params):
                 f"{kind.__name__} passes {name} on, and a configuration may not set it"
             )
         # LightGBM joins all parameters into one string, "name=value name=value".
-        if any(re.search(r"[\s=]", text) for text in _texts(value)):
+        text = json.dumps(
+            value, ensure_ascii=False, separators=(",", ":"), default=lambda _: ""
+        )
+        if re.search(r'[\s=]|\\[^"]', text):
             raise ValueError(
                 f"{name}={value!r}: {kind.__name__} may read a blank or = in it as "
                 "the start of another parameter"
             )
-
-
-def _named(function):
-    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    parameters = inspect.signature(function).parameters.items()
-    return [name for name, parameter in parameters if parameter.kind not in several]
-
-
-def _texts(value):
-    """Yield every string in a value."""
-    if isinstance(value, dict):
-        value = [*value, *value.values()]
-    if isinstance(value, list | tuple | set):
-        return [text for item in value for text in _texts(item)]
-    return [value] if isinstance(value, str) else []
 
 
 def targets(node):

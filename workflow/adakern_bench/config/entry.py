@@ -8,6 +8,7 @@ from typing import Any
 
 from adakern._utils.hints import did_you_mean
 from adakern.tables.around import OTHERS
+from adakern_bench.base.download import host_of
 
 FORMATS = ("csv", "table", "whitespace", "arff", "libsvm")
 
@@ -316,5 +317,5 @@ def _problems_of_places(entry):
             )
         addresses += [(f"files[{i}].urls", url) for url in file.urls]
     for key, address in addresses:
-        if not address.startswith(("http://", "https://")):
-            yield key, f"got {address!r}; it must begin with http:// or https://."
+        if not (address.startswith(("http://", "https://")) and host_of(address)):
+            yield key, f"got {address!r}; it must be http:// or https:// and a host."

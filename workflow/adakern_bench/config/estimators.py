@@ -4,6 +4,7 @@ import numpy as np
 from scipy import stats
 
 from adakern_bench.base.dotted import (
+    IS_OUTSIDE,
     check_all_handed_on,
     instantiate,
     outside_paths,
@@ -42,10 +43,7 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=Fals
     recipe = dict(recipe)
     python = recipe.pop(PYTHON, None)
     for name, value in outside_paths({} if is_planned else recipe):
-        raise ValueError(
-            f"{name}={value!r} is a path that leaves the project or leads among its "
-            "code, has files read that the data name, or pickles (memory)"
-        )
+        raise ValueError(f"{name}={value!r} {IS_OUTSIDE}")
     for name, value in outside_paths(params or {}):
         raise ValueError(
             f"{name}={value!r} was not found by a search of this configuration: it "

@@ -278,7 +278,7 @@ def _answer(place):
         yield
     except DatasetError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except Exception as error:
         raise DatasetError(
             f"{place}: not a response of OpenML ({type(error).__name__}: {error}); "
             "try again later, or delete the file if it is one"

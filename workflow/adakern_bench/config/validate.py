@@ -8,6 +8,7 @@ from pathlib import Path
 
 from adakern_bench.base.dotted import (
     ALLOW_OUTSIDE,
+    IS_OUTSIDE,
     is_inside,
     is_own,
     links_out,
@@ -33,8 +34,9 @@ NEEDS = (
     ("published_split", "require", "n_published_splits"),
 )
 
-#: Names become folders, wildcards of Snakemake and arguments of a cluster's commands.
-NAME = re.compile(r"(?!\.)[\w ,.=+~@()\[\]-]{1,200}")
+#: Names become folders, wildcards of Snakemake, arguments of a cluster's commands and
+#: cells of CSV files, in which = + - @ begin formulas.
+NAME = re.compile(r"(?![.=+@-])[\w ,.=+~@()\[\]-]{1,200}")
 FOLDER = re.compile(r"[\w ,.=+~@()\[\]/-]+")
 
 
@@ -113,7 +115,7 @@ def _names(plan):
         if not NAME.fullmatch(name):
             yield (
                 f"{name!r} must be the name of a file: at most 200 letters, digits, "
-                "blanks and _ , . = + ~ @ - ( ) [ ], not starting with a dot"
+                "blanks and _ , . = + ~ @ - ( ) [ ], not starting with . = + - or @"
             )
 
 
@@ -126,11 +128,7 @@ def _paths(config):
         del method["python"]  # checked with its recipe
     given["dataset"] = {name: e["loader"] for name, e in whole["dataset"].items()}
     for where, value in outside_paths(given):
-        yield (
-            f"{where}={value!r} is a path that leaves the project or leads among its "
-            "code, has files read that the data name, or pickles (memory); "
-            "--allow-outside allows it"
-        )
+        yield f"{where}={value!r} {IS_OUTSIDE}; --allow-outside allows it"
 
 
 def _ranges(config):

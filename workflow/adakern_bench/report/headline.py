@@ -133,10 +133,11 @@ def _conclusion(task, cells, ranks):
     over = f"{best:.2f} over {count(len(datasets), 'data set')}"
     if tied:
         return f"{name}: {tied} for the best mean rank, {over}."
-    shared = "" if first.wins.is_integer() else ", where a tie is shared"
+    n_best = cells["best"].xs(first.method, level="method").sum()
+    shared = "" if first.wins == n_best else ", ties included"
     return (
         f"{name}: {first.method} has the best mean rank, {over} (best on "
-        f"{first.wins:.3g}{shared}), ahead of {second.method} with "
+        f"{n_best}{shared}), ahead of {second.method} with "
         f"{second.average_rank:.2f}{lead}."
     )
 

@@ -177,18 +177,20 @@ def _task(task, records, styles, tables, rare):
         tables[name][tables[name]["task"] == task] for name in ("ranks", "ttest")
     )
     main = ranks["metric"].iloc[0]
+    cells = comparison(tables, task)
     details = {}
     for part, metric in _DETAILS[task]:
-        cells = comparison(tables, task, metric, part)
-        if len(cells) and (part, metric) != ("test", main):
-            details[part, metric] = _grid(cells, metric, heading(metric) + _PARTS[part])
+        found = comparison(tables, task, metric, part)
+        if len(found) and (part, metric) != ("test", main):
+            details[part, metric] = _grid(found, metric, heading(metric) + _PARTS[part])
     # If a class is rare, never predicting it is accurate but useless.
     here = {*records["dataset"].map(base_name)} if main == "accuracy" else set()
     unbalanced = sorted(here.intersection(rare))
     return {
         "name": task,
         "many": records["dataset"].nunique() > MOST_PANELS,
-        "main": _grid(comparison(tables, task), main, heading(main)),
+        "main": _grid(cells, main, heading(main)),
+        "n_best": cells["best"].groupby("method").sum(),
         "ranks": ranks,
         "seconds": records.groupby("method")["seconds"].sum(),
         "unbalanced": unbalanced,

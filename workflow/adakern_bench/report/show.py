@@ -102,11 +102,11 @@ def _rows(cells, ranks, seconds, width):
     """Table with methods as rows; data sets that do not fit are counted."""
     marks = np.select([cells["best"], cells["worse"]], ["*", MARK], " ")
     scores = (cells["shown"] + marks).unstack(sort=False).T
-    table = ranks.set_index("method")[["average_rank", "wins"]]
+    table = ranks.set_index("method")[["average_rank"]]
     table = pd.DataFrame(
         {
             "rank": table["average_rank"].map("{:.2f}".format).replace("nan", "-"),
-            "best": table["wins"].map("{:.3g}".format),
+            "best": cells["best"].groupby("method").sum()[table.index].astype(str),
             "time": [duration(seconds[name]) for name in table.index],
         }
     )

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import atomic_path, write_json
+from adakern._utils.printable import without_formula
 from adakern.evaluation import (
     GREATER_IS_BETTER,
     QUANTITIES,
@@ -125,7 +126,7 @@ def explain_files(
     captions = {name: caption for name, (_, caption) in drawn.items()}
     write_json(figures / "captions.json", captions)
     with atomic_path(columns) as path:
-        found.to_csv(path, index=False, float_format="%.4g")
+        found.map(without_formula).to_csv(path, index=False, float_format="%.4g")
 
 
 def explain(method, table, train, test, settings, best_params, repeat, metric=None):

@@ -374,7 +374,8 @@ def _dependences(figure, best, columns):
             axis.plot(values, means, color=COLOURS[1])
             plain_ticks(axis.xaxis)
         else:
-            axis.plot([str(v)[:10] for v in values], means, "o", color=COLOURS[1])
+            labels = [str(v)[:10] for v in values]
+            axis.plot(labels, means, "o", color=COLOURS[1], clip_on=False)
             axis.tick_params("x", rotation=90 if len(values) > 3 else 0, labelsize=8)
         axis.set_xlabel(name)
         if best.event is None:
