@@ -96,9 +96,10 @@ def print_line(label, base, other):
     ratios = np.array([(other[k] + 1e-3) / (base[k] + 1e-3) for k in base])
     lower = int(np.sum(ratios < 0.999))
     higher = int(np.sum(ratios > 1.001))
-    p = wilcoxon(np.log(ratios)).pvalue if np.any(ratios != 1) else 1.0
-    mean = np.exp(np.mean(np.log(ratios)))
-    print(f"{label:36} {mean:6.3f}   {lower:3} lower {higher:3} higher   p = {p:.2g}")
+    logs = np.round(np.log(ratios), 6)  # members are kept in single precision
+    p = wilcoxon(logs).pvalue if logs.any() else 1.0
+    mean = np.exp(logs.mean())
+    print(f"{label:42} {mean:6.3f}   {lower:3} lower {higher:3} higher   p = {p:.2g}")
 
 
 def print_table(sets, classify):
@@ -123,15 +124,20 @@ def print_table(sets, classify):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--rows", type=int, required=True, help="at most so many rows")
+    parser.add_argument(
+        "--rows", type=int, required=True, help="the most of each set that are not more"
+    )
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    by_task = {True: defaultdict(list), False: defaultdict(list)}
+    files = defaultdict(lambda: defaultdict(list))
     for path in sorted(args.folder.glob("*.npz")):
         name, n_rows, _ = path.stem.rsplit(".", 2)
-        if int(n_rows) == args.rows:
-            draw = Kept(path)
-            by_task[draw.classify][name].append(draw)
+        if int(n_rows) <= args.rows:
+            files[name][int(n_rows)].append(path)
+    by_task = {True: {}, False: {}}
+    for name, of_rows in files.items():
+        draws = [Kept(path) for path in of_rows[max(of_rows)]]
+        by_task[draws[0].classify][name] = draws
     for classify, sets in by_task.items():
         if sets:
             task = "classification" if classify else "regression"
