@@ -318,7 +318,8 @@ def test_new_rows_that_do_not_fit_the_model(ridge, rows, change, words):
 
 
 def test_other_types_are_refused_or_told(ridge, rows, folder):
-    rows.assign(dose="much").to_csv(folder / "text.csv", index=False)
+    many = pd.concat([rows] * 11).assign(dose="much")
+    many.to_csv(folder / "text.csv", index=False)
     with pytest.raises(SystemExit, match="fitted on numbers"):
         cli.main(["predict", ridge, "text.csv"])
     rows["dose"] = rows["dose"].astype(str).where(rows.index > 0, "much")

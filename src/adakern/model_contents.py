@@ -275,10 +275,12 @@ def _is_sound_start(boosting):
     """Whether the predictions that the trees are added to have a column for each."""
     if not hasattr(boosting, "estimators_"):
         return True
+    # Another estimator is not even tried: its own parts may not be sound.
+    if not isinstance(boosting.init_, str | DummyClassifier | DummyRegressor):
+        return False
     trees = boosting.estimators_
     start = boosting._raw_predict_init(np.zeros((2, trees[0, 0].n_features_in_)))
-    is_fixed = isinstance(boosting.init_, str | DummyClassifier | DummyRegressor)
-    return is_fixed and start.shape == (2, trees.shape[1])
+    return start.shape == (2, trees.shape[1])
 
 
 def _is_sound_tree(estimator):

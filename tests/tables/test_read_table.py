@@ -384,7 +384,10 @@ def test_new_rows_need_the_columns_of_the_model(tmp_path):
     assert rows["height"][0] == 1.5 and np.isnan(rows["height"][1])
     for text, message in (
         ("city,heigth\na,1\n", r"no column 'height'.* Did you mean 'heigth'"),
-        ("city,height\na,tall\n", "holds 'tall'; the model was fitted on numbers"),
+        (
+            "city,height\na,tall\nb,low\n",
+            "holds 'tall'; the model was fitted on numbers",
+        ),
         ("city,height\n", "1 lines"),
         ("city,height\n,\n", "has no rows"),
         ("city,0\na,1\n", "no column 'height'"),
@@ -415,6 +418,15 @@ def test_new_rows_are_read_as_the_training_rows_were(tmp_path):
     path.write_text("a,c\n1,x\n2,x\n3,total\n")
     with pytest.warns(UserWarning, match="the last row, 'total', is predicted"):
         assert len(read_rows(path, {"a": "numeric", "c": "categorical"})) == 3
+
+
+@pytest.mark.parametrize("cells", ["n.b.", "n.b.\nn.b."])
+def test_new_rows_may_have_one_word_in_place_of_numbers(tmp_path, cells):
+    """It marks missing values in training files, and a service asks for single rows."""
+    path = tmp_path / "new.csv"
+    path.write_text(f"a\n{cells}\n")
+    with pytest.warns(UserWarning, match="thus missing \\('n.b.'; rows? 0"):
+        assert read_rows(path, {"a": "numeric"})["a"].isna().all()
 
 
 def test_durations_are_seconds_and_classes_may_be_fractions(tmp_path):

@@ -231,10 +231,14 @@ def is_text(cells):
 
 def is_marker(strays, cells):
     """Whether cells of another kind are a single word, which marks missing values."""
-    if len(strays) != 1 or has_digit(strays[0]):
-        return False
     n_rows = len(cells.rows_of(strays))
-    return len(cells.distinct) > FEW_NUMBERS and 2 * n_rows <= len(cells.codes)
+    are_few = len(cells.distinct) > FEW_NUMBERS and 2 * n_rows <= len(cells.codes)
+    return are_few and is_one_word(strays)
+
+
+def is_one_word(strays):
+    """Whether cells of another kind are all the same, without a digit."""
+    return len(strays) == 1 and not has_digit(strays[0])
 
 
 def has_digit(value):

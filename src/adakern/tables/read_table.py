@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adakern._utils.warn import warn_user
+from adakern._utils.wording import count
 from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
 from adakern.tables.around import OTHERS, PREDICTED
@@ -14,7 +15,6 @@ from adakern.tables.files import SHORT, Layout, cells_of_file
 from adakern.tables.meaning import (
     about,
     checked_task,
-    count,
     is_whole,
     repeated_identifier,
     why_no_feature,
@@ -31,6 +31,10 @@ from adakern.tables.typed import (
     typed_columns,
 )
 from adakern.tables.unpack import TableError
+
+#: Maximum number of new rows that may all have one word in place of a number or date.
+#: It marks at most half of the training rows, so that more would hardly be chance.
+MOST_LACKING = 10
 
 
 @dataclass
@@ -258,7 +262,8 @@ def read_as(values, name, kind, form):
                 f"{shown!r} is read as {columns.number_of(shown, other):g}"
             )
             read, strays = by_other, others
-    if strays and pd.isna(read).all():
+    may_lack_all = len(values) <= MOST_LACKING and columns.is_one_word(strays)
+    if pd.isna(read).all() and strays and not may_lack_all:
         written = f", written {form[:60]}" if kind == "date" and form else ""
         noun = "numbers" if kind == "numeric" else "dates"
         raise TableError(
