@@ -95,7 +95,7 @@ def test_new_failures_and_what_is_in_one_run_alone(compared):
     assert status == 1 and cells["failed"].sum() == 1
     assert methods.set_index("method").loc["dank", "failed"]
     assert {method for *_, method in found.only_before} == {"svm-cv"}
-    assert "3 cells only before" in sentence(found, cells)
+    assert "3 only before" in sentence(found, cells)
 
 
 def test_other_rows_are_no_pair(compared, capsys):
