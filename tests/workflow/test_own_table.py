@@ -180,8 +180,8 @@ def check_scores_of_two_targets(project, table, shown):
         assert {*record["best_params"]} <= {"C", "alpha", "epsilon", "gamma"}
     page = (project.root / "results" / "my-my-study" / "report.html").read_text()
     assert "R² of each target of my-my-study" in page
-    assert "Of several targets (my-my-study)" in page
-    assert "Of the target &#39;y&#39;, the first of 2" in page
+    assert "Several targets (my-my-study)" in page
+    assert "Target &#39;y&#39;, the first of 2" in page
     assert "--target y,far" in shown and "--target y,far" in page
 
 
@@ -408,7 +408,7 @@ def test_runs_that_ran_out_of_time_are_said(tmp_path, cut, most, said):
     pd.DataFrame({"status": status}).to_parquet(tmp_path / "records.parquet")
     found, words = out_of_time(tmp_path)
     assert found is most and words.startswith(said) and bool(words) == bool(cut)
-    assert ("of the others" in words) == (0 < cut < 3)
+    assert ("are not compared" in words) == (0 < cut < 3)
 
 
 def test_a_method_by_its_name_is_the_one_that_is_written():
