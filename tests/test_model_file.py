@@ -746,7 +746,7 @@ def test_sizes_are_compared_before_memory_is_taken(tmp_path):
 
 def test_a_model_that_another_program_wrote_has_no_card(tmp_path):
     skops.io.dump(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), tmp_path / "other.skops")
-    with pytest.raises(ModelFileError, match="no item named 'card.json'"):
+    with pytest.raises(ModelFileError, match=r"no item named 'card\.json'"):
         load_model(tmp_path / "other.skops")
 
 
