@@ -46,6 +46,8 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    # Examples print what is to be read; the last expression is an object of Matplotlib.
+    "capture_repr": (),
     # Its page would load programs from a content network.
     "write_computation_times": False,
     "remove_config_comments": True,

@@ -48,6 +48,8 @@ def test_every_example_ran(pages):
     for name in examples:
         page = (pages / "gallery" / f"{name}.html").read_text()
         assert "Total running time of the script" in page
+        # Only what it prints is shown, not warnings and objects of Matplotlib.
+        assert not re.search(r"Warning: | object at 0x|Axes: |Text\(", page), name
 
 
 def test_every_published_run_has_a_page(pages):

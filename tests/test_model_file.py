@@ -384,14 +384,20 @@ def test_text_is_learned_from_kept_and_asked(run, folder, rng):
     np.testing.assert_allclose(predictions(said)["cost"], model.predict(new))
 
 
-def test_a_reader_who_has_seen_enough_is_no_error(ridge):  # as in `| head -1`
-    code = (
-        "from adakern.cli import main; exit(main(['predict', 'my.skops', 'new.csv']))"
-    )
+@pytest.mark.parametrize(
+    "line",
+    [
+        "predict my.skops new.csv",
+        "fit my.csv --target cost --method sklearn.linear_model.Ridge --output 2.skops",
+    ],
+)
+def test_a_reader_who_has_seen_enough_is_no_error(ridge, line):  # as in `| head -1`
+    code = f"from adakern.cli import main; exit(main({line.split()}))"
     with Popen([sys.executable, "-c", code], stdout=PIPE, stderr=PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
-    assert process.returncode == 1
+    assert process.returncode == 0
+    assert Path("2.skops").exists() == line.startswith("fit")
 
 
 @pytest.mark.parametrize("name", MEMBERS)
@@ -736,6 +742,12 @@ def test_sizes_are_compared_before_memory_is_taken(tmp_path):
         archive.writestr("more.npy", header.getvalue())
     with pytest.raises(ModelFileError, match="the size of an array is wrong"):
         load_model(longer)
+
+
+def test_a_model_that_another_program_wrote_has_no_card(tmp_path):
+    skops.io.dump(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), tmp_path / "other.skops")
+    with pytest.raises(ModelFileError, match=r"no item named 'card\.json'"):
+        load_model(tmp_path / "other.skops")
 
 
 def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):

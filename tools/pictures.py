@@ -38,9 +38,9 @@ NINE, NOTEBOOK = f"{BUILD}/nine/report.html", f"{BUILD}/notebook.html"
 FLAGSHIP = f"{DOCS}/api/adakern.AdaptiveKernelRegressor.html"
 #: Page, width, height, and the part of it or Chromium's settings, of each picture.
 PAGES = {
-    "report_1400": (REPORT, 1400, 1900, {}),
+    "report_1400": (REPORT, 1400, 1840, {}),
     "report_800": (REPORT, 800, 1700, {}),
-    "report_dark": (REPORT, 1400, 1140, {"color_scheme": "dark"}),
+    "report_dark": (REPORT, 1400, 1080, {"color_scheme": "dark"}),
     "report_paper": (REPORT, 720, 1900, {"media": "print"}),
     "report_rare_1400": (RARE, 1400, 3300, {}),
     "report_rare_800": (RARE, 800, 1700, {}),

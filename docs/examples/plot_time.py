@@ -28,7 +28,7 @@ old, new = table["week"] < 80, table["week"] >= 80
 # rows are used. Intervals are valid for about the length of a block: 16 weeks here.
 models = {"folds at random": {}, "time=week": {"time": table["week"][old]}}
 figure, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 3.5))
-warnings.filterwarnings("ignore", "the 192 rows differ")  # later weeks, of course
+warnings.filterwarnings("ignore", "192 rows unlike")  # later weeks, of course
 for ax, (name, given) in zip(axes, models.items(), strict=True):
     model = AdaptiveKernelRegressor(preset="fast", random_state=0)
     model.fit(table[old], price[old], **given)

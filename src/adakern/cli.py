@@ -6,7 +6,7 @@ import re
 import sys
 import time
 import warnings
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -33,7 +33,37 @@ LEAST_SECONDS = 1.0
 
 def main(argv=None):
     """Run a command of the library, or of the workflow if it is installed."""
-    argv = list(sys.argv[1:] if argv is None else argv)
+    output = _Output(sys.stdout)
+    with redirect_stdout(output):
+        try:
+            return _run(list(sys.argv[1:] if argv is None else argv))
+        finally:
+            output.flush()
+
+
+class _Output:
+    """Standard output that drops the rest if its reader, such as ``| head``, ends."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def write(self, text):
+        return self._try(self.stream.write, text)
+
+    def flush(self):
+        self._try(self.stream.flush)
+
+    def _try(self, method, *given):
+        try:
+            return method(*given)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
+
+
+def _run(argv):
     if argv[:1] != ["predict"] and hasattr(sys.stdout, "reconfigure"):
         # A terminal that cannot show the "²" in "R²" shows a replacement character.
         sys.stdout.reconfigure(errors="replace")
@@ -395,13 +425,7 @@ def _predict(arguments):
     safe = out.rename(columns=without_formula).map(without_formula)
     if not safe.equals(out) or list(safe.columns) != list(out.columns):
         note("cells that a spreadsheet would read as formulas start with an apostrophe")
-    try:
-        safe.to_csv(sys.stdout, index=False)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader, such as `| head`, has closed the pipe: do not flush to it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    safe.to_csv(sys.stdout, index=False)
     return code
 
 

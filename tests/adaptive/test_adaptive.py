@@ -167,7 +167,7 @@ def test_progress_and_members_are_printed(capsys):
     assert "extra-trees: " in told and "s for the others" in told
     assert "out-of-fold score" in told and repr(model.members_) in told
     lines = repr(model.members_).splitlines()
-    assert lines[0].split() == ["member", "weight", "score", "seconds"]
+    assert lines[0].split() == ["member", "weight", "score", "log", "loss", "seconds"]
     assert len(lines) == 1 + len(FAST)
     assert sum(model.weights_.values()) == pytest.approx(1)
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from sklearn.metrics import balanced_accuracy_score, f1_score
+from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive import blend
 from adakern.adaptive.model import Member, MemberTable
 
 FEW = {"members": ["linear"], "random_state": 0}
@@ -86,6 +87,27 @@ def test_scores_that_cannot_be_compared_are_marked():
     assert second.split() == ["rbf", "dropped", "(0.6000)", "0.10"]
     assert "cannot be compared" in " ".join(said)
     assert len(repr(MemberTable([used])).splitlines()) == 2
+
+
+def test_members_of_equal_accuracy_are_told_apart_by_log_loss(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = (X[:, 0] + 2 * rng.normal(size=400) > 4.4).astype(int)
+    names = ["linear", "rbf", "forest"]
+    model = AdaptiveKernelClassifier(members=names, random_state=0).fit(X, y)
+    scores, losses = zip(*((m.score, m.log_loss) for m in model.members_), strict=True)
+    assert len({*scores}) == 1
+    assert len({*losses}) == 3
+    heading, *lines = repr(model.members_).splitlines()
+    assert "log loss" in heading
+    for line, loss in zip(lines, losses, strict=True):
+        assert line.split()[3] == f"{loss:.4f}"
+    # Unless its weights are nested, the blend of a single member is that member.
+    monkeypatch.setattr(blend, "MOST_NESTED", 0)
+    alone = AdaptiveKernelClassifier(members=["linear"], random_state=0).fit(X, y)
+    (member,) = alone.members_
+    by_scikit_learn = log_loss(y, alone.oof_prediction_)
+    assert member.log_loss == pytest.approx(by_scikit_learn, rel=1e-3)
 
 
 def test_names_with_dollars_are_no_formulas():

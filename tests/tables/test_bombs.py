@@ -4,6 +4,7 @@ import io
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from adakern.datasets import read_table
@@ -58,6 +59,18 @@ def test_sheets_of_tables_are_read(tmp_path):
     styled = '<row r="60"><c r="XFD60" s="0"/></row>'
     table = read_table(workbook(tmp_path / "t.xlsx", HEAD + ROWS + styled), "y")
     assert len(table.y) == 58
+
+
+@pytest.mark.parametrize(("n_texts", "is_categorical"), [(1, 0), (1, 1), (100, 1)])
+def test_long_texts_of_parquet_are_refused(tmp_path, n_texts, is_categorical):
+    texts = [str(i) * 1_000_000 for i in range(n_texts)]
+    kind = "category" if is_categorical else "object"
+    table = pd.DataFrame({"x": pd.Series(texts * (200 // n_texts), dtype=kind)})
+    table["y"] = range(200)
+    table.to_parquet(tmp_path / "t.parquet", compression="zstd")
+    assert (tmp_path / "t.parquet").stat().st_size < 2**18
+    with pytest.raises(TableError, match="unpacks to more than"):
+        read_table(tmp_path / "t.parquet", "y")
 
 
 @pytest.mark.parametrize("compression", ["zstd", "snappy"])

@@ -174,6 +174,12 @@ def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
         "dank": 2,
     }.items():
         assert shown.count(name) == times
+    _, heading, *rows = shown.strip().split("\n\n")[0].splitlines()
+    columns = heading.split()
+    ranks = [row.split()[columns.index("mean_rank")] for row in rows]
+    assert ranks == sorted(ranks)
+    assert all(re.fullmatch(r"\d\.\d{3}", rank) for rank in ranks)
+    assert "source" not in columns  # nothing published is ranked
     with pytest.raises(SystemExit, match=r"no results in .* yet"):
         main([*command, "dank_uci"])
     with pytest.raises(SystemExit, match="results/gone is not a folder of results"):

@@ -114,7 +114,7 @@ def test_each_table_is_split_as_it_declares(tmp_path, planned):
     assert (entry.groups, entry.drop, entry.n) == ("ward", ["ward"], 72)
     assert plan.entry("confirmation-kinds").task == "classification"
     told = " ".join(protocol_in_words({"protocol": vars(plan.config.protocol)}))
-    assert "all rows of 25 % of the groups" in told and "all rows before it" in told
+    assert "25 % of the groups;" in told and "all rows before it" in told
     assert planned(only=["river"]).datasets == ["confirmation-river"]
 
 

@@ -57,7 +57,9 @@ def test_the_same_run_is_no_different(compared):
     assert status == 0 and len(cells) == 6 and len(methods) == 2
     assert not cells[["better", "worse", "failed", "faster", "slower"]].any(axis=None)
     assert (cells["ratio"] == 1).all()
-    assert sentence(found, cells).startswith("6 cells in both runs: 0 better, 0 worse")
+    assert sentence(found, cells).startswith(
+        "6 combinations of data set and method in both runs: 0 better, 0 worse"
+    )
 
 
 def test_a_worse_method_is_found_by_the_corrected_test(compared):
@@ -93,7 +95,7 @@ def test_new_failures_and_what_is_in_one_run_alone(compared):
     assert status == 1 and cells["failed"].sum() == 1
     assert methods.set_index("method").loc["dank", "failed"]
     assert {method for *_, method in found.only_before} == {"svm-cv"}
-    assert "3 cells only before" in sentence(found, cells)
+    assert "3 only before" in sentence(found, cells)
 
 
 def test_other_rows_are_no_pair(compared, capsys):

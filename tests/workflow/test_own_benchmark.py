@@ -39,7 +39,8 @@ def test_the_page_from_a_study_to_a_table(project, tmp_path):
                 said.append(project.adakern(*words, *quiet).stdout)
     first, second, compared, table = said
     assert "mymethod" in first and "mymethod" in second
-    assert "6 cells in both runs: 0 better, 0 worse, 0 failed" in compared
+    common = "6 combinations of data set and method in both runs"
+    assert f"{common}: 0 better, 0 worse, 0 failed" in compared
     # The repeats on a study's splits: five folds, one, and two of the regression.
     assert r"openml-task-59 &" in table and r"\bottomrule" in table
     versions = {

@@ -35,12 +35,20 @@ def printable(text):
     return text.translate(dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}"))
 
 
-def as_written(value, digits):
+def as_written(value, digits, zeros=False):
     """Format a number with ``digits`` significant digits, without exponent up to 10^12.
+
+    Zeros at the end of its decimals are kept if asked for, as in a column of a table.
 
     >>> from adakern._utils.printable import as_written
     >>> as_written(48_012.3, 3), as_written(0.012345, 3), as_written(2e-6, 3)
     ('48,000', '0.0123', '2e-06')
+    >>> [as_written(value, 3, zeros=True) for value in (48.04, 5.1, 312)]
+    ['48.0', '5.10', '312']
     """
     rounded = float(f"{value:.{digits}g}")
-    return f"{rounded:,.0f}" if 1000 <= abs(rounded) < 1e12 else f"{value:.{digits}g}"
+    if 1000 <= abs(rounded) < 1e12:
+        return f"{rounded:,.0f}"
+    if zeros:
+        return f"{value:#.{digits}g}".rstrip(".")
+    return f"{value:.{digits}g}"

@@ -382,6 +382,7 @@ class Mixture:
     nearer: float = 0.0
     classes: np.ndarray | None = None
     few_rows: bool = False
+    log_losses: list = field(default_factory=list)
 
     def encode(self, y):
         """Class indicators, shape (n, k)."""
@@ -426,9 +427,12 @@ class Mixture:
                     mixture_weights(likelihoods, row_weights, prior=0.0),
                     lambda b: blend._finished(mix(log_proba, b), b, table)[1],
                 )
-            scores = accuracies(log_proba, codes, row_weights)
             blend = replace(
-                blend, weights=weights, scores=scores, calibrations=calibrations
+                blend,
+                weights=weights,
+                scores=accuracies(log_proba, codes, row_weights),
+                log_losses=[log_loss(each, codes, row_weights) for each in log_proba],
+                calibrations=calibrations,
             )
             mixed = mix(log_proba, weights)
         return blend._finished(mixed, blend.weights, table)[0]

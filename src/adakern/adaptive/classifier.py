@@ -89,10 +89,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     members_ : list of Member
-        Name, weight, out-of-fold accuracy and fit time in seconds of each member;
-        prints as a table. Dropped members come last, with their scores in brackets. The
-        suffix ``-ard`` (automatic relevance determination) marks kernels with one
-        length scale per feature.
+        Name, weight, out-of-fold accuracy and log loss, and fit time in seconds of each
+        member; prints as a table. Dropped members come last, with their accuracy in
+        brackets. The suffix ``-ard`` (automatic relevance determination) marks kernels
+        with one length scale per feature.
     weights_ : dict
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n, n_classes)

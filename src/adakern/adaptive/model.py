@@ -51,6 +51,9 @@ class Member:
         Total fit time over the folds, or until the member was dropped.
     dropped : bool
         Whether the member was dropped before the weights were found.
+    log_loss : float or None
+        Log loss of its out-of-fold probabilities, which tells members apart where a
+        rare class leaves them the same accuracy. None in regression, and if dropped.
     """
 
     name: str
@@ -58,16 +61,21 @@ class Member:
     score: float
     seconds: float
     dropped: bool = False
+    log_loss: float | None = None
 
 
 class MemberTable(list):
     """A list of :class:`Member` that prints as a table."""
 
     def __repr__(self):
-        lines = [f"{'member':18} {'weight':>7} {'score':>8} {'seconds':>8}"]
+        classifies = any(m.log_loss is not None for m in self)
+        heading = f" {'log loss':>8}" * classifies
+        lines = [f"{'member':18} {'weight':>7} {'score':>8}{heading} {'seconds':>8}"]
         for m in self:
             weight = "dropped" if m.dropped else f"{m.weight:.3f}"
             score = f"({m.score:.4f})" if m.dropped else f"{m.score:.4f}"
+            loss = "" if m.log_loss is None else f"{m.log_loss:.4f}"
+            score += f" {loss:>8}" * classifies
             lines.append(f"{m.name:18} {weight:>7} {score:>8} {m.seconds:8.2f}")
         if any(m.dropped for m in self):
             lines.append(_OF_DROPPED)
@@ -351,5 +359,8 @@ def members_table(members, blend, dropped):
     table = [
         Member(m.name, float(np.mean(w)), float(s), m.seconds) for m, w, s in pairs
     ]
+    if blend.classify:
+        for member, loss in zip(table, blend.log_losses, strict=True):
+            member.log_loss = loss
     table.sort(key=lambda member: -member.weight)
     return MemberTable(table + dropped)

@@ -90,8 +90,8 @@ def _parquet(data, name):
     """Read the columns of a Parquet file."""
     import pandas as pd
 
-    n_cells = _by_pandas(_cells_of_parquet, data, name)
-    check_size(8 * n_cells, most_unpacked(len(data)), name)
+    for n_bytes in (_packed_bytes_of_parquet, _bytes_of_parquet):
+        check_size(_by_pandas(n_bytes, data, name), most_unpacked(len(data)), name)
     frame = _by_pandas(pd.read_parquet, data, name)
     return frame if frame.index.names == [None] else frame.reset_index()
 
@@ -151,12 +151,30 @@ def _by_pandas(reader, data, name, **settings):
         raise TableError(f"{name} cannot be read: {said}.") from error
 
 
-def _cells_of_parquet(file):
-    """Number of cells of a file, however well repeated values are compressed."""
+def _packed_bytes_of_parquet(file):
+    """Number of bytes of a file's cells, or of its distinct ones if these are more."""
     from pyarrow.parquet import read_metadata
 
     found = read_metadata(file)
-    return found.num_rows * found.num_columns
+    groups = map(found.row_group, range(found.num_row_groups))
+    distinct = sum(group.total_byte_size for group in groups)
+    return max(8 * found.num_rows * found.num_columns, distinct)
+
+
+def _bytes_of_parquet(file):
+    """Number of bytes of a file's text, repeated texts included."""
+    from pyarrow import compute
+    from pyarrow.parquet import read_schema, read_table
+
+    table = read_table(file, read_dictionary=read_schema(file).names)
+    is_text = re.compile("dictionary<values=(large_)?(string|binary)")
+    n_bytes = 0
+    columns = (column.chunks for column in table.columns)
+    for chunk in itertools.chain.from_iterable(columns):
+        if is_text.match(str(chunk.type)):
+            lengths = compute.binary_length(chunk.dictionary).take(chunk.indices)
+            n_bytes += compute.sum(lengths.cast("int64")).as_py() or 0
+    return n_bytes
 
 
 def _cells_of_sheets(file):

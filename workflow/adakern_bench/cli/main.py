@@ -213,15 +213,23 @@ def _leaderboard(arguments, overrides):
     runs = shared(pd.read_parquet(plan.results / "records.parquet"))
     for task, of_task in runs.groupby("task"):
         print(f"\n{task.capitalize()}")
-        board = leaderboard(of_task, metric=plan.config.metric).drop(columns="task")
-        print(board.to_string(index=False, float_format=partial(as_written, digits=4)))
+        board = leaderboard(of_task, metric=plan.config.metric)
+        # No published results are ranked here.
+        board = board.drop(columns=["task", "source", "rank_measured"])
+        ratings = board.filter(like="elo").columns
+        shown = board.to_string(
+            index=False,
+            float_format=partial(as_written, digits=4, zeros=True),
+            formatters=dict.fromkeys(ratings, "{:.0f}".format),
+        )
+        print(shown)
     print(
-        "\nseconds: search and fit, all data sets; normalised_error: 0 best, 1 median "
-        "or worse"
+        "\nelo: with its 95 % interval; wins: data sets on which it is best, ties "
+        "shared; normalised_error: 0 best, 1 median or worse"
     )
     print(
-        "elo: with its 95 % interval; on_front: no other is better in both time and "
-        "mean rank"
+        "seconds: search and fit of a repeat, all data sets; on_front: no other is "
+        "better in both time and mean rank"
     )
     return 0
 

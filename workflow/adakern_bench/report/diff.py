@@ -205,15 +205,16 @@ def sentence(found, cells):
         said = "the two runs have no data set, method and repeat in common"
     else:
         counts = [f"{cells[name].sum()} {name}" for name in VERDICTS]
-        said = f"{count(len(cells), 'cell')} in both runs: {', '.join(counts)}"
+        common = count(len(cells), "combination")
+        said = f"{common} of data set and method in both runs: {', '.join(counts)}"
         if untested := int((cells["n"] < FEWEST).sum()):
-            said += f"; {untested} with fewer than {FEWEST} pairs, not tested"
+            said += f"; {untested} with fewer than {FEWEST} repeats, not tested"
     for others, where in (
         (found.only_before, "only before"),
         (found.only_after, "only after"),
         (found.other_splits, "of other rows or splits"),
     ):
-        said += f"; {count(len(others), 'cell')} {where}" if others else ""
+        said += f"; {len(others)} {where}" if others else ""
     return said
 
 
@@ -230,7 +231,7 @@ def shown(cells, methods):
                 "better on": methods["sets_better"],
                 "worse on": methods["sets_worse"],
                 "p": _numbers(methods["score_pvalue"]),
-                "time": _numbers(methods["ratio"]),
+                "time ratio": _numbers(methods["ratio"]),
                 "p of time": _numbers(methods["seconds_pvalue"]),
             },
         ),
@@ -239,10 +240,10 @@ def shown(cells, methods):
             {
                 "data set": changed["dataset"],
                 "metric": changed["metric"],
-                "pairs": changed["n"],
+                "repeats": changed["n"],
                 "before": _numbers(changed["score_before"]),
                 "after": _numbers(changed["score_after"]),
-                "time": _numbers(changed["ratio"]),
+                "time ratio": _numbers(changed["ratio"]),
             },
         ),
     }

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, StrMethodFormatter
 
 from adakern._utils.files import atomic_path
+from adakern._utils.printable import printable
 from adakern.evaluation import GREATER_IS_BETTER, pareto_front
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order, natural
@@ -143,7 +144,7 @@ def to_svg(figure):
     return re.sub(
         r' d="[^"]*"',
         lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()),
-        file.getvalue(),
+        printable(file.getvalue()),
     )
 
 

@@ -61,16 +61,16 @@ def display(metric, value):
     """Format a mean or standard deviation; "" if it is missing.
 
     >>> from adakern_bench.report.tables import display
-    >>> display("accuracy", 0.8765), display("auc", 0.000269), display("rmse", 12.345)
+    >>> display("accuracy", 0.8765), display("auc", 0.000269), display("rmse", 12.3)
     ('87.65', '0.03', '12.3')
-    >>> display("relative_mse", 2.1e-6), display("rmse", 48_012.3)
-    ('2e-06', '48,000')
+    >>> display("relative_mse", 2.1e-6), display("rmse", 48_012.3), display("rmse", 0.5)
+    ('2e-06', '48,000', '0.500')
     """
     if pd.isna(value):
         return ""
     digits, value = _quantity(metric).digits, scaled(metric, value)
     if digits is None:
-        return as_written(value, 3)
+        return as_written(value, 3, zeros=True)
     if 0 < abs(value) < 0.5 * 10.0**-digits:  # else it would be a row of zeros
         return f"{value:.0e}"
     return f"{value:.{digits}f}"
