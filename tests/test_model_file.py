@@ -744,6 +744,12 @@ def test_sizes_are_compared_before_memory_is_taken(tmp_path):
         load_model(longer)
 
 
+def test_a_model_that_another_program_wrote_has_no_card(tmp_path):
+    skops.io.dump(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), tmp_path / "other.skops")
+    with pytest.raises(ModelFileError, match=r"no item named 'card\.json'"):
+        load_model(tmp_path / "other.skops")
+
+
 def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
     model, card = load_model(ridge)
     bank = EasyMKL().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from adakern.datasets import TableError, read_rows, read_table
+from adakern.tables import kinds
 
 N = 40
 ROWS = [f"{k * 0.37:.2f},{'NSWO'[k % 4]},{k * k % 17},{k * 1.5}" for k in range(N)]
@@ -182,8 +183,8 @@ def test_a_header_with_hardly_a_name_is_found_by_the_target(tmp_path):
     [
         (["Nord Summe,,9,99", *ROWS[5:]], "1 row may be subtotals, such as 'Nord"),
         (["Total,,9,99", *ROWS[5:], "Total,,9,99"], "2 rows may be subtotals"),
-        (["1.5,G0 Ergebnis,9,99", *ROWS[5:]], "'G0 Ergebnis' in 'region': kept"),
-        (["1.5,Sous-total Est,9,99", *ROWS[5:]], "'Sous-total Est' in 'region'"),
+        (["1.5,G0 Ergebnis,9,99", *ROWS[5:]], "'G0 Ergebnis' in column 'region': kept"),
+        (["1.5,Sous-total Est,9,99", *ROWS[5:]], "'Sous-total Est' in column 'region'"),
         (["0.5,N"], "fewer than 4 fields in 1 line: others are missing"),
         (["0.5,N", "0.5,S", "1,N,3"], "fewer than 4 fields in 3 lines"),
         (['1,"N,3,2', "2,S,4,5", '3,W",4,5'], "2 rows within a single cell, between"),
@@ -330,3 +331,35 @@ def test_new_rows_of_another_decimal_mark_are_read_and_said(tmp_path, way):
     with pytest.warns(UserWarning, match="'1,5' is read as 1.5"):
         rows = read_rows(tmp_path / "new.csv", found.kinds, found.forms)
     assert rows["a"].tolist() == [1.5, 2.25]
+
+
+@pytest.mark.parametrize("cell", ["N", '"N, S"'])
+def test_a_file_without_short_lines_is_parsed_once(tmp_path, monkeypatch, cell):
+    lines = []
+    reader = csv.reader
+
+    def counted(*args, **settings):
+        lines.append(reader(*args, **settings))
+        return lines[-1]
+
+    path = by_csv(text(rows=[f"{k}.5,{cell},{k},{k}" for k in range(3000)]), tmp_path)
+    monkeypatch.setattr(csv, "reader", counted)
+    assert len(read_table(path, "y", keep=["region"], drop=["size"]).y) == 3000
+    assert 0 < max(line.line_num for line in lines) <= 1000
+
+
+def test_cells_are_converted_once_for_each_distinct_value(monkeypatch):
+    seen = []
+    plain_text = kinds.plain_text
+    monkeypatch.setattr(
+        kinds, "plain_text", lambda text: seen.append(text) or plain_text(text)
+    )
+    cells = kinds.Cells.of(["a ", "b", None, "a", "a "] * 100, "column 'x'")
+    assert seen == ["a ", "b", "a"]
+    assert cells.distinct == ["a", "b", ""] and cells.codes[:5].tolist() == [
+        0,
+        1,
+        2,
+        0,
+        0,
+    ]

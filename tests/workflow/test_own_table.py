@@ -375,13 +375,14 @@ def test_any_name_of_a_file_will_do(place, name):
 def test_each_method_gets_the_columns_that_it_takes(place):
     root, path = place
     shutil.copytree(CONF, root / "conf", dirs_exist_ok=True)
-    methods = "method=[adaptive,boosting-default,krr-cv]"
+    methods = "method=[adaptive,boosting-default,lightgbm-default,krr-cv]"
     plan = load_plan([*adopt(path, "outcome", root), methods], conf=root / "conf")
     kept = {method: plan.columns_kept("my-my", method) for method in plan.methods}
     # scikit-learn's boosting takes 255 categories and has a bin for missing values.
     assert kept == {
         "adaptive": {"raw": True},
         "boosting-default": {"max_categories": 255},
+        "lightgbm-default": {"max_categories": 10_000},
         "krr-cv": {},
     }
 

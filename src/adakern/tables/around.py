@@ -22,11 +22,6 @@ _TOTAL = re.compile(
     r"|gesamtsumme|gesamtergebnis|zwischensumme|endsumme|mittelwert|durchschnitt"
     r"|total g[eé]n[eé]ral|moyenne|somme|totale|totaal|suma|media) ?:?"
 )
-#: Cells of rows of subtotals, such as "North Total".
-_SUBTOTAL = re.compile(
-    r"(?i)(\S+\s){0,2}(totals?|summe|zwischensumme|sous-total|ergebnis|durchschnitt"
-    r"|mittelwert|average)(\s\S+){0,2}"
-)
 _NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
 
@@ -154,17 +149,6 @@ def _totals(frame, target):
     return frame.index[len(frame) - n :], f"{rows}, {shown}"
 
 
-def _about_subtotals(frame):
-    """Yield a note about the first column with cells that may be subtotals."""
-    for name, column in frame.items():
-        texts = [cell for cell in column.unique() if isinstance(cell, str)]
-        found = [text for text in texts if _SUBTOTAL.fullmatch(text.strip())]
-        if found and len(found) < len(texts):
-            n_rows = count(column.isin(found).sum(), "row")
-            yield f"{n_rows} may be subtotals, such as {found[0]!r} in {name!r}: kept"
-            return
-
-
 def _shown(rows):
     """Return the first cell that is not empty."""
     cells = (str(cell).strip() for cell in rows.to_numpy().ravel())
@@ -198,6 +182,4 @@ def without_others(frame, target, notes, *, keep=(), is_typed=False, all_rows=Fa
                 told = f"{said}, {are} {PREDICTED}"
             notes.append(told)
             rest = rest.drop(index=rows)
-    if not (is_typed or all_rows):
-        notes += _about_subtotals(rest)
     return frame if all_rows else rest.reset_index(drop=True)

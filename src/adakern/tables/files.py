@@ -221,7 +221,7 @@ def _text(data, name, target, layout, notes):
     # Rows may have one more field than the header, without a name.
     is_longer = bool(header) and usual == width + 1
     frame = _separated(text, name, separator, width + is_longer)
-    notes += _about_fields(text, separator, width)
+    notes += _about_fields(text, separator, width, frame)
     frame = frame.fillna("").iloc[int(header) :]
     if separator == "|":  # cells of drawn tables are padded
         frame = frame.map(str.strip)
@@ -294,21 +294,23 @@ def _separated(text, name, separator, width):
     )
 
 
-def _about_fields(text, separator, width):
+def _about_fields(text, separator, width, frame):
     """Yield notes about short lines, and about rows within quotation marks."""
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    n_short = 0
+    width_read = frame.shape[1]
+    n_separators = len(frame) * (width_read - 1) - (width_read - width)
     swallowed = 0
-    before = 0
-    for row in lines:
-        n_short += 1 < len(row) < width
-        for cell in row if lines.line_num > before + 1 else []:
+    for column in frame if '"' in text else []:
+        cells = frame[column]
+        n_separators += int(cells.str.count(re.escape(separator)).sum())
+        for cell in cells[cells.str.contains("\n", regex=False, na=False)]:
             n_lines = cell.count("\n")
             is_row = cell.count(separator) == n_lines * (width - 1) > 0
             swallowed += n_lines * is_row
-        before = lines.line_num
-    if n_short:
-        yield f"{SHORT} {width} fields in {count(n_short, 'line')}: others are missing"
+    if text.count(separator) < n_separators:  # pandas does not tell which are missing
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        n_short = sum(1 < len(line) < width for line in lines)
+        said = f"{SHORT} {width} fields in {count(n_short, 'line')}: others are missing"
+        yield from [said] * bool(n_short)
     if swallowed:
         yield (
             f"{count(swallowed, 'row')} within a single cell, between quotation marks: "

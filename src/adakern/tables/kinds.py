@@ -5,12 +5,14 @@ Cells of files and values of data frames are treated alike.
 
 import re
 import unicodedata
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from datetime import time, timedelta
 from typing import Any
 
 import numpy as np
 
+from adakern._utils.wording import count
 from adakern.tables import dates, numbers
 
 #: Markers of missing values in all columns except the target, where they may be
@@ -45,6 +47,11 @@ FEWEST_TEXTS = 50
 FEWEST_WORDS = 3
 #: Characters without a glyph, which programs leave at the ends of cells.
 _INVISIBLE = " \u00ad\u200b\u200e\u200f\u2060\ufeff"
+#: Cells of rows of subtotals, such as "North Total".
+_SUBTOTAL = re.compile(
+    r"(?i)(\S+\s){0,2}(totals?|summe|zwischensumme|sous-total|ergebnis|durchschnitt"
+    r"|mittelwert|average)(\s\S+){0,2}"
+)
 #: One cell in this many may be of another kind in a column of numbers or dates.
 ONE_IN = 20
 
@@ -75,17 +82,19 @@ class Cells:
         if getattr(values, "dtype", None) is not None and values.dtype.kind in "mM":
             # As objects, times in nanoseconds would become integers.
             values = values.astype(f"{values.dtype.kind}8[us]").astype(object)
+        values = list(values)
+        try:
+            code_of: dict[Any, int] = dict.fromkeys(values, 0)
+        except TypeError as error:
+            kind = next(type(v) for v in values if not isinstance(v, Hashable))
+            raise TypeError(
+                f"{name} has a {kind.__name__}: argument must be a string or a real "
+                "number, a date or a missing value; expand lists into columns"
+            ) from error
         places: dict[Any, int] = {}
-        codes = np.empty(len(values), dtype=np.intp)
-        for row, value in enumerate(values):
-            try:
-                codes[row] = places.setdefault(_plain(value), len(places))
-            except TypeError as error:
-                raise TypeError(
-                    f"{name} has a {type(value).__name__}: argument must be a string "
-                    "or a real number, a date or a missing value; expand lists into "
-                    "columns"
-                ) from error
+        for value in code_of:
+            code_of[value] = places.setdefault(_plain(value), len(places))
+        codes = np.fromiter(map(code_of.__getitem__, values), np.intp, len(values))
         for text, code in places.items():
             if isinstance(text, str) and "\0" in text:
                 row = int(np.flatnonzero(codes == code)[0])
@@ -142,8 +151,10 @@ class Column:
 
 def _plain(value):
     """Make a value comparable: "" if it is missing, and strings are stripped."""
-    if isinstance(value, str | time):  # Excel has cells of times
-        return plain_text(str(value))
+    if isinstance(value, str):
+        return plain_text(value)
+    if isinstance(value, time):  # Excel has cells of times
+        return str(value)
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return ""
     floats = float | np.floating | np.datetime64 | np.timedelta64
@@ -238,12 +249,16 @@ def is_marker(strays, cells):
 
 def is_one_word(strays):
     """Whether cells of another kind are all the same, without a digit."""
-    return len(strays) == 1 and not has_digit(strays[0])
+    return len(strays) == 1 and not numbers.has_digit(strays[0])
 
 
-def has_digit(value):
-    """Whether a value is written with a digit."""
-    return bool(re.search(r"\d", str(value)))
+def about_subtotals(cells):
+    """Yield a note if some categories may be names of subtotals."""
+    texts = cells.counts()
+    found = [text for text in texts if _SUBTOTAL.fullmatch(text)]
+    if found and len(found) < len(texts):
+        n_rows = count(len(cells.rows_of(found)), "row")
+        yield f"{n_rows} may be subtotals, such as {found[0]!r} in {cells.name}: kept"
 
 
 def _most_strays(n):
@@ -255,12 +270,13 @@ def _described_numbers(cells, texts, usual, is_target):
     """Return the column of numbers, or None if it is not numeric."""
     if not is_target and _are_truths([*texts, *cells.others()]):
         return Column("numeric", TRUE_OR_FALSE)
-    if numbers.are_codes(list(filter(has_digit, texts))):
+    if numbers.are_codes(texts):
         return None
     if texts and not cells.others() and numbers.plain_numbers([*texts]) is not None:
         return Column("numeric", "." if any("." in text for text in texts) else usual)
-    unit = numbers.find_unit(texts)
-    mark, _, is_open = numbers.find_mark(texts, unit)
+    shapes = numbers.shapes_of(texts)
+    unit = numbers.find_unit(shapes)
+    mark, _, is_open = numbers.find_mark(shapes, unit)
     form = (mark or usual) + unit if texts else ""
     read = {v: _number_named(cells, v, form) for v in [*texts, *cells.others()]}
     strays = [value for value, number in read.items() if number is None]
@@ -275,7 +291,8 @@ def _described_numbers(cells, texts, usual, is_target):
     if few_values and not are_marks:
         return None
     notes = _about_numbers(cells.name, texts, form, mark is None and is_open)
-    notes += _about_signs(cells.name, texts)
+    if len(set(map(numbers.signs_of, shapes))) > 1:
+        notes += _about_signs(cells.name, texts)
     if strays:
         notes.append(about_strays(cells, "numeric", strays))
     return Column("numeric", form, notes)
@@ -283,8 +300,9 @@ def _described_numbers(cells, texts, usual, is_target):
 
 def _are_truths(values):
     """Whether all values are true or false, and both occur."""
-    found = {TRUTHS.get(str(value).casefold()) for value in values}
-    return found == {0.0, 1.0}
+    if not all(str(value).casefold() in TRUTHS for value in values):
+        return False
+    return len({TRUTHS[str(value).casefold()] for value in values}) == 2
 
 
 def _described_amounts(cells, usual):
@@ -334,11 +352,10 @@ def _about_numbers(name, texts, form, is_doubtful):
 
 
 def _about_signs(name, texts):
-    """Yield a note if numbers have different currencies, or some are percentages."""
+    """Yield a note about different currencies, or numbers some of them percentages."""
     firsts = {numbers.signs_of(text): text for text in texts}
-    if len(firsts) > 1:
-        first, second, *_ = firsts.values()
-        yield f"{name}: {first!r} and {second!r} are read as if in the same unit"
+    first, second, *_ = firsts.values()
+    yield f"{name}: {first!r} and {second!r} are read as if in the same unit"
 
 
 def sides_of_limits(cells):
@@ -400,12 +417,12 @@ def _is_written(text, form):
 def about_strays(cells, kind, strays):
     """Return the note about cells of another kind, which become missing."""
     rows = cells.rows_of(strays)
-    count = len(rows)
+    n = len(rows)
     noun = "number" if kind == "numeric" else "date"
     shown = ", ".join(map(repr, strays[:4])) + ", ..." * (len(strays) > 4)
-    shown += f"; row{'s' * (count > 1)} {', '.join(map(str, rows[:4]))}"
-    shown += ", ..." * (count > 4) + " from 0"
-    cells_are = "1 cell is" if count == 1 else f"{count} cells are"
+    shown += f"; row{'s' * (n > 1)} {', '.join(map(str, rows[:4]))}"
+    shown += ", ..." * (n > 4) + " from 0"
+    cells_are = f"{count(n, 'cell')} {'is' if n == 1 else 'are'}"
     kind = "numeric" if kind == "numeric" else "a date"
     return f"{cells.name} is {kind}: {cells_are} no {noun}, thus missing ({shown})"
 
@@ -416,7 +433,7 @@ def _described_dates(cells, texts):
     if not all(dates.is_date(value) for value in others):
         return None
     n = sum(texts.values()) + len(others)
-    dated = {text: count for text, count in texts.items() if has_digit(text)}
+    dated = {text: count for text, count in texts.items() if numbers.has_digit(text)}
     if not is_marker([*texts.keys() - dated.keys()], cells):
         dated = texts
     form, other = dates.find_form(dated, _most_strays(n)) if dated else ("", None)

@@ -31,6 +31,10 @@ _COUNTS = re.compile(r"(?i:#|no\.?|n|num|number|obs|observation|rownames?|zeile)
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 #: Names of columns that order the rows of one time, and never identify panel units.
 _WITHIN = re.compile(r"(?i)(.*[\W_])?(hour|hr|minute|stunde|rank|position|place|slot)")
+#: Numbers that often mean that there is no value: sevens, eights or nines.
+_CODES = [
+    int(sign + n * digit) for n in range(1, 11) for digit in "789" for sign in "+-"
+]
 #: Minimum number of repetitions within times that chance would cause, for a column
 #: without any to identify panel units.
 _FEWEST_REPEATS = 10
@@ -174,11 +178,10 @@ def about(X, kinds, time):
 
 def _about_codes(values):
     """Yield a note about repeated numbers such as -9 or 99 that are far from others."""
-    counts = values.value_counts()
-    repeated = counts.index[counts > 1]
-    suspects = [v for v in repeated if re.fullmatch(r"-?(7+|8+|9+)", f"{v:.10g}")]
-    others = counts.index.difference(suspects)
-    if len(others) < 2:
+    counts = values[values.isin(_CODES)].value_counts()
+    suspects = counts.index[counts > 1]
+    others = values[~values.isin(suspects)].dropna()
+    if not len(suspects) or others.nunique() < 2:
         return
     low = others.min()
     high = others.max()

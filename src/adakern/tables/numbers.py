@@ -54,6 +54,7 @@ _FLAGS = re.compile(r"[bcdefinprsuz]{1,3}")
 #: Unit of a column some of whose cells have flags.
 FLAGS = "flags"
 _UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ‰″\"][^\d()]*)$")
+_DIGIT = re.compile(r"\d")
 _SIGN = re.compile(rf"{_CURRENCY}|%")
 
 
@@ -230,15 +231,22 @@ def find_mark(counts, unit=""):
 def are_codes(texts):
     """Whether all cells are codes of digits rather than amounts.
 
-    Codes have leading zeros, like ZIP codes, or more digits than float64.
+    Codes have leading zeros, like ZIP codes, or more digits than float64. Cells without
+    digits do not matter.
     """
-    if not texts or not all(re.fullmatch(r"\d+", text) for text in texts):
+    if not all(text.isdecimal() or not has_digit(text) for text in texts):
         return False
-    if any(len(text.lstrip("0")) > _MOST_DIGITS for text in texts):
+    codes = [text for text in texts if text.isdecimal()]
+    if any(len(text.lstrip("0")) > _MOST_DIGITS for text in codes):
         return True
-    n_padded = sum(text[0] == "0" != text for text in texts)
-    same_length = len({len(text) for text in texts}) == 1
-    return n_padded > 0 and (same_length or 2 * n_padded > len(texts))
+    n_padded = sum(text[0] == "0" != text for text in codes)
+    same_length = len({len(text) for text in codes}) == 1
+    return n_padded > 0 and (same_length or 2 * n_padded > len(codes))
+
+
+def has_digit(value):
+    """Whether a value is written with a digit."""
+    return bool(_DIGIT.search(str(value)))
 
 
 def plain_numbers(texts):

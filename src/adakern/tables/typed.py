@@ -8,7 +8,7 @@ from adakern._utils.hints import did_you_mean
 from adakern.tables import kinds as columns
 from adakern.tables.around import OTHERS
 from adakern.tables.files import cells_of_file
-from adakern.tables.numbers import find_mark, find_unit, plain_numbers
+from adakern.tables.numbers import find_mark, find_unit, plain_numbers, shapes_of
 from adakern.tables.unpack import TableError
 
 #: Used in place of column names to select all columns.
@@ -56,6 +56,8 @@ def typed_columns(
         kinds[key] = found.kind
         forms[key] = found.form
         notes += found.notes
+        if found.kind == "categorical" or found.notes:
+            notes += columns.about_subtotals(cells[key])
         sides = columns.sides_of_limits(cells[key])
         if found.kind == "numeric" and not is_target and sides.any():
             name = _unused_name(f"{key}: limit", raw)
@@ -136,7 +138,8 @@ def _usual_mark(cells, layout):
         if plain_numbers([*texts]) is not None:
             votes["."] += sum(n for text, n in texts.items() if "." in text)
             continue
-        mark, sure, both = find_mark(texts, find_unit(texts))
+        shapes = shapes_of(texts)
+        mark, sure, both = find_mark(shapes, find_unit(shapes))
         is_open |= both
         if mark is not None:
             votes[mark] += sure
