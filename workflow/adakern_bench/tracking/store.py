@@ -90,7 +90,7 @@ def opened(experiment, tracking_uri):
         elif database:
             # Atomically: MLflow makes the tables in about forty steps, on the first
             # request, and always refuses a file in which these were interrupted.
-            # A folder's name is part of neither the address (?) nor of MLflow's SQL (:).
+            # The folder's name is part of neither the address (?) nor MLflow's SQL (:).
             home = (database.parent / "mlartifacts").as_uri()
             with atomic_path(database) as path:
                 SqlAlchemyStore(f"sqlite:///{os.path.relpath(path)}", home)
