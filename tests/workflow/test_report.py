@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise, product
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
@@ -81,6 +82,31 @@ def test_the_page_needs_nothing_else(reported):
     svgs = page("svg")
     assert len(svgs) == 2 * 2 + 1
     assert all(svg["role"] == "img" and svg["aria-label"] for svg in svgs)
+
+
+def elements(out, word):
+    """Elements and attributes of a page whose texts all are this word."""
+    out.mkdir()
+    records = [*demo_records(), failed("wine", "knpl", 0, reason=word)]
+    compare(write_records(out, records), out)
+    figure = Figure()
+    figure.subplots().set(title=word, xlabel=word)
+    save_svg(figure, out / "a.svg")
+    texts = ("title", "description", "licence", "citation", "note", "reference")
+    said = dict.fromkeys(texts, word)
+    config = said | {"name": "demo", "protocol": {}}
+    config |= {"dataset": {"heart": said}, "method": {"svm-cv": said}}
+    told = {"provenance": {"heart": {"source": word}}, "origin": {"command": word}}
+    report(out, config, figures=[out / "a.svg"], rare=["heart"], **told)
+    page = BeautifulSoup((out / "report.html").read_text(), "html.parser")
+    return {(tag.name, name) for tag in page(True) for name in ("", *tag.attrs)}
+
+
+def test_no_text_is_active_in_a_page(tmp_path):
+    hostile = "</title><script>a()</script>\"'><img src=x onerror=a()> {{ 1 }} \x1b[31m"
+    plain = elements(tmp_path / "plain", "plain")
+    assert elements(tmp_path / "hostile", hostile) == plain
+    ElementTree.fromstring((tmp_path / "hostile" / "a.svg").read_text())
 
 
 def test_a_page_of_many_data_sets_stays_light(tmp_path):

@@ -178,3 +178,17 @@ def test_sine_is_figure_1_of_the_paper():
     bandwidths = frame[frame["model"] == "bandwidth"]
     medians = bandwidths.groupby(bandwidths["x"] > 0)["value"].median()
     assert medians[True] > 1.5 * medians[False]
+
+
+def labels(records):
+    return pd.DataFrame({"=cmd|x": ["=1+1", "-", "plain"], "score": [-1.0, 2.0, 3.0]})
+
+
+def test_a_spreadsheet_computes_no_cell_of_a_table(tmp_path):
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "frame")
+    view = {"function": f"{__name__}.labels", "params": {}}
+    files = {"frame": tmp_path / "frame", "published": []}
+    made = {"table": tmp_path / "t.csv"}
+    run_script("summary_table", files, made, view=view, metric="accuracy")
+    written = (tmp_path / "t.csv").read_text().splitlines()
+    assert written == ["'=cmd|x,score", "'=1+1,-1", "-,2", "plain,3"]

@@ -50,6 +50,15 @@ def test_a_kill_while_the_tables_are_made(tmp_path):
     assert database.exists()
 
 
+def test_a_folder_may_have_any_name(tmp_path, monkeypatch):
+    results = tmp_path / "a 'b' \"c\" :d `e` $f ü %s?#;&" / "results" / "demo"
+    write_records(results, RECORDS)
+    monkeypatch.chdir(results.parents[1])
+    assert track(results, tracking_uri="sqlite:///mlflow.db").written == 6
+    assert Path("mlartifacts", "demo").is_dir() and not Path("mlruns").exists()
+    assert track(results, tracking_uri="sqlite:///mlflow.db").written == 0
+
+
 def runs_of(
     uri, experiment="demo", view=ViewType.ACTIVE_ONLY, kinds=("solve", "summary")
 ):

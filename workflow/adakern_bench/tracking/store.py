@@ -78,6 +78,7 @@ def opened(experiment, tracking_uri):
     # Otherwise MLflow retries for minutes if a server does not answer.
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
     from mlflow import MlflowClient
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
     with _in_words(uri), lock(uri):
         # Silence the forty lines of Alembic when it makes the tables.
@@ -89,8 +90,10 @@ def opened(experiment, tracking_uri):
         elif database:
             # Atomically: MLflow makes the tables in about forty steps, on the first
             # request, and always refuses a file in which these were interrupted.
+            # The folder's name is part of neither the address (?) nor MLflow's SQL (:).
+            home = (database.parent / "mlartifacts").as_uri()
             with atomic_path(database) as path:
-                MlflowClient(f"sqlite:///{path}").get_experiment_by_name("Default")
+                SqlAlchemyStore(f"sqlite:///{os.path.relpath(path)}", home)
         client = MlflowClient(uri)
         yield client, _experiment(client, experiment, database)
 
