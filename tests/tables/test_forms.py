@@ -318,6 +318,10 @@ def test_one_word_among_many_values_is_missing_and_said(word, typed, what):
     "texts",
     [
         ["none at all", "3", "5", "7"] * 10,  # codes, of which the word is another
+        ["XL" if k % 4 == 0 else f"{32 + k % 24}" for k in range(300)],
+        ["other" if k % 5 == 0 else f"{k % 21}" for k in range(300)],
+        ["ground" if k % 3 == 0 else f"{k % 17}" for k in range(90)],
+        ["beta" if k % 3 == 0 else f"{k % 4}.{k % 7}" for k in range(300)],
         ["low" if k % 4 else f"{k}.5" for k in range(60)],  # most cells are words
         ["n.b." if k % 9 == 0 else "tba" if k % 5 == 0 else f"{k}" for k in range(40)],
         ["none at all" if k % 9 == 0 else f"0{k + 1000}" for k in range(40)],

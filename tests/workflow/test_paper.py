@@ -192,3 +192,12 @@ def test_special_characters_are_escaped():
     assert latex("a~b^c|<>") == (
         r"a\textasciitilde{}b\textasciicircum{}c\textbar{}\textless{}\textgreater{}"
     )
+    assert latex("a\x1b[31m") == "a\N{REPLACEMENT CHARACTER}[31m"
+
+
+def test_an_address_holds_no_command():
+    entry = {"citation": "A", "homepage": r"https://a.org/x?y=1#z}\input{/etc/passwd}"}
+    records = pd.DataFrame({"dataset": ["a"], "method": ["svm-cv"]})
+    text = "".join(references({"dataset": {"a": entry}}, records))
+    assert r"\url{https://a.org/x?y=1#z%7D%5Cinput%7B/etc/passwd%7D}" in text
+    assert text.count("{") == text.count("}") and r"\input" not in text

@@ -35,6 +35,9 @@ NO_VALUE |= {"00.00.0000", "0000-00-00", "0000-00-00 00:00:00", "00/00/0000"}
 NO_VALUE |= {f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"}
 #: Maximum number of distinct numbers that may be codes, of which a text may be another.
 FEW_NUMBERS = 10
+#: Number of distinct numbers up to which those that recur may be sizes, scores, floors
+#: or versions, of which a frequent word is another.
+MANY_NUMBERS = 30
 #: Form of a column with the words true and false, in the languages of Excel.
 TRUE_OR_FALSE = "true or false"
 TRUTHS = {"true": 1.0, "false": 0.0, "wahr": 1.0, "falsch": 0.0, "vrai": 1.0}
@@ -282,13 +285,15 @@ def _described_numbers(cells, texts, usual, is_target):
     strays = [value for value, number in read.items() if number is None]
     n = len(cells.rows_of(read))
     n_strays = len(cells.rows_of(strays))
-    few_values = len({v for v in read.values() if v is not None}) <= FEW_NUMBERS
+    n_values = len({v for v in read.values() if v is not None})
+    may_be_codes = n_values <= min(MANY_NUMBERS, (n - n_strays) // 2)
+    is_marked = is_marker(strays, cells) and not may_be_codes
     are_marks = all(str(stray).casefold() in NO_VALUE for stray in strays)
     if not n:
         return Column("numeric")
-    if n == n_strays or (n_strays > _most_strays(n) and not is_marker(strays, cells)):
+    if n == n_strays or (n_strays > _most_strays(n) and not is_marked):
         return None
-    if few_values and not are_marks:
+    if n_values <= FEW_NUMBERS and not are_marks:
         return None
     notes = _about_numbers(cells.name, texts, form, mark is None and is_open)
     if len(set(map(numbers.signs_of, shapes))) > 1:

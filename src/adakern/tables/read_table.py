@@ -105,8 +105,9 @@ def read_table(
 
     A column is numeric if at least 19 of 20 cells are numbers, including formats such
     as ``$45,123``, ``33%`` and ``12 kg``, or if the others are a single word in at most
-    half of the rows; other cells become missing values. The decimal mark is the one
-    with which more cells can be read. NA, N/A, NaN, null, ? and empty cells are missing
+    half of the rows and the numbers are more than 30 or seldom recur; other cells
+    become missing values. The decimal mark is the one with which more cells can be
+    read. NA, N/A, NaN, null, ? and empty cells are missing
     values, in numeric columns also none, n.a., - and the like.
     In a categorical target only empty cells are missing; NA and none are classes. Rows
     without a target and a final row of totals are dropped. The header is the line with

@@ -5,11 +5,13 @@ The tables are for LaTeX's package booktabs; they are marked as the report is.
 
 import re
 import shutil
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 
 from adakern._utils.files import atomic_path
+from adakern._utils.printable import printable
 from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER
 from adakern.evaluation.ranking import ALPHA, are_tied
@@ -45,7 +47,7 @@ def latex(text):
         lambda found: (
             rf"\{_NAMED[found[0]]}{{}}" if found[0] in _NAMED else rf"\{found[0]}"
         ),
-        str(text),
+        printable(str(text)),
     )
 
 
@@ -277,7 +279,8 @@ def _reference(key, names, text, entry):
     if years:
         fields["year"] = years[-1]
     if entry.get("homepage"):
-        fields["howpublished"] = rf"\url{{{entry['homepage']}}}"
+        address = quote(entry["homepage"], safe="/:?#&=%+,;@~")
+        fields["howpublished"] = rf"\url{{{address}}}"
     listed = "\n".join(f"  {name} = {{{value}}}," for name, value in fields.items())
     safe = re.sub(r"[^A-Za-z0-9:.-]+", "-", key)
     return f"% {', '.join(names)}\n@misc{{{safe},\n{listed}\n}}\n"
