@@ -1,5 +1,6 @@
 """What `adakern predict` says beside predictions: why, and which rows differ."""
 
+import shlex
 from io import StringIO
 
 import numpy as np
@@ -96,3 +97,10 @@ def test_rows_that_differ_are_said_and_fail_if_asked(run, folder):
     code, failed = run("predict rent.skops feet.csv --fail-on-shift --interval 0.9")
     assert code == 3
     assert len(failed.out.splitlines()) == 61
+
+
+def test_the_printed_command_quotes_a_name_with_a_blank(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    cli.main(["fit", "flats.csv", "--target", "rent", "--output", "my model.skops"])
+    line = next(t for t in capsys.readouterr().out.splitlines() if "predict" in t)
+    assert shlex.split(line)[:3] == ["adakern", "predict", "my model.skops"]

@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import shlex
 import sys
 import time
 import warnings
@@ -263,7 +264,7 @@ def _fit(arguments):
     size = output.stat().st_size / 1e6
     took = time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
-    print(f"  adakern predict {output} new.csv > predicted.csv")
+    print(f"  adakern predict {shlex.quote(str(output))} new.csv > predicted.csv")
     return 0
 
 
