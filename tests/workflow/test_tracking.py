@@ -203,10 +203,12 @@ def test_fitted_models_are_reached_from_the_experiment_and_registered(uri, tmp_p
             (folder / name).write_text(f"# {folder.name}\n")
         parts[folder.name] = {n: folder / n for n in ("MLmodel", "code/a.py")}
 
+    def files_of(record):
+        return parts[f"{record['method']}{record['repeat']}"]
+
     def log(records):
-        models = lambda record: parts[f"{record['method']}{record['repeat']}"]  # noqa: E731
         return log_records(
-            records, experiment="demo", tracking_uri=uri, models=models, prune=True
+            records, experiment="demo", tracking_uri=uri, models=files_of, prune=True
         )
 
     log(RECORDS)

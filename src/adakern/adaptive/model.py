@@ -342,7 +342,7 @@ def seen_in(problem):
     counts = table.counts
     n = int(counts.sum())
     missing = np.isnan(X)
-    values = np.where(missing, np.inf, X).min(axis=0)
+    low = np.where(missing, np.inf, X).min(axis=0)
     high = np.where(missing, -np.inf, X).max(axis=0)
     single = np.zeros(len(first), dtype=int)
     for j in np.flatnonzero(reader.is_categorical[first]):
@@ -350,7 +350,7 @@ def seen_in(problem):
         single[j] = np.sum(np.bincount(codes, counts[~missing[:, j]]) == 1)
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(len(X)), counts))
     kept = max(50, min(KEPT_ROWS, KEPT_CELLS // len(first)))
-    return Seen(n, values, high, counts @ missing, single, X[rows[:kept]])
+    return Seen(n, low, high, counts @ missing, single, X[rows[:kept]])
 
 
 def members_table(members, blend, dropped):
