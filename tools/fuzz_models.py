@@ -11,6 +11,7 @@ import io
 import json
 import os
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -201,7 +202,9 @@ def in_child(function, *args, limit=HANG):
         status = 1
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+            # At the soft limit the kernel sends SIGXCPU, which tells this end from
+            # others; with both limits equal it would send SIGKILL.
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, 2 * limit))
             warnings.simplefilter("ignore")
             status = function(*args) or 0
         finally:
@@ -216,7 +219,7 @@ def in_child(function, *args, limit=HANG):
             _, status, used = os.wait4(child, 0)
             return "hang", used.ru_maxrss
         time.sleep(0.002)
-    if used.ru_utime + used.ru_stime >= limit:
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
         return "hang", used.ru_maxrss
     if os.WIFSIGNALED(status):
         return f"signal {os.WTERMSIG(status)}", used.ru_maxrss
