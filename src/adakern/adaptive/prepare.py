@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, vstack
 from sklearn.base import is_classifier
 from sklearn.utils import validation
 from sklearn.utils.validation import _num_samples, check_X_y
@@ -94,13 +95,18 @@ def prepare(
     """Return the :class:`Problem` of an estimator for the arguments of its ``fit``."""
     given = X, y, sample_weight, groups, time
     all_rows, (X, y, sample_weight, groups, time) = _drawn(estimator, rng, *given)
-    rows, Y, weights, reader, blend = _encoded(estimator, X, y, sample_weight)
+    read, Y, weights, reader, blend = _encoded(estimator, X, y, sample_weight)
+    rows = reader.transform(read)
+    parts = [read]
     pair = np.sort(Y.sum(axis=0))[-2:].sum() if blend.classify else len(Y)
     shape = Shape(*rows.shape, Y.shape[1], estimator.n_folds, pair)
     held_out = None
     if X_val is not None or y_val is not None:
-        new = _validation_rows(estimator, X_val, y_val, reader, blend, weights.max())
-        held_out = np.repeat([False, True], [len(rows), len(new[0])])
+        read, *new = _validation_rows(
+            estimator, X_val, y_val, reader, blend, weights.max()
+        )
+        parts.append(read)
+        held_out = np.repeat([False, True], [len(rows), len(read)])
         pairs = zip((rows, Y, weights), new, strict=True)
         rows, Y, weights = map(np.concatenate, pairs)
     blocks = held_out if time is None else time_blocks(time, weights)
@@ -117,7 +123,8 @@ def prepare(
     )
     table.in_time_order = blocks is not None and held_out is None
     blend, table.Y = blend.standardised(table)
-    _add_means(table, reader, blend.classify)
+    origin = _origin(position, len(table.X))
+    _add_means(table, reader, _ngrams(reader, parts, origin), blend.classify)
     return Problem(
         table,
         _fitted_views(table, reader.is_categorical),
@@ -125,7 +132,7 @@ def prepare(
         blend,
         _setting(estimator, blend, reader),
         shape,
-        *_places(position, table, held_out, all_rows),
+        *_places(position, origin, table, held_out, all_rows),
         groups is None and blocks is None,
         _refit(estimator, all_rows, reader, blend, deadline),
     )
@@ -144,7 +151,7 @@ def _drawn(estimator, rng, X, y, sample_weight, groups, time):
 
 
 def _encoded(estimator, X, y, sample_weight):
-    """Return rows and targets as numbers, weights, the reader and the blend."""
+    """Return rows, targets as numbers, weights, the reader and the blend."""
     rows, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
     weights = row_weights(estimator, rows, y, sample_weight)
@@ -154,7 +161,7 @@ def _encoded(estimator, X, y, sample_weight):
     if categorical is not None:  # columns of a categorical dtype
         declared |= categorical
     reader = TableReader(names, declared).fit(rows)
-    return reader.transform(rows), blend.encode(y), weights, reader, blend
+    return rows, blend.encode(y), weights, reader, blend
 
 
 def _setting(estimator, blend, reader):
@@ -173,14 +180,34 @@ def _refit(estimator, all_rows, reader, blend, deadline):
     return partial(all_rows.refit, read, blend.encode, deadline)
 
 
-def _places(position, table, held_out, all_rows):
-    """Return :attr:`Problem.position` and :attr:`Problem.origin`.
+def _origin(position, n):
+    """Return the index of the first row that each row of a table of n represents.
 
     ``position`` is the index of each row in the table.
     """
     given = np.flatnonzero(position >= 0)[::-1]
-    origin = np.empty(len(table.X), dtype=int)
+    origin = np.empty(n, dtype=int)
     origin[position[given]] = given  # the first of several rows is written last
+    return origin
+
+
+def _ngrams(reader, parts, origin):
+    """Frequencies of n-grams in the rows of a table, by column of text.
+
+    ``parts`` are X and, if given, X_val.
+    """
+    found = [reader.ngrams(part) for part in parts]
+    return {
+        j: csr_matrix(vstack([part[j] for part in found]))[origin] for j in found[0]
+    }
+
+
+def _places(position, origin, table, held_out, all_rows):
+    """Return :attr:`Problem.position` and :attr:`Problem.origin`.
+
+    ``position`` is the index of each row in the table, ``origin`` of each row of the
+    table among those read.
+    """
     n_held_out = 0 if held_out is None else np.count_nonzero(held_out)
     position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
     if all_rows is not None:
@@ -191,10 +218,14 @@ def _places(position, table, held_out, all_rows):
 
 
 def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
-    """Return X_val as numbers, encoded y_val, and weights equal to the largest one."""
+    """Return X_val as read and as numbers, and its targets and weights.
+
+    Weights equal the largest one.
+    """
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val must be passed together")
-    new = read_rows(estimator, reader, in_memory(X_val))
+    read = validated(estimator, in_memory(X_val))
+    new = reader.transform(read)
     y_val = from_foreign(in_memory(y_val))
     refuse_missing_labels(y_val)
     targets = several_targets(estimator, y_val)
@@ -211,11 +242,11 @@ def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
             f"y_val must have the {np.size(blend.unit)} targets of y, in its order, "
             f"got {np.size(theirs.unit)}"
         )
-    return new, blend.encode(y_val), np.full(len(new), heaviest)
+    return read, new, blend.encode(y_val), np.full(len(new), heaviest)
 
 
-def _add_means(table, reader, classify):
-    """Add target encodings to the rows of a table if a column has many categories."""
+def _add_means(table, reader, ngrams, classify):
+    """Add target encodings to the rows of a table, of texts and many categories."""
     (n, k) = table.Y.shape
     fold = table.fold
     if k > MOST_TARGETS or not (fold != 0).any():
@@ -224,10 +255,10 @@ def _add_means(table, reader, classify):
     targets = np.where(np.isnan(targets), np.nanmean(targets, axis=0), targets)
     # Validation rows are not used for the encoding.
     learned = table.weights * (table.learns_all | table.known(0))
-    reader.learn_means(table.X, targets, learned)
     dealt = table.n_folds < 3 or table.in_time_order
     part = np.arange(n) % PARTS_OF_FEW_FOLDS if dealt else fold
-    left_out = partial(reader.means_left_out, table.X, targets, part=part)
+    reader.learn_means(table.X, ngrams, targets, learned, part)
+    left_out = partial(reader.means_left_out, table.X, ngrams, targets, part=part)
     means = left_out(learned)
     if means.shape[1]:
         by_fold = [left_out(learned * table.known(k)) for k in range(table.n_folds)]
