@@ -180,7 +180,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
             np.where(np.nanmax(seen, axis=0) <= 0, 0.0, np.inf)[:, None],
         )
         within = covered(np.abs(self._errors.errors), table.weights)
-        return within if self.n_outputs_ > 1 else within[:, 0]
+        return blend.decode(predicted), within if self.n_outputs_ > 1 else within[:, 0]
 
     @in_blocks
     def predict(self, X):
