@@ -21,6 +21,22 @@ def test_numbers_in_disguise_are_numbers():
     np.testing.assert_array_equal(table, [[1.5, 1], [-2000, 0], [np.nan, np.nan]])
 
 
+@pytest.mark.parametrize("other", [2.5, 7, -(2**62), 2**70, np.nan])
+def test_typed_numbers_are_those_of_cells(other):
+    """Also of a column with limits of detection, which typed numbers are not."""
+    cells = [["<0.5"]] + [[f"{k}.25"] for k in range(20)]
+    _, typed = read(cells, [[1.5], [other]])
+    _, mixed = read(cells, [["1.5"], [other], ["<0.5"]])
+    np.testing.assert_array_equal(typed, mixed[:2])
+    assert typed.shape == (2, 2) and not typed[:, 1].any() and mixed[2, 1] == -1
+
+
+def test_numbers_without_the_percent_sign_of_training_are_still_said():
+    with pytest.warns(UserWarning, match="percent sign"):
+        _, table = read([[f"{k} %"] for k in range(20)], [[0.5], [7]])
+    np.testing.assert_array_equal(table[:, 0], [0.5, 7])
+
+
 def test_every_kind_of_missing_value_is_one():
     pd = pytest.importorskip("pandas")
     _, table = read([[None], [np.nan], [pd.NA], [pd.NaT], [""], [3]])

@@ -285,6 +285,12 @@ class TableReader:
 
     def _read(self, values, column, j):
         """Convert one column to numbers (n, width)."""
+        if column.kind == "numeric" and set(map(type, values)) <= {float, int}:
+            typed = np.array([*values])
+            # Integers beyond int64, and numbers without a percent sign, raise or warn.
+            if typed.dtype.kind in "fiu" and column.form[1:] != "%":
+                typed = typed.astype(float)[:, None]
+                return np.pad(typed, ((0, 0), (0, column.width - 1)))  # no limits
         cells = Cells.of(values, self._name(j))
         if column.kind == "categorical":
             return self._codes(cells, column)

@@ -10,6 +10,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 from sklearn.utils import check_random_state
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from adakern._utils.resources import (
     blas_threads,
@@ -283,20 +284,24 @@ class Boosting(Member):
 
 
 def _ask_many(models, rows):
-    """Values or probabilities (n, k) of boosting models, each of its rows."""
-    with one_thread("openmp") if len(rows[0]) < ROWS_FOR_THREADS else nullcontext():
-        return [
-            model.predict_proba(X)
-            if hasattr(model, "classes_")
-            else model.predict(X)[:, None]
-            for model, X in zip(models, rows, strict=True)
-        ]
+    """Values or probabilities (n, k) of boosting models, each of its rows.
+
+    As scikit-learn, whose preprocessing takes half of the time of a thousand rows.
+    """
+    n_threads = 1 if len(rows[0]) < ROWS_FOR_THREADS else None
+    answers = []
+    for model, X in zip(models, map(rows_of_boosting, models, rows), strict=True):
+        raw = np.zeros((len(X), model.n_trees_per_iteration_), order="F")
+        raw += model._baseline_prediction
+        n_used = _openmp_effective_n_threads(n_threads)
+        model._predict_iterations(X, model._predictors, raw, False, n_used)
+        answers.append(_answer_of(model, raw))
+    return answers
 
 
 def _ask_few(models, rows):
     """The same of a few rows: rounds are added up in the order of scikit-learn."""
-    read = map(rows_of_boosting, models, rows)
-    leaves = trees_of(*models).leaves(*read)
+    leaves = trees_of(*models).leaves(*map(rows_of_boosting, models, rows))
     return [_of_rounds(*pair) for pair in zip(models, leaves, strict=True)]
 
 
@@ -307,10 +312,12 @@ def _of_rounds(model, leaves):
     terms = np.empty((len(rounds) + 1, *rounds.shape[1:]))
     terms[0] = model._baseline_prediction.T
     terms[1:] = rounds
-    raw = terms.cumsum(axis=0)[-1].T
-    if not hasattr(model, "classes_"):
-        return raw
-    return model._loss.predict_proba(np.asfortranarray(raw))
+    return _answer_of(model, np.asfortranarray(terms.cumsum(axis=0)[-1].T))
+
+
+def _answer_of(model, raw):
+    """Values or probabilities from the sums of a model's trees."""
+    return model._loss.predict_proba(raw) if hasattr(model, "classes_") else raw
 
 
 def _share(share, X):
