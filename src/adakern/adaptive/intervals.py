@@ -129,23 +129,19 @@ def common_share(errors, weights, block):
     return float(max(share, 0.0))
 
 
-def fit_error_model(X, predicted, errors, weights, block=None):
+def of_blocks(model, block):
+    """Return the model of rows in the order of time, of which ``block`` (n,) is given."""
+    common = [common_share(e, model.weights, block) for e in model.errors.T]
+    return replace(model, n_blocks=int(block.max()) + 1, common=np.array(common))
+
+
+def fit_error_model(X, predicted, errors, weights):
     """Fit an :class:`ErrorModel` to the errors (n, t) of out-of-fold predictions.
 
     Extra trees predict absolute errors from the rows and predictions; each row is
     predicted by the trees that did not draw it. Errors of missing targets are assumed
-    to be average. ``block`` (n,) is the block of each row, if rows are in the order of
-    time.
+    to be average.
     """
-    model = _size_model(X, predicted, errors, weights)
-    if block is None:
-        return model
-    common = [common_share(e, weights, block) for e in model.errors.T]
-    return replace(model, n_blocks=int(block.max()) + 1, common=np.array(common))
-
-
-def _size_model(X, predicted, errors, weights):
-    """Fit an :class:`ErrorModel` to rows without an order."""
     size = np.abs(errors)
     least = np.maximum(0.1 * np.nanmedian(size, axis=0), 1e-3 * np.nanmax(size, axis=0))
     if len(size) < FEWEST_ROWS or not least.any():
