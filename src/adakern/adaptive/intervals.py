@@ -130,7 +130,7 @@ def common_share(errors, weights, block):
 
 
 def of_blocks(model, block):
-    """Return the model of rows in the order of time, of which ``block`` (n,) is given."""
+    """Return the model of rows in order of time, with the ``block`` (n,) of each."""
     common = [common_share(e, model.weights, block) for e in model.errors.T]
     return replace(model, n_blocks=int(block.max()) + 1, common=np.array(common))
 
