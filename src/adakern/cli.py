@@ -175,7 +175,7 @@ def add_table_arguments(command, needs_target=True):
     option("--categorical", default="", help=looks)
     alike = (
         "columns whose categories are merged if they differ only in case, accents or "
-        "blanks; all: every column"
+        "blanks, and get the most frequent spelling; all: every column"
     )
     option("--merge", default="", help=alike)
     written = (

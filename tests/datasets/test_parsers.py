@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
+from adakern.model_file import as_columns
 from adakern_bench.data import DatasetEntry, DatasetError, load_table
 from adakern_bench.data.assemble import table_from_frames
 from adakern_bench.data.parsers import parse_table
@@ -226,6 +227,26 @@ def test_truncated_packing_is_an_error(tmp_path, ending):
     content = PACKINGS[ending](as_csv())
     with pytest.raises(DatasetError, match=r"toy\.csv cannot be unpacked"):
         load(tmp_path, content[: len(content) // 2])
+
+
+def test_merged_spellings_of_several_files_are_one():
+    """The name is the spelling that is most frequent in all of them."""
+    cells = [["m", "M", "M", "f", "NA"], ["F", "F", "m", "m", "m", "x"]]
+    files = [{"path": "a.csv"}, {"path": "b.csv", "test": True}]
+    found = {"target": "y", "format": "table", "merge": ["sex"], "files": files}
+    entry = DatasetEntry(task="regression", **found)
+    frames = []
+    for values in cells:
+        lines = [f"{value},{k * 1.5}" for k, value in enumerate(values)]
+        content = "\n".join(["sex,y", *lines]).encode()
+        frames.append(parse_table(content, entry, "toy.csv"))
+    table = table_from_frames("toy", entry, frames)
+    assert table.categories == {"sex": ["F", "M", "x"]}
+    codes = [1, 1, 1, 0, np.nan, 0, 0, 1, 1, 1, 2]
+    np.testing.assert_array_equal(table.X[:, 0], codes)
+    new = pd.DataFrame({"sex": ["f", "M ", "x", "m", "X"]})
+    again = as_columns(new, table.kinds, table.forms)["sex"]
+    assert again.tolist() == ["F", "M", "x", "M", "x"]
 
 
 @pytest.mark.parametrize("place", [0, 1])

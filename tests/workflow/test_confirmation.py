@@ -398,6 +398,7 @@ def test_a_confirmation_is_refused_a_copy_killed_and_gone_on_with(project):
     for path in records.glob("*/lightgbm-default/*.json"):
         for record in json.loads(path.read_text()):
             assert record["status"] == "ok", record
+            assert record["params"]["random_state"] == record["repeat"]  # as registered
             kinds[record["dataset"]] = record["protocol"]["kind"]
     assert sorted(kinds.values()) == ["group-holdout"] * 2 + ["holdout"] * 2 + ["time"]
     page = (project.root / "results/trial/report.html").read_text()

@@ -3,6 +3,7 @@
 Cells of files and values of data frames are treated alike.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Hashable
@@ -42,7 +43,8 @@ MANY_NUMBERS = 30
 TRUE_OR_FALSE = "true or false"
 TRUTHS = {"true": 1.0, "false": 0.0, "wahr": 1.0, "falsch": 0.0, "vrai": 1.0}
 TRUTHS |= {"faux": 0.0, "verdadero": 1.0, "falso": 0.0, "vero": 1.0}
-#: Form of categories that are merged if their :func:`plain_spelling` is the same.
+#: Beginning of the form of categories that are merged if their :func:`plain_spelling`
+#: is the same; a list of names follows, of each the most frequent spelling.
 ALIKE = "alike"
 #: Minimum number of distinct strings of a text column; with fewer, it is categorical.
 FEWEST_TEXTS = 50
@@ -529,7 +531,7 @@ def read_dates(cells, form):
 def read_categories(cells, is_target=False, form=""):
     """Return categories (n,) as strings, with None for missing cells."""
     marks = {""} if is_target else MISSING
-    written = plain_spelling if form == ALIKE else spelling
+    written = _merged_spelling(form) if form.startswith(ALIKE) else spelling
     values = [
         None if isinstance(value, str) and value.casefold() in marks else written(value)
         for value in cells.distinct
@@ -568,6 +570,34 @@ def plain_spelling(value):
     letters = unicodedata.normalize("NFKD", spelling(value).casefold())
     plain = "".join(c for c in letters if not unicodedata.combining(c))
     return " ".join(plain.split())
+
+
+def form_of_merged(cells):
+    """Return the form of categories of which each has its most frequent spelling.
+
+    >>> from adakern.tables.kinds import Cells, form_of_merged
+    >>> form_of_merged(Cells.of(["f", "M", "m", "M", "F", "f"], "column 'sex'"))
+    'alike ["f", "M"]'
+    """
+    counts = cells.counts({""})
+    names: dict[str, str] = {}
+    for text in sorted(counts, key=counts.__getitem__, reverse=True):
+        names.setdefault(plain_spelling(text), text)
+    return f"{ALIKE} {json.dumps([*names.values()], ensure_ascii=False)}"
+
+
+def _merged_spelling(form):
+    """Return a function from a category to its name in :func:`form_of_merged`."""
+    # Model files of early versions list no names: those are then in lower case.
+    names = {
+        plain_spelling(name): name for name in json.loads(form[len(ALIKE) :] or "[]")
+    }
+
+    def written(value):
+        plain = plain_spelling(value)
+        return names.get(plain, plain)
+
+    return written
 
 
 def read(cells, kind, form="", is_target=False):

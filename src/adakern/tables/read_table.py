@@ -132,7 +132,8 @@ def read_table(
         Columns to treat as categorical even if they look like numbers or dates.
     merge : sequence of str, default=()
         Columns whose categories are merged if they differ only in case, accents or
-        blanks; ``["all"]`` for all categorical columns.
+        blanks, and get the most frequent spelling; ``["all"]`` for all categorical
+        columns.
     form : dict of str to str, default=None
         Format of columns, if not that inferred: the decimal mark and unit of numbers,
         such as ``","`` or ``".kg"``, or the ``strptime`` format of dates.

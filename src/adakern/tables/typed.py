@@ -102,7 +102,7 @@ def _typed(values, cells, usual, is_target, is_merged, form):
         elif not isinstance(values.dtype, pd.CategoricalDtype):
             found = columns.describe(cells, usual=usual, is_target=is_target)
         if found.kind == "categorical" and is_merged:
-            found.form = columns.ALIKE
+            found.form = columns.form_of_merged(cells)
         read, _ = columns.read(cells, found.kind, found.form, is_target)
     except ValueError as error:
         raise TableError(f"the {error}.") from error

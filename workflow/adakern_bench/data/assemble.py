@@ -7,7 +7,7 @@ import numpy as np
 
 from adakern.tables import kinds
 from adakern.tables.dates import days_of
-from adakern.tables.typed import LIMITS_OF, find_column
+from adakern.tables.typed import LIMITS_OF, cells_of, find_column
 from adakern_bench.base.dotted import loader_function, outside_paths
 from adakern_bench.config.entry import ONE_OF_CLASSES, DatasetError
 from adakern_bench.data.parsers import format_of
@@ -114,6 +114,11 @@ def _joined(frames, kind):
         for column, form in part.attrs.get("forms", {}).items():
             if form.startswith(LIMITS_OF):
                 joined[column] = joined[column].fillna(0.0)
+            elif form.startswith(kinds.ALIKE) and len(frames) > 1:
+                cells = cells_of(joined[column], column)
+                form = kinds.form_of_merged(cells)  # of the spellings of all files
+                part.attrs["forms"][column] = form
+                joined[column] = kinds.read_categories(cells, True, form)
     return joined
 
 
