@@ -14,11 +14,12 @@ from adakern.tables.columns import as_columns, in_order_of
 EARLIEST, BLOCK = 0.4, 0.2
 
 
-def validated(estimator, X, *y, reset=False):
+def validated(estimator, X, *y, held_out=False):
     """Validate rows X (n, d); with y (n,) or (n, t), also find X's categorical dtypes.
 
-    Columns are to be those of the fit, unless they are ``reset`` in one.
+    Columns have to be those of the fit, unless y is given and not ``held_out``.
     """
+    reset = bool(y) and not held_out
     X = from_foreign(X)
     y = [from_foreign(v) for v in y]
     if hasattr(X, "to_pandas") and not hasattr(X, "dtypes"):

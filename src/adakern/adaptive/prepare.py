@@ -123,7 +123,7 @@ def prepare(
 
 def _encoded(estimator, X, y, sample_weight):
     """Return rows and targets as numbers, weights, the reader, blend and setting."""
-    rows, y, categorical = validated(estimator, X, y, reset=True)
+    rows, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
     weights = row_weights(estimator, rows, y, sample_weight)
     names = getattr(estimator, "feature_names_in_", None)
@@ -160,7 +160,8 @@ def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
     """Return X_val as numbers, encoded y_val, and weights equal to the largest one."""
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val must be passed together")
-    rows, y_val, _ = validated(estimator, in_memory(X_val), in_memory(y_val))
+    given = in_memory(X_val), in_memory(y_val)
+    rows, y_val, _ = validated(estimator, *given, held_out=True)
     theirs = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
     if np.size(theirs.unit) != np.size(blend.unit):
         raise ValueError(
