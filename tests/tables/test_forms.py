@@ -129,7 +129,13 @@ def test_clocks_and_weeks_of_several_countries(form, expected):
     assert values[-1] == np.datetime64(expected)
 
 
-@pytest.mark.parametrize("form", ["Q{}/2021", "{}Q2021", "{}Q21"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        *("Q{}/2021", "Q{}-2021", "Q{}-21", "Q{}'21", "Q{} FY21", "{}Q2021", "{}Q21"),
+        *("2021/Q{}", "2021-T{}", "2021 Qtr {}", "{}T21", "T{} 2021"),
+    ],
+)
 def test_quarters_of_banks(form):
     column, values, _ = read([form.format(q) for q in (1, 2, 3, 4)] * 5)
     assert column.kind == "date"
@@ -154,14 +160,84 @@ def test_dates_that_are_not_set_are_missing(nothing):
     assert column.kind == "date" and np.isnat(values).sum() == 4 and not strays
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{} stycznia 2021 r.", "2021-01-{}"),  # Polish
+        ("{} Ocak 2021", "2021-01-{}"),
+        ("{} января 2021 г.", "2021-01-{}"),
+        ("{}. marts 2021", "2021-03-{}"),
+        ("{} augusti 2021", "2021-08-{}"),
+        ("{}. tammikuuta 2021", "2021-01-{}"),
+        ("{}. června 2021", "2021-06-{}"),
+        ("2021. január {}.", "2021-01-{}"),
+        ("piątek, {}.01.2021", "2021-01-{}"),
+        ("2021년 1월 {}일", "2021-01-{}"),
+        ("{}.Jan.2021", "2021-01-{}"),
+        ("Jan-{}-2021", "2021-01-{}"),
+        ("{} / 01 / 2021", "2021-01-{}"),
+        ("{}. 01. 2021", "2021-01-{}"),
+        ("{}JAN2021:08:03:07.000", "2021-01-{}T08:03:07"),  # SAS
+        ("{}/01/2021 08h03", "2021-01-{}T08:03"),
+        ("{}.1.2021 8.03", "2021-01-{}T08:03"),
+        ("01/{}/2021 8:03PM", "2021-01-{}T20:03"),
+        ("{}-JAN-21 08.03.07 PM", "2021-01-{}T20:03:07"),
+        ("202101{} 080307", "2021-01-{}T08:03:07"),
+        ("202101{}  08:03:07", "2021-01-{}T08:03:07"),
+        ("2021/01/{}T08:03:07", "2021-01-{}T08:03:07"),
+        ("[{}/Jan/2021:08:03:07 +0100]", "2021-01-{}T07:03:07"),
+        ("{}.01.2021 08:03 MSK", "2021-01-{}T05:03"),
+    ],
+)
+def test_dates_of_more_languages_and_programs(text, expected):
+    column, values, strays = read([text.format(day) for day in range(13, 29)])
+    assert column.kind == "date" and not strays
+    assert values[-1] == np.datetime64(expected.format(28))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("janeiro/{}", "{}-01-01"),
+        ("Jan'{}", "{}-01-01"),
+        ("January, {}", "{}-01-01"),
+        ("{}年1月", "{}-01-01"),
+        ("{}w5", "{}-W05"),
+        ("{}-KW05", "{}-W05"),
+        ("KW 05/{}", "{}-W05"),
+        ("W05 {}", "{}-W05"),
+    ],
+)
+def test_months_and_weeks_of_years(text, expected):
+    short = text == "Jan'{}"
+    texts = [text.format(year - 2000 * short) for year in range(2013, 2029)]
+    column, values, strays = read(texts)
+    assert column.kind == "date" and not strays
+    last = datetime.date.fromisoformat(expected.format(2028))
+    assert values[-1] == np.datetime64(last)
+
+
+def test_years_and_days_of_two_digits_that_may_be_either_are_said():
+    days = [f"21-{1 + k % 12:02d}-{k:02d}" for k in range(1, 29)]
+    column, *_ = read(days)
+    assert "--form COLUMN=%y-%m-%d would do as well" in column.notes[0]
+    column, values, _ = read([*days, "21-01-31", "32-01-30"])
+    assert column.form == "%y-%m-%d" and values[-1] == np.datetime64("2032-01-30")
+
+
+def test_no_name_of_a_month_is_of_two():
+    names = [name for row in dates._MONTHS for name in enumerate(row.split(), start=1)]
+    assert len({name for _, name in names}) == len(set(names))
+
+
 def test_a_day_of_jira():
     assert dates.parse_date("28/Jan/24 9:05 AM", "%d/%b/%y %I:%M %p").day == 28
 
 
 @pytest.mark.parametrize("form", dates.FORMS)
 def test_every_form_of_dates_reads_what_strptime_reads(form):
-    """Against the standard library, which knows no quarters."""
-    if "%q" in form:
+    """Against the standard library, which knows no quarters, and no weeks alone."""
+    if "%q" in form or "%V" in form:
         return
     rng = np.random.default_rng(0)
     for seconds in rng.integers(4e7, 3e9, 50):

@@ -35,6 +35,23 @@ _MONTHS = (
     "dezembro",
     "januari februari maart april mei juni juli augustus september oktober november "
     "december",
+    "januari februari mars april maj juni juli augusti september oktober november "
+    "december",
+    "januar februar marts april maj juni juli august september oktober november "
+    "december",
+    "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta heinäkuuta "
+    "elokuuta syyskuuta lokakuuta marraskuuta joulukuuta",
+    "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października "
+    "listopada grudnia",
+    "sty lut mar kwi maj cze lip sie wrz paź lis gru",
+    "ledna února března dubna května června července srpna září října listopadu "
+    "prosince",
+    "január február március április május június július augusztus szeptember október "
+    "november december",
+    "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık",
+    "oca şub mar nis may haz tem ağu eyl eki kas ara",
+    "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+    "янв фев мар апр май июн июл авг сен окт ноя дек",
 )
 MONTHS = {name: i for row in _MONTHS for i, name in enumerate(row.split(), start=1)}
 _WEEKDAYS = (
@@ -42,23 +59,22 @@ _WEEKDAYS = (
     "friday saturday sunday mo di mi do fr sa so montag dienstag mittwoch donnerstag "
     "freitag samstag sonnabend sonntag lun mar mer jeu ven sam dim lundi mardi "
     "mercredi jeudi vendredi samedi dimanche mié jue vie sáb dom lunes martes "
-    "miércoles jueves viernes sábado domingo"
+    "miércoles jueves viernes sábado domingo poniedziałek wtorek środa czwartek piątek "
+    "sobota niedziela pazartesi salı çarşamba perşembe cuma cumartesi pazar"
 )
 _DAYS = [
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y"),
-    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d"),
-    *("%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%d/%b/%y", "%Y-%b-%d", "%d%b%Y", "%d%b%y"),
-    *("%d %b %Y", "%d. %b %Y", "%b %d, %Y", "%b %d %Y", "%d %b %y"),
-    *("%d de %b de %Y", "%Y年%m月%d日", "%Y. %m. %d."),
+    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y年%m月%d日"),
+    *("%d %b %Y", "%b %d %Y", "%Y %b %d", "%d %b %y", "%y-%m-%d", "%y/%m/%d"),
 ]
 _CLOCKS = ["", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"]
 _OTHERS = [
-    *("%b-%y", "%b-%Y", "%m/%Y", "%Y-%m", "%Y/%m", "%m.%Y", "%b %Y", "%b %y", "%b%Y"),
-    *("%YQ%q", "%Y Q%q", "%Y-Q%q", "Q%q %Y", "Q%q/%Y", "%qQ%Y", "%qQ%y", "%YM%m"),
-    *("%H:%M", "%H:%M:%S", "%I:%M %p", "%d/%b/%Y:%H:%M:%S", "%Y%m%dT%H%M%S"),
-    *("%d%b%Y:%H:%M:%S", "%d%b%y:%H:%M:%S"),
-    *("%d-%b-%y %I.%M.%S.%f %p", "%d.%m.%y %H:%M:%S,%f"),  # Oracle
+    *("%m/%Y", "%Y-%m", "%Y/%m", "%m.%Y", "%b %Y", "%b %y", "%Y %b", "%Y年%m月"),
+    *("%YQ%q", "Q%q %Y", "Q%q %y", "%qQ%Y", "%qQ%y", "%YM%m", "%GW%V", "W%V %G"),
+    *("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p"),
+    *("%Y%m%dT%H%M%S", "%Y%m%d %H%M%S", "%Y%m%d %H:%M:%S"),
+    *("%d %b %y %I:%M:%S.%f %p", "%d.%m.%y %H:%M:%S,%f"),  # Oracle
     *("%b %d %H:%M:%S %Y", "%b %d %H:%M:%S %z %Y"),
 ]
 FORMS = [
@@ -66,10 +82,12 @@ FORMS = [
     *_OTHERS,
 ]
 _PARTS = {
-    "%Y": r"(?P<Y>\d{4})",
-    "%y": r"(?P<y>\d{2})",
+    "%Y": r"(?:FY\s?)?(?P<Y>\d{4})(?:\s?[rг]\.)?",
+    "%y": r"(?:FY\s?|['’])?(?P<y>\d{2})",
+    "%G": r"(?P<G>\d{4})",
+    "%V": r"(?P<V>\d{1,2})",
     "%m": r"(?P<m>\d{1,2})",
-    "%d": r" ?(?P<d>\d{1,2})(?:(?<=[123])(?:st|er|nd|rd)|th)?",
+    "%d": r" ?(?P<d>\d{1,2})(?:(?<=[123])(?:st|er|nd|rd)|th|\.)?",
     "%b": r"(?P<b>[^\W\d_]{3,}?)\.?",
     "%q": r"(?P<q>[1-4])",
     "%H": r" ?(?P<H>\d{1,2})",
@@ -79,12 +97,32 @@ _PARTS = {
     "%f": r"(?P<f>\d{1,6})\d{0,3}",
     "%p": r"(?P<p>[aApP])\.?\s?[mM]\.?",
 }
+_DATE = {"%d", "%b", "%Y", "%y"}
+#: Variants of the characters between the parts.
+_BETWEEN = {c: rf"\s?\{c}\s?" for c in "./-"} | {
+    " ": r"[-\s/]?",
+    "年": r"[年년]\s?",
+    "月": r"[月월]\s?",
+    "日": r"[日일]",
+    "Q": r"[-\s/]?(?:QTR\.?\s?|[QT])",
+    "W": r"[-\s/]?(?:[KC]?W|WK)\s?",
+}
 #: Optional weekday before a date, and time zone after a time.
 _WEEKDAY = rf"(?:(?i:{'|'.join(_WEEKDAYS.split())})\.?,?\s+)?"
-#: Hours ahead of UTC for unambiguous names of time zones.
-_ZONES = {"utc": 0, "gmt": 0, "z": 0, "wet": 0, "west": 1, "cet": 1, "cest": 2}
-_ZONES |= {"mez": 1, "mesz": 2, "eet": 2, "eest": 3, "est": -5, "edt": -4}
-_ZONES |= {"cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7}
+#: Unambiguous names of time zones, by the hours that they are ahead of UTC.
+_NAMES = {
+    -8: "pst",
+    -7: "mst pdt",
+    -6: "cst mdt",
+    -5: "est cdt",
+    -4: "edt",
+    0: "utc gmt z wet",
+    1: "west cet mez",
+    2: "cest mesz eet",
+    3: "eest msk",
+    9: "jst kst",
+}
+_ZONES = {name: hours for hours, names in _NAMES.items() for name in names.split()}
 _NAMED_ZONE = rf"(?P<n>{'|'.join(sorted(_ZONES, reverse=True))})"
 _PARTS["%z"] = rf"(?:(?:UTC|GMT)?(?P<z>[-+]\d{{1,2}}(?::?\d{{2}})?)|{_NAMED_ZONE})"
 _ZONE = rf"(?:\s?{_PARTS['%z']}|\sUhr)?"
@@ -92,6 +130,7 @@ _ZONE = rf"(?:\s?{_PARTS['%z']}|\sUhr)?"
 _CENTURY = 69
 #: Maximum number of characters of a form.
 _LONGEST = 100
+_ISO_DATE = re.compile(r"\d{4}(-\d{2}-\d{2}|-?W\d{2})")
 #: Number of cells from which the form is inferred.
 _SAMPLE = 200
 #: Names of the numbers that represent a date.
@@ -118,15 +157,32 @@ def parse_date(text, form):
 @cache
 def _pattern(form):
     pieces = re.split(r"(%[A-Za-z])", form.replace("%B", "%b"))
-    text = "".join(_PARTS.get(piece, re.escape(piece)) for piece in pieces)
-    for hour in (_PARTS["%H"], _PARTS["%I"]):
-        text = text.replace(rf"\ {hour}", rf"(?:,|\ at)?\ {hour}")
-    if "%d" in form:  # otherwise 45:10 could be minutes and seconds
-        text = text.replace(rf":{_PARTS['%S']}", rf"(?::{_PARTS['%S']})?")
-    text = text.replace(r"\ ", r"\s")
+    # Without a day, 45:10 could be minutes and seconds, and 8.30 a number.
+    colon = r"(?:[:.]|\s?h\s?)" if "%d" in form else ":"
+    text = ""
+    for left, piece, right in zip(
+        ["", *pieces], pieces, [*pieces[1:], ""], strict=False
+    ):
+        part = _PARTS.get(piece) or _between(left, piece, right, colon)
+        seconds_may_lack = "%d" in form and "%f" not in form and text.endswith(colon)
+        if piece == "%S" and seconds_may_lack:
+            text = text.removesuffix(colon)
+            part = f"(?:{colon}{part})?"
+        text += part
     before = _WEEKDAY if "%d" in form else ""
     behind = _ZONE if "%M" in form and "%z" not in form else ""
-    return re.compile(before + text + behind, re.IGNORECASE)
+    return re.compile(rf"\[?{before}{text}{behind}\]?", re.IGNORECASE)
+
+
+def _between(left, text, right, colon):
+    """Return the pattern of the characters between two parts of a date."""
+    if right in ("%H", "%I") and text in (" ", ":", "T"):
+        return r"(?:,|\sat)?[\sT:]"
+    if {left, right} <= _DATE and ("%b" in (left, right) or text == " "):
+        least = "*" if "%b" in (left, right) else "+"
+        return rf"[-\s/.,'’]{least}(?:(?:del?|of)\s)?"
+    variants = _BETWEEN | {":": colon}
+    return "".join(variants.get(c, re.escape(c)) for c in text)
 
 
 def _built(parts):
@@ -135,6 +191,8 @@ def _built(parts):
     if parts.get("y"):
         year = int(parts["y"])
         year += 2000 if year < _CENTURY else 1900
+    if parts.get("V"):
+        return datetime.fromisocalendar(int(parts["G"]), int(parts["V"]), 1)
     month = int(parts.get("m") or 1)
     if parts.get("b"):
         month = MONTHS[parts["b"].casefold()]
@@ -200,28 +258,22 @@ def find_form(counts, most_bad):
     sample = texts[:: max(1, len(texts) // _SAMPLE)]
     found = []
     for form in [ISO, *FORMS]:
-        if form == ISO and not any(
-            re.match(r"\d{4}(-\d{2}-\d{2}|-?W\d{2})", t) for t in sample
-        ):
+        if form == ISO and not any(map(_ISO_DATE.match, sample)):
             continue
-        bad = sum(parse_date(text, form) is None for text in sample)
-        if 2 * bad > len(sample):
+        read = [parse_date(text, form) for text in sample]
+        is_known = any(n_bad == 0 and read == same for n_bad, _, same in found)
+        if is_known or 2 * read.count(None) > len(sample):
             continue
         n_bad = sum(
             count for text, count in counts.items() if parse_date(text, form) is None
         )
         if n_bad <= most_bad:
-            found.append((n_bad, form))
+            found.append((n_bad, form, read))
     if not found:
         return None, None
-    best = min(n_bad for n_bad, _ in found)
-    forms = [form for n_bad, form in found if n_bad == best]
-    others = [form for form in forms[1:] if _differ(forms[0], form, sample)]
-    return forms[0], next(iter(others), None)
-
-
-def _differ(first, second, texts):
-    return any(parse_date(text, first) != parse_date(text, second) for text in texts)
+    best, form, read = min(found, key=lambda one: one[0])
+    others = (one for n_bad, one, same in found if n_bad == best and same != read)
+    return form, next(others, None)
 
 
 def as_time(value):

@@ -399,11 +399,11 @@ def about_new(cells, kind, form):
 def _about_order(name, texts, form):
     """Yield a note if all cells are dates with day and month the other way round."""
     other = form.translate(str.maketrans("dm", "md"))
-    read = {text: dates.parse_date(text, form) for text in texts}
-    meant = {text: dates.parse_date(text, other) for text in texts}
-    if None in meant.values() or None not in read.values():
+    if other == form or None in (dates.parse_date(text, other) for text in texts):
         return
-    if shown := next((t for t in texts if read[t] not in (None, meant[t])), None):
+    read = {text: dates.parse_date(text, form) for text in texts}
+    meant = (t for t in texts if read[t] not in (None, dates.parse_date(t, other)))
+    if None in read.values() and (shown := next(meant, None)):
         yield (
             f"{name}: all cells are dates as {other}; {shown!r} is read as {form}, "
             f"like the training rows, that is {read[shown]:%Y-%m-%d}"
