@@ -214,9 +214,8 @@ def test_another_executor(tmp_path):
         "adakern_bench.config.compose.load_config",
         "adakern_bench.config.validate.validate",
     )
-    submit = project.write(
-        "submit.sh", '#!/bin/sh\nsh "$1" > "$1.out" 2>&1 &\necho $!\n'
-    )
+    run_it = 'sh "$1" > "$1.out" 2>&1 &\necho $!\n'
+    submit = project.write("submit.sh", f"#!/bin/sh\n{run_it}")
     submit.chmod(0o755)
     project.profile = [
         *("--executor", "cluster-generic", "--jobs", "4", "--latency-wait", "20"),
@@ -226,3 +225,8 @@ def test_another_executor(tmp_path):
     assert "Submitted" in run.output
     assert [r["status"] for r in project.records()] == ["ok", "ok"]
     assert counted.read_text().split() == ["load_config", "validate"]
+    # The job of a group needs no more of the run than its own part.
+    submit.write_text(f"#!/bin/sh\nrm results/small/run.yaml\n{run_it}")
+    run = project.run(SUMMARY, overrides="jobs.cells=2 protocol.repeats=3")
+    assert run.jobs == {"tables": 1, "cells": 1, "compare": 1}
+    assert [r["status"] for r in project.records()[-3:]] == ["ok"] * 3

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, vstack
 from sklearn.utils.validation import _num_samples
 
 from adakern._utils.arrays import is_dask
@@ -90,13 +91,17 @@ def prepare(
     if is_dask(X) or _num_samples(X) > estimator.max_rows:
         all_rows = AllRows(estimator, X, y, sample_weight, rng, deadline)
         X, y, sample_weight, groups, time = all_rows.drawn(groups, time)
-    rows, Y, weights, reader, blend, setting = _encoded(estimator, X, y, sample_weight)
+    read, Y, weights, reader, blend, setting = _encoded(estimator, X, y, sample_weight)
+    rows = reader.transform(read)
+    parts = [read]
     pair = np.sort(Y.sum(axis=0))[-2:].sum() if blend.classify else len(Y)
     shape = Shape(*rows.shape, Y.shape[1], estimator.n_folds, pair)
     held_out = None
     if X_val is not None or y_val is not None:
-        new = _validation_rows(estimator, X_val, y_val, reader, blend, weights.max())
-        held_out = np.repeat([False, True], [len(rows), len(new[0])])
+        given = X_val, y_val, reader, blend, weights.max()
+        read, *new = _validation_rows(estimator, *given)
+        parts.append(read)
+        held_out = np.repeat([False, True], [len(rows), len(read)])
         pairs = zip((rows, Y, weights), new, strict=True)
         rows, Y, weights = map(np.concatenate, pairs)
     blocks = held_out if time is None else time_blocks(time, weights)
@@ -105,9 +110,9 @@ def prepare(
         rows, Y, weights, estimator.n_folds, rng, groups, blocks, blend.classify
     )
     table.in_time_order = blocks is not None and held_out is None
-    if Y.shape[1] > 1 and not blend.classify:
-        blend, table.Y = blend.standardised(table)
-    _add_means(table, reader, blend.classify)
+    blend, table.Y = blend.standardised(table)
+    origin = _origin(position, len(table.X))
+    _add_means(table, reader, _ngrams(reader, parts, origin), blend.classify)
     return Problem(
         table,
         _fitted_views(table, reader.is_categorical),
@@ -115,14 +120,14 @@ def prepare(
         blend,
         setting,
         shape,
-        *_places(position, table, held_out, all_rows),
+        *_places(position, origin, table, held_out, all_rows),
         groups is None and blocks is None,
         all_rows,
     )
 
 
 def _encoded(estimator, X, y, sample_weight):
-    """Return rows and targets as numbers, weights, the reader, blend and setting."""
+    """Return rows, targets as numbers, weights, the reader, blend and setting."""
     rows, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
     weights = row_weights(estimator, rows, y, sample_weight)
@@ -136,17 +141,37 @@ def _encoded(estimator, X, y, sample_weight):
     setting = Setting(
         blend.classify, is_fast, estimator.max_support, reader.is_categorical
     )
-    return reader.transform(rows), blend.encode(y), weights, reader, blend, setting
+    return rows, blend.encode(y), weights, reader, blend, setting
 
 
-def _places(position, table, held_out, all_rows):
-    """Return :attr:`Problem.position` and :attr:`Problem.origin`.
+def _origin(position, n):
+    """Return the index of the first row that each row of a table of n represents.
 
     ``position`` is the index of each row in the table.
     """
     given = np.flatnonzero(position >= 0)[::-1]
-    origin = np.empty(len(table.X), dtype=int)
+    origin = np.empty(n, dtype=int)
     origin[position[given]] = given  # the first of several rows is written last
+    return origin
+
+
+def _ngrams(reader, parts, origin):
+    """Frequencies of n-grams in the rows of a table, by column of text.
+
+    ``parts`` are X and, if given, X_val.
+    """
+    found = [reader.ngrams(part) for part in parts]
+    return {
+        j: csr_matrix(vstack([part[j] for part in found]))[origin] for j in found[0]
+    }
+
+
+def _places(position, origin, table, held_out, all_rows):
+    """Return :attr:`Problem.position` and :attr:`Problem.origin`.
+
+    ``position`` is the index of each row in the table, ``origin`` of each row of the
+    table among those read.
+    """
     n_held_out = 0 if held_out is None else np.count_nonzero(held_out)
     position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
     if all_rows is not None:
@@ -157,35 +182,40 @@ def _places(position, table, held_out, all_rows):
 
 
 def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
-    """Return X_val as numbers, encoded y_val, and weights equal to the largest one."""
+    """Return X_val as read and as numbers, and its targets and weights.
+
+    Weights equal the largest one.
+    """
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val must be passed together")
     given = in_memory(X_val), in_memory(y_val)
-    rows, y_val, _ = validated(estimator, *given, held_out=True)
+    read, y_val, _ = validated(estimator, *given, held_out=True)
     theirs = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
     if np.size(theirs.unit) != np.size(blend.unit):
         raise ValueError(
             f"y_val must have the {np.size(blend.unit)} targets of y, in its order, "
             f"got {np.size(theirs.unit)}"
         )
-    return reader.transform(rows), blend.encode(y_val), np.full(len(rows), heaviest)
+    weights = np.full(len(read), heaviest)
+    return read, reader.transform(read), blend.encode(y_val), weights
 
 
-def _add_means(table, reader, classify):
-    """Add target encodings to the rows of a table if a column has many categories."""
+def _add_means(table, reader, ngrams, classify):
+    """Add target encodings to the rows of a table, of texts and many categories."""
     (n, k) = table.Y.shape
     fold = table.fold
     most = max(len(column.codes) for column in reader.columns_)
-    if most <= MOST_INDICATORS or k > MOST_TARGETS or not (fold != 0).any():
+    is_needed = ngrams or most > MOST_INDICATORS
+    if not is_needed or k > MOST_TARGETS or not (fold != 0).any():
         return
     targets = table.Y[:, 1:] if classify and k == 2 else table.Y
     targets = np.where(np.isnan(targets), np.nanmean(targets, axis=0), targets)
     # Validation rows are not used for the encoding.
     learned = table.weights * (table.learns_all | table.known(0))
-    reader.learn_means(table.X, targets, learned)
     dealt = table.n_folds < 3 or table.in_time_order
     part = np.arange(n) % PARTS_OF_FEW_FOLDS if dealt else fold
-    left_out = partial(reader.means_left_out, table.X, targets, part=part)
+    reader.learn_means(table.X, ngrams, targets, learned, part)
+    left_out = partial(reader.means_left_out, table.X, ngrams, targets, part=part)
     means = left_out(learned)
     if means.shape[1]:
         by_fold = [left_out(learned * table.known(k)) for k in range(table.n_folds)]
