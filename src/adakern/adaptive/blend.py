@@ -243,10 +243,8 @@ class WeightedMean:
         return found[:, 0] if found.shape[1] == 1 else found
 
     def standardised(self, table):
-        """Return blend and targets; several targets in units of their spread."""
+        """Return the blend, and several targets, in units of their spread."""
         known = ~np.isnan(table.Y)
-        if table.Y.shape[1] == 1:
-            return self, table.Y
         mass = table.mass[:, None] * known
         Y = np.where(known, table.Y, 0.0)
         mean = np.sum(mass * Y, axis=0) / mass.sum(axis=0)
@@ -384,10 +382,6 @@ class Mixture:
                 f"y_val has labels that are not in y: {', '.join(unknown)}"
             )
         return (y[:, None] == self.classes).astype(float)
-
-    def standardised(self, table):
-        """Return the blend and the indicators unchanged."""
-        return self, table.Y
 
     def bounds(self, Y):
         """Lower and upper bounds of the members' predictions."""

@@ -91,28 +91,27 @@ def prepare(
     if is_dask(X) or _num_samples(X) > estimator.max_rows:
         all_rows = AllRows(estimator, X, y, sample_weight, rng, deadline)
         X, y, sample_weight, groups, time = all_rows.drawn(groups, time)
-    read, Y, weights, reader, blend, setting = _encoded(estimator, X, y, sample_weight)
-    rows = reader.transform(read)
-    parts = [read]
-    pair = np.sort(Y.sum(axis=0))[-2:].sum() if blend.classify else len(Y)
-    shape = Shape(*rows.shape, Y.shape[1], estimator.n_folds, pair)
-    held_out = None
-    if X_val is not None or y_val is not None:
-        given = X_val, y_val, reader, blend, weights.max()
-        read, *new = _validation_rows(estimator, *given)
-        parts.append(read)
-        held_out = np.repeat([False, True], [len(rows), len(read)])
-        pairs = zip((rows, Y, weights), new, strict=True)
-        rows, Y, weights = map(np.concatenate, pairs)
+    read, rows, Y, weights, reader, blend = _encoded(
+        estimator, X, y, sample_weight, X_val, y_val
+    )
+    n = len(read[0])
+    pair = np.sort(Y[:n].sum(axis=0))[-2:].sum() if blend.classify else n
+    shape = Shape(n, rows.shape[1], Y.shape[1], estimator.n_folds, pair)
+    held_out = np.arange(len(rows)) >= n if len(read) > 1 else None
     blocks = held_out if time is None else time_blocks(time, weights)
     groups = None if groups is None else group_codes(groups, weights)
     table, position = make_table(
         rows, Y, weights, estimator.n_folds, rng, groups, blocks, blend.classify
     )
     table.in_time_order = blocks is not None and held_out is None
-    blend, table.Y = blend.standardised(table)
+    if Y.shape[1] > 1 and not blend.classify:
+        blend, table.Y = blend.standardised(table)
     origin = _origin(position, len(table.X))
-    _add_means(table, reader, _ngrams(reader, parts, origin), blend.classify)
+    _add_means(table, reader, _ngrams(reader, read, origin), blend.classify)
+    is_fast = estimator.preset == "fast"
+    setting = Setting(
+        blend.classify, is_fast, estimator.max_support, reader.is_categorical
+    )
     return Problem(
         table,
         _fitted_views(table, reader.is_categorical),
@@ -126,22 +125,28 @@ def prepare(
     )
 
 
-def _encoded(estimator, X, y, sample_weight):
-    """Return rows, targets as numbers, weights, the reader, blend and setting."""
-    rows, y, categorical = validated(estimator, X, y)
+def _encoded(estimator, X, y, sample_weight, X_val, y_val):
+    """Return X as read, its rows as numbers, targets, weights, reader and blend.
+
+    ``read`` is a list of X and X_val, if given, whose rows follow those of X. Their
+    weights equal the largest one.
+    """
+    data, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
-    weights = row_weights(estimator, rows, y, sample_weight)
+    weights = row_weights(estimator, data, y, sample_weight)
     names = getattr(estimator, "feature_names_in_", None)
     given = estimator.categorical_features
-    declared = declared_categorical(given, rows.shape[1], names)
+    declared = declared_categorical(given, data.shape[1], names)
     if categorical is not None:  # columns of a categorical dtype
         declared |= categorical
-    reader = TableReader(names, declared).fit(rows)
-    is_fast = estimator.preset == "fast"
-    setting = Setting(
-        blend.classify, is_fast, estimator.max_support, reader.is_categorical
-    )
-    return rows, blend.encode(y), weights, reader, blend, setting
+    reader = TableReader(names, declared).fit(data)
+    read, rows, Y = [data], reader.transform(data), blend.encode(y)
+    if X_val is not None or y_val is not None:
+        new, numbers, Y_val = _validation_rows(estimator, X_val, y_val, reader, blend)
+        read.append(new)
+        rows, Y = np.concatenate([rows, numbers]), np.concatenate([Y, Y_val])
+        weights = np.append(weights, np.full(len(new), weights.max()))
+    return read, rows, Y, weights, reader, blend
 
 
 def _origin(position, n):
@@ -155,12 +160,12 @@ def _origin(position, n):
     return origin
 
 
-def _ngrams(reader, parts, origin):
+def _ngrams(reader, read, origin):
     """Frequencies of n-grams in the rows of a table, by column of text.
 
-    ``parts`` are X and, if given, X_val.
+    ``read`` are X and, if given, X_val.
     """
-    found = [reader.ngrams(part) for part in parts]
+    found = [reader.ngrams(part) for part in read]
     return {
         j: csr_matrix(vstack([part[j] for part in found]))[origin] for j in found[0]
     }
@@ -181,11 +186,8 @@ def _places(position, origin, table, held_out, all_rows):
     return position if held_out is None else position[held_out], origin
 
 
-def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
-    """Return X_val as read and as numbers, and its targets and weights.
-
-    Weights equal the largest one.
-    """
+def _validation_rows(estimator, X_val, y_val, reader, blend):
+    """Return X_val as read and as numbers, and its encoded targets."""
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val must be passed together")
     given = in_memory(X_val), in_memory(y_val)
@@ -196,8 +198,7 @@ def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
             f"y_val must have the {np.size(blend.unit)} targets of y, in its order, "
             f"got {np.size(theirs.unit)}"
         )
-    weights = np.full(len(read), heaviest)
-    return read, reader.transform(read), blend.encode(y_val), weights
+    return read, reader.transform(read), blend.encode(y_val)
 
 
 def _add_means(table, reader, ngrams, classify):
