@@ -25,6 +25,7 @@ from adakern_bench.config.plan import plan_from_snakemake
 from adakern_bench.config.run import load_run, run_of, write_parts, write_run
 from adakern_bench.data.sources import check_tables
 from adakern_bench.data import DatasetError
+from adakern_bench.base.group_errors import print_group_errors
 from adakern_bench.base.interpreter import interrupt, name_without_blanks
 from adakern_bench.base.locks import RunningAlready, claim, not_ours, progress_file
 from adakern_bench.base.locks import release_when_made
@@ -36,6 +37,7 @@ LOCKS = []  # released when garbage-collected
 
 if workflow.is_main_process:
     signal.signal(signal.SIGINT, interrupt)
+    print_group_errors()
 
 try:
     TYPED = workflow.config_settings.config
