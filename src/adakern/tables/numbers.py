@@ -98,7 +98,7 @@ def shape_of(text):
         return ""
     shape = text.translate(_NINES)
     first = shape.find("9")
-    if first >= 0 and not int(text[first]):
+    if first >= 0 and text[first] in "0０٠۰":
         return f"{shape[:first]}0{shape[first + 1 :]}"
     return shape
 
@@ -156,7 +156,8 @@ def limit_side(value):
     (-1.0, 1.0, 0.0)
     """
     text = value if isinstance(value, str) else ""
-    first = ">" if _OPEN_ENDED.fullmatch(text) else text[:1]
+    is_open = text.endswith("+") and _OPEN_ENDED.fullmatch(text)
+    first = ">" if is_open else text[:1]
     return {"<": -1.0, "≤": -1.0, ">": 1.0, "≥": 1.0}.get(first, 0.0)
 
 
