@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from adakern._utils.files import atomic_path
+from adakern._utils.files import write_text
 from adakern_bench.base.notes import digest
 from adakern_bench.config.compose import ConfigError, as_typed
 from adakern_bench.config.plan import Plan
@@ -20,8 +20,7 @@ def write_run(plan, path=None):
     text = _text(plan)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         try:
-            with atomic_path(path) as new:
-                new.write_text(text, encoding="utf-8")
+            write_text(path, text)
         except PermissionError:
             raise
         except OSError as error:
