@@ -112,7 +112,7 @@ docs: .venv/test.done  ## build the documentation in docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
 bench: .venv/test.done  ## measure speed and memory, as ratios; make bench QUICK=--quick
-	for name in adaptive_time busy cells dank gpu lab nystrom search serve slurm targets; do $(BIN)/python benchmarks/$$name.py $(QUICK) || exit 1; done
+	for name in adaptive_time busy cells dank gpu lab nystrom search serve slurm targets texts; do $(BIN)/python benchmarks/$$name.py $(QUICK) || exit 1; done
 
 develop: .venv/test.done  ## score the flagship by inner validation: make develop ARGS="--against before.json"
 	$(BIN)/python benchmarks/develop.py $(ARGS)

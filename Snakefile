@@ -13,6 +13,7 @@
 #     results/dank_uci/records/heart/dank/0-9.json
 import atexit
 import os
+import re
 import signal
 import sys
 import time
@@ -21,9 +22,10 @@ from snakemake.exceptions import WorkflowError
 
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import plan_from_snakemake
-from adakern_bench.config.run import load_run, run_of, write_run
+from adakern_bench.config.run import load_run, run_of, write_parts, write_run
 from adakern_bench.data.sources import check_tables
 from adakern_bench.data import DatasetError
+from adakern_bench.base.group_errors import print_group_errors
 from adakern_bench.base.interpreter import interrupt, name_without_blanks
 from adakern_bench.base.locks import RunningAlready, claim, not_ours, progress_file
 from adakern_bench.base.locks import release_when_made
@@ -35,11 +37,14 @@ LOCKS = []  # released when garbage-collected
 
 if workflow.is_main_process:
     signal.signal(signal.SIGINT, interrupt)
+    print_group_errors()
 
 try:
     TYPED = workflow.config_settings.config
     if "run" in TYPED:  # resolved by the caller
-        PLAN = load_run(TYPED["run"])
+        # The job of a group needs only its data sets.
+        job = re.search(r"--target-jobs cells:group=(\d+) --", " ".join(sys.argv))
+        PLAN = load_run(TYPED["run"], job and int(job[1]))
     else:
         PLAN = plan_from_snakemake(config, TYPED)
         workflow.config_settings.config_args = [f"run={run_of(PLAN)}"]  # for its jobs
@@ -100,6 +105,8 @@ onstart:
     try:
         LOCKS.append(claim(RESULTS, wait=False))
         write_run(PLAN)
+        if not workflow.local_exec:
+            write_parts(PLAN)
     except (ConfigError, RunningAlready) as error:
         raise WorkflowError(str(error)) from None
     except PermissionError as error:

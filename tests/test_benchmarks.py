@@ -18,6 +18,7 @@ RATIOS = {
     "search": "ratio",
     "serve": "of the simple blend",
     "targets": "/ 1 target",
+    "texts": "linear",
 }
 #: Take minutes also with --quick.
 LONGER = {"adaptive_time", "busy", "gpu", "slurm"}

@@ -45,6 +45,18 @@ def test_gram_matrix_equals_scikit_learn(points, kernel, reference):
     np.testing.assert_allclose(K, reference(X, X), atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_equal_rows_have_no_distance_in_any_batch(rng, xp, dtype):
+    """The root of a rounded zero would depend on the rows that are asked with it."""
+    Y = put(xp, (100 * rng.normal(size=(60, 7)) + 30).astype(dtype))
+    params = {"kernel": "l2-laplacian", "gamma": 0.01}
+    together = as_numpy(gram_matrix(Y[:40, :], Y, **params))
+    np.testing.assert_array_equal(np.diag(together), 1)
+    for i in range(40):
+        alone = as_numpy(gram_matrix(Y[i : i + 1, :], Y, **params))
+        assert alone[0, i] == 1
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_array_libraries_agree(points, xp, kernel):
     X, Y = points

@@ -71,4 +71,15 @@ found.plot(0)
 #    #  ...
 #
 # Relative to the mean prediction of the fifty flats, the area of the first one adds 61
-# to its rent, and its district subtracts 90.
+# to its rent, and its district subtracts 90. The explainers with maskers, such as
+# ``shap.Explainer(predict, flats)``, subtract cells, which raises a ``TypeError`` for
+# text. They accept a function instead of the data frame:
+#
+# .. code-block:: python
+#
+#    def masker(mask, row):
+#        rows = flats[:50].to_numpy()
+#        rows[:, mask] = row[mask]
+#        return (rows,)
+#
+#    shap.explainers.Exact(predict, masker)(flats[:5].to_numpy())

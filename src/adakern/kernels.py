@@ -69,8 +69,21 @@ def clamp_at_zero(D, xp):
     )
 
 
+def _rounding(squares, d):
+    """Maximum squared distance, by a matrix product, of equal rows of d features.
+
+    Rows with ``squares`` as their squared norms are multiplied. Distances up to this
+    one are taken for zero: their square roots would depend on the rest of the product.
+    """
+    return 4 * (d + 2) * array_namespace(squares).finfo(squares.dtype).eps * squares
+
+
 def _euclidean_distances(X, Y=None):
     D = squared_distances(X, Y)
+    if Y is not None:
+        xp = array_namespace(Y)
+        rounding = _rounding(xp.sum((Y - centre_of(Y)) ** 2, axis=1), Y.shape[1])
+        D = xp.where(rounding < D, D, xp.zeros_like(D))
     D **= 0.5
     return D
 
@@ -141,10 +154,13 @@ def _gram_by_products(X, Y, kernel, gamma, ready):
     A, end = _centred(X, centre, kernel, gamma)
     left = np.hstack([2 * A, end, np.ones_like(end)])
     K = np.empty((len(A), right.shape[1]), dtype=left.dtype)
+    zero = _rounding(right[-1], A.shape[1])
     for rows in row_blocks(len(A), K.itemsize * right.shape[1], CACHE_BYTES):
         tile = np.matmul(left[rows], right, out=K[rows])
-        np.minimum(tile, 0, out=tile)
-        if kernel == "l2-laplacian":
+        if kernel == "rbf":
+            np.minimum(tile, 0, out=tile)
+        else:
+            tile[tile > zero] = 0
             np.negative(np.sqrt(np.negative(tile, out=tile), out=tile), out=tile)
         np.exp(tile, out=tile)
     if Y is None:

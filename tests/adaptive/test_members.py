@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVC
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive import MEMBERS, choose, fit_all, members
+from adakern.adaptive import MEMBERS, choose, fit_all, leaf_sets, members
 from adakern.adaptive.members import kernel_ridge, svm
 from adakern.adaptive.members.svm import (
     MARGIN_COSTS,
@@ -254,11 +254,15 @@ def test_forests_answer_as_scikit_learns_do(classify, extra, rng):
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.parametrize("categories", [False, True])
-def test_boosting_answers_as_scikit_learns_does(n_classes, categories, rng):
-    """Also of few rows, which are asked about without scikit-learn.
+@pytest.mark.parametrize("most_leaves", [0, 8])
+def test_boosting_answers_as_scikit_learns_does(
+    n_classes, categories, most_leaves, rng, monkeypatch
+):
+    """Also of few rows, and with tables of leaves, both without scikit-learn's trees.
 
     Two models are asked together, each of which has categories that the other lacks.
     """
+    monkeypatch.setattr(leaf_sets, "MOST_LEAVES", most_leaves)
     X, y = make_friedman1(260, random_state=0)
     X[:, 0] = np.floor(4 * X[:, 0])
     # Fifty rare categories and two that have rows enough to be split off.

@@ -4,10 +4,18 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
 
-from adakern import AdaptiveKernelRegressor
+from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.tables.columns import TableReader
-from adakern.tables.texts import MOST_CHARACTERS, TextVectors
+from adakern.tables.texts import (
+    MOST_CHARACTERS,
+    RIDGES,
+    TextVectors,
+    best_ridge,
+    effects_left_out,
+    effects_of_ngrams,
+)
 
 GOOD = ["bright", "sunny", "garden", "quiet", "street", "new", "kitchen", "balcony"]
 BAD = ["broken", "damp", "noisy", "cellar", "cracked", "walls", "mould", "leaking"]
@@ -127,3 +135,96 @@ def test_new_categories_are_told_of_once_with_column_and_count():
     with pytest.warns(UserWarning, match=message) as told:
         model.predict(asked(9, 2, 10))
     assert sum("does not know" in str(warning.message) for warning in told) == 1
+
+
+def long_texts(n, n_words=400, seed=0):
+    """Texts of ten of many words, each with an effect on the target."""
+    rng = np.random.default_rng(seed)
+    letters = np.array(list("abcdefghijklmnop"))
+    rng_words = np.random.default_rng(99)
+    words = ["".join(rng_words.choice(letters, 6)) for _ in range(n_words)]
+    effects = rng_words.standard_normal(n_words)
+    drawn = rng.integers(n_words, size=(n, 10))
+    texts = [" ".join(words[k] for k in row) for row in drawn]
+    return np.array(texts, dtype=object), effects[drawn].sum(axis=1)
+
+
+def ngrams_of(texts):
+    return TextVectors().fit([*texts]).frequencies([*texts])
+
+
+def test_effects_are_those_of_the_normal_equations(rng):
+    texts, y = long_texts(40)
+    frequencies = ngrams_of(texts)
+    targets = np.column_stack([y, rng.standard_normal(40)])
+    weights = rng.uniform(0.5, 2, 40)
+    weights[:3] = 0
+    effects = effects_of_ngrams(frequencies, targets, weights, 0.3)
+    Z = frequencies.toarray()
+    centred = targets - np.average(targets, axis=0, weights=weights)
+    # The dual form: coefficients are Z' (Z Z' + ridge / weights)^-1 of the targets.
+    used = weights > 0
+    gram = Z[used] @ Z[used].T + np.diag(0.3 / weights[used])
+    expected = Z[used].T @ np.linalg.solve(gram, centred[used])
+    # Conjugate gradients end at a relative residual of 1e-4.
+    scale = np.abs(Z @ expected).max()
+    np.testing.assert_allclose(Z @ effects, Z @ expected, atol=1e-3 * scale)
+
+
+def test_effects_of_a_row_know_nothing_of_its_own_part():
+    texts, y = long_texts(60)
+    frequencies = ngrams_of(texts)
+    part = np.arange(60) % 3
+    weights = np.ones(60)
+    before = effects_left_out(frequencies, y[:, None], weights, part, 0.1)
+    changed = np.where(part == 1, -y, y)[:, None] * [1.0]
+    after = effects_left_out(frequencies, changed, weights, part, 0.1)
+    np.testing.assert_array_equal(after[part == 1], before[part == 1])
+    assert np.abs(after - before)[part != 1].max() > 0.1
+
+
+def test_texts_that_say_nothing_get_no_target_encoding(rng):
+    texts, y = long_texts(200)
+    frequencies = ngrams_of(texts)
+    part = np.arange(200) % 5
+    weights = np.ones(200)
+    chosen = [
+        best_ridge(frequencies, rng.standard_normal((200, 1)), weights, part)
+        for _ in range(10)
+    ]
+    assert chosen.count(None) >= 9
+    assert best_ridge(frequencies, y[:, None], weights, part) in RIDGES
+
+
+@pytest.mark.parametrize("classify", [False, True])
+def test_many_words_are_learned_from_their_effects(classify):
+    """There are more words than singular vectors, all equally frequent."""
+    n = 700
+    texts, y = long_texts(n + 500, n_words=250)
+    texts[5] = None
+    X = np.array([texts, np.random.default_rng(1).standard_normal(n + 500)]).T
+    y = (y > 0).astype(int) if classify else y
+    flagship = AdaptiveKernelClassifier if classify else AdaptiveKernelRegressor
+    model = flagship(members=["linear"], random_state=0).fit(X[:n], y[:n])
+    assert model.columns_[0].became.endswith("with target encoding")
+    numbers = model.reader_.transform(X)
+    linear = LogisticRegression() if classify else Ridge()
+    known = np.nan_to_num(numbers[:, : model.reader_.columns_[0].width])
+    of_vectors = linear.fit(known[:n], y[:n]).score(known[n:], y[n:])
+    assert model.score(X[n:], y[n:]) > of_vectors + 0.05
+    # What is said out of fold is what new rows have, up to the noise of 500 rows.
+    assert model.oof_score_ < model.score(X[n:], y[n:]) + 0.1
+    assert model.feature_importances_[0] > 0.9
+
+
+def test_rows_to_judge_by_have_effects_that_do_not_know_them():
+    texts, y = long_texts(300)
+    X = texts[:, None]
+    fitted = [
+        AdaptiveKernelRegressor(members=["linear"], random_state=0).fit(
+            X[:200], y[:200], X_val=X[200:], y_val=values
+        )
+        for values in (y[200:], y[200:] + 50)
+    ]
+    means = [model.reader_.columns_[0].means for model in fitted]
+    np.testing.assert_array_equal(*means)

@@ -44,13 +44,14 @@ def test_batches(overrides, expected):
 )
 def test_groups(overrides, expected):
     chosen = ["dataset=[clowns,monks1,sk-wine]", "method=[svm-cv,dummy]"]
-    assert plan(*chosen, "protocol.repeats=1", *overrides).groups == expected
+    groups = plan(*chosen, "protocol.repeats=1", *overrides).groups
+    assert groups == dict(enumerate(expected))
 
 
 def test_points_of_a_sweep_of_the_rows_are_worked_off_together():
     chosen = ["dataset=[clowns,monks1]", "method=[svm-cv,dummy]", "jobs.cells=4"]
     swept = ["protocol.repeats=1", "protocol.train_rows=[20,30]"]
-    first, second = plan(*chosen, *swept).groups
+    first, second = plan(*chosen, *swept).groups.values()
     assert first == ["clowns@train_rows=20", "clowns@train_rows=30"]
     assert second == ["monks1@train_rows=20", "monks1@train_rows=30"]
 

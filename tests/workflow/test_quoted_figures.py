@@ -194,6 +194,7 @@ def test_beside_rivals_that_learn_from_all_rows():
     records = records_of("uci_regression_refitted", 2000)
     assert set(records["extra_defaults_version"].dropna()) == {"9"}
     assert len(small) == 11 and (records["status"] == "ok").all()
+    assert records["method"].nunique() == 15 and len(records) == 225
 
 
 def test_coverage_of_intervals_on_srbench():

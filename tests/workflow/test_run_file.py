@@ -4,7 +4,7 @@ import pytest
 
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
-from adakern_bench.config.run import load_run, run_of, write_run
+from adakern_bench.config.run import load_run, run_of, write_parts, write_run
 
 
 def test_the_file_is_left_as_it_is_where_nothing_changed(tmp_path):
@@ -31,3 +31,35 @@ def test_a_file_that_cannot_be_written_is_said(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(ConfigError, match=r"run\.yaml cannot be written: .*results="):
         write_run(plan, tmp_path / "taken" / "run.yaml")
+
+
+def test_a_group_is_loaded_as_the_whole_run_has_it(tmp_path):
+    chosen = ["dataset=[clowns,monks1,sk-wine]", "method=[svm-cv,dummy]"]
+    swept = ["protocol.train_rows=[20,30]", "sweep.svm-cv.C=[1,2]"]
+    grouped = ["jobs.cells=8", f"results={tmp_path}", "name=a", "--allow-outside"]
+    plan = load_plan([*chosen, *swept, *grouped])
+    told = write_run(plan)
+    write_parts(plan)
+    assert len(plan.groups) > 1
+    for group, datasets in plan.groups.items():
+        part = load_run(told, group)
+        assert part.groups == {group: datasets} and part.datasets == datasets
+        for dataset in datasets:
+            assert part.entry(dataset) == plan.entry(dataset)
+            assert part.methods_of[dataset] == plan.methods_of[dataset]
+            assert part.searches(dataset) == plan.searches(dataset)
+            assert part.batches(dataset) == plan.batches(dataset)
+            assert part.swept(dataset, "dummy") == plan.swept(dataset, "dummy")
+            for method in plan.methods_of[dataset]:
+                recipe = plan.recipe(dataset, method)
+                assert part.recipe(dataset, method) == recipe
+    path = tmp_path / "a" / "groups" / "0.yaml"
+    text = path.read_text()
+    path.write_text(text.replace("cells: 8", "cells: 9"))
+    with pytest.raises(ConfigError, match=r"0\.yaml has changed since"):
+        load_run(told, 0)
+    path.write_text(text)
+    load_run(told, 0)
+    write_parts(plan.limited(batches=1))
+    with pytest.raises(ConfigError, match="overwritten by another run"):
+        load_run(told, 0)

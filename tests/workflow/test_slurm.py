@@ -203,6 +203,27 @@ def test_cancelled_and_killed_runs_are_gone_on_with(project, cluster, one_machin
     assert summary(project) == summary(one_machine, "plain")
 
 
+def with_default(project, **resources):
+    """Set resources of all jobs in the profile."""
+    profile = project.root / "profiles/slurm/config.yaml"
+    settings = yaml.safe_load(profile.read_text())
+    settings["default-resources"] += [f"{k}={v}" for k, v in resources.items()]
+    profile.write_text(yaml.safe_dump(settings))
+
+
+def test_a_refused_submission_is_said_and_gone_on_with(project, cluster, one_machine):
+    """Also of jobs in groups, of which Snakemake does not print why they failed."""
+    before = set(cluster.jobs())
+    with_default(project, slurm_partition="nowhere")
+    with project.start(SUMMARY, overrides=BOTH) as run:
+        run.ends(status=1, seconds=PATIENCE)
+    assert run.output.count("invalid partition specified: nowhere") == 3
+    assert not project.records() and set(cluster.jobs()) == before
+    with_default(project, slurm_partition="test")
+    project.run(SUMMARY, overrides=BOTH, timeout=PATIENCE)
+    assert summary(project) == summary(one_machine)
+
+
 def test_another_executor(tmp_path):
     """cluster-generic with a command that runs what it is given in the background.
 
@@ -214,9 +235,8 @@ def test_another_executor(tmp_path):
         "adakern_bench.config.compose.load_config",
         "adakern_bench.config.validate.validate",
     )
-    submit = project.write(
-        "submit.sh", '#!/bin/sh\nsh "$1" > "$1.out" 2>&1 &\necho $!\n'
-    )
+    run_it = 'sh "$1" > "$1.out" 2>&1 &\necho $!\n'
+    submit = project.write("submit.sh", f"#!/bin/sh\n{run_it}")
     submit.chmod(0o755)
     project.profile = [
         *("--executor", "cluster-generic", "--jobs", "4", "--latency-wait", "20"),
@@ -226,3 +246,8 @@ def test_another_executor(tmp_path):
     assert "Submitted" in run.output
     assert [r["status"] for r in project.records()] == ["ok", "ok"]
     assert counted.read_text().split() == ["load_config", "validate"]
+    # The job of a group needs no more of the run than its own part.
+    submit.write_text(f"#!/bin/sh\nrm results/small/run.yaml\n{run_it}")
+    run = project.run(SUMMARY, overrides="jobs.cells=2 protocol.repeats=3")
+    assert run.jobs == {"tables": 1, "cells": 1, "compare": 1}
+    assert [r["status"] for r in project.records()[-3:]] == ["ok"] * 3

@@ -42,12 +42,12 @@ def search_of(method, w):
 
 # A rule requested by name, as in --until solve, runs one job per cell.
 if {"table", "split", "search", "solve"} & {w.rpartition("=")[2] for w in sys.argv}:
-    PLAN.groups = []
+    PLAN.groups = {}
 
 #: Data set, or the table of several -> its group.
 GROUP_OF = {
     name: k
-    for k, datasets in enumerate(PLAN.groups)
+    for k, datasets in PLAN.groups.items()
     for dataset in datasets
     for name in (dataset, base_name(dataset))
 }

@@ -22,7 +22,7 @@ rule compare:
     localrule: True
     params:
         metric=PLAN.config.metric,
-        code=code_version(SCRIPTS / "compare.py"),
+        code=lambda w: code_version(SCRIPTS / "compare.py"),
     message:
         "compare: {output.summary}"
     script:

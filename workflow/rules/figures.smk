@@ -98,8 +98,8 @@ rule report:
     localrule: True
     params:
         # Without the limits of a single call of the run.
-        config=asdict(PLAN.limited().config),
-        code=code_version(
+        config=lambda w: asdict(PLAN.limited().config),
+        code=lambda w: code_version(
             SCRIPTS / "report.py",
             files=tuple(sorted(filter(Path.is_file, TEMPLATES.rglob("*")))),
         ),

@@ -16,7 +16,9 @@ rule special:
     params:
         function=lambda w: f"{w.special}.compute",
         arguments=lambda w: PLAN.config.special[w.special],
-        preparation={dataset: preparation(dataset) for dataset in PLAN.datasets},
+        preparation=lambda w: {
+            dataset: preparation(dataset) for dataset in PLAN.datasets
+        },
         seed=PLAN.config.protocol.seed,
         threads=PLAN.config.jobs.threads,
         code=lambda w: code_version(SCRIPTS / "special.py", f"{w.special}.compute"),

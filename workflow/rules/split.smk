@@ -11,7 +11,7 @@ rule split:
     localrule: True
     params:
         splitting=lambda w: splitting(w.dataset),
-        code=code_version(SCRIPTS / "split.py"),
+        code=lambda w: code_version(SCRIPTS / "split.py"),
     message:
         "split: {wildcards.dataset}"
     script:

@@ -13,7 +13,7 @@ rule track:
     params:
         tracking_uri=os.environ.get("MLFLOW_TRACKING_URI") or PLAN.config.tracking.uri,
         register=PLAN.config.tracking.register,
-        code=code_version(SCRIPTS / "track.py"),
+        code=lambda w: code_version(SCRIPTS / "track.py"),
     message:
         "track: records, tables, figures and report"
     script:

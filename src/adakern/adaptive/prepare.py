@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, vstack
 from sklearn.base import is_classifier
 from sklearn.utils import validation
 from sklearn.utils.validation import _num_samples, check_X_y
@@ -94,15 +95,13 @@ def prepare(
     """Return the :class:`Problem` of an estimator for the arguments of its ``fit``."""
     given = X, y, sample_weight, groups, time
     all_rows, (X, y, sample_weight, groups, time) = _drawn(estimator, rng, *given)
-    rows, Y, weights, reader, blend = _encoded(estimator, X, y, sample_weight)
-    pair = np.sort(Y.sum(axis=0))[-2:].sum() if blend.classify else len(Y)
-    shape = Shape(*rows.shape, Y.shape[1], estimator.n_folds, pair)
-    held_out = None
-    if X_val is not None or y_val is not None:
-        new = _validation_rows(estimator, X_val, y_val, reader, blend, weights.max())
-        held_out = np.repeat([False, True], [len(rows), len(new[0])])
-        pairs = zip((rows, Y, weights), new, strict=True)
-        rows, Y, weights = map(np.concatenate, pairs)
+    read, rows, Y, weights, reader, blend = _encoded(
+        estimator, X, y, sample_weight, X_val, y_val
+    )
+    n = len(read[0])
+    pair = np.sort(Y[:n].sum(axis=0))[-2:].sum() if blend.classify else n
+    shape = Shape(n, rows.shape[1], Y.shape[1], estimator.n_folds, pair)
+    held_out = np.arange(len(rows)) >= n if len(read) > 1 else None
     blocks = held_out if time is None else time_blocks(time, weights)
     groups = None if groups is None else group_codes(groups, weights)
     table, position = make_table(
@@ -117,7 +116,8 @@ def prepare(
     )
     table.in_time_order = blocks is not None and held_out is None
     blend, table.Y = blend.standardised(table)
-    _add_means(table, reader, blend.classify)
+    origin = _origin(position, len(table.X))
+    _add_means(table, reader, _ngrams(reader, read, origin), blend.classify)
     return Problem(
         table,
         _fitted_views(table, reader.is_categorical),
@@ -125,7 +125,7 @@ def prepare(
         blend,
         _setting(estimator, blend, reader),
         shape,
-        *_places(position, table, held_out, all_rows),
+        *_places(position, origin, table, held_out, all_rows),
         groups is None and blocks is None,
         _refit(estimator, all_rows, reader, blend, deadline),
     )
@@ -143,18 +143,28 @@ def _drawn(estimator, rng, X, y, sample_weight, groups, time):
     return all_rows, all_rows.drawn(groups, time)
 
 
-def _encoded(estimator, X, y, sample_weight):
-    """Return rows and targets as numbers, weights, the reader and the blend."""
-    rows, y, categorical = validated(estimator, X, y)
+def _encoded(estimator, X, y, sample_weight, X_val, y_val):
+    """Return X as read, its rows as numbers, targets, weights, reader and blend.
+
+    ``read`` is a list of X and X_val, if given, whose rows follow those of X. Their
+    weights equal the largest one.
+    """
+    data, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
-    weights = row_weights(estimator, rows, y, sample_weight)
+    weights = row_weights(estimator, data, y, sample_weight)
     names = getattr(estimator, "feature_names_in_", None)
     given = estimator.categorical_features
-    declared = declared_categorical(given, rows.shape[1], names)
+    declared = declared_categorical(given, data.shape[1], names)
     if categorical is not None:  # columns of a categorical dtype
         declared |= categorical
-    reader = TableReader(names, declared).fit(rows)
-    return reader.transform(rows), blend.encode(y), weights, reader, blend
+    reader = TableReader(names, declared).fit(data)
+    read, rows, Y = [data], reader.transform(data), blend.encode(y)
+    if X_val is not None or y_val is not None:
+        new, numbers, Y_val = _validation_rows(estimator, X_val, y_val, reader, blend)
+        read.append(new)
+        rows, Y = np.concatenate([rows, numbers]), np.concatenate([Y, Y_val])
+        weights = np.append(weights, np.full(len(new), weights.max()))
+    return read, rows, Y, weights, reader, blend
 
 
 def _setting(estimator, blend, reader):
@@ -173,14 +183,34 @@ def _refit(estimator, all_rows, reader, blend, deadline):
     return partial(all_rows.refit, read, blend.encode, deadline)
 
 
-def _places(position, table, held_out, all_rows):
-    """Return :attr:`Problem.position` and :attr:`Problem.origin`.
+def _origin(position, n):
+    """Return the index of the first row that each row of a table of n represents.
 
     ``position`` is the index of each row in the table.
     """
     given = np.flatnonzero(position >= 0)[::-1]
-    origin = np.empty(len(table.X), dtype=int)
+    origin = np.empty(n, dtype=int)
     origin[position[given]] = given  # the first of several rows is written last
+    return origin
+
+
+def _ngrams(reader, read, origin):
+    """Frequencies of n-grams in the rows of a table, by column of text.
+
+    ``read`` are X and, if given, X_val.
+    """
+    found = [reader.ngrams(part) for part in read]
+    return {
+        j: csr_matrix(vstack([part[j] for part in found]))[origin] for j in found[0]
+    }
+
+
+def _places(position, origin, table, held_out, all_rows):
+    """Return :attr:`Problem.position` and :attr:`Problem.origin`.
+
+    ``position`` is the index of each row in the table, ``origin`` of each row of the
+    table among those read.
+    """
     n_held_out = 0 if held_out is None else np.count_nonzero(held_out)
     position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
     if all_rows is not None:
@@ -190,11 +220,12 @@ def _places(position, table, held_out, all_rows):
     return position if held_out is None else position[held_out], origin
 
 
-def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
-    """Return X_val as numbers, encoded y_val, and weights equal to the largest one."""
+def _validation_rows(estimator, X_val, y_val, reader, blend):
+    """Return X_val as read and as numbers, and its encoded targets."""
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val must be passed together")
-    new = read_rows(estimator, reader, in_memory(X_val))
+    read = validated(estimator, in_memory(X_val))
+    new = reader.transform(read)
     y_val = from_foreign(in_memory(y_val))
     refuse_missing_labels(y_val)
     targets = several_targets(estimator, y_val)
@@ -211,11 +242,11 @@ def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
             f"y_val must have the {np.size(blend.unit)} targets of y, in its order, "
             f"got {np.size(theirs.unit)}"
         )
-    return new, blend.encode(y_val), np.full(len(new), heaviest)
+    return read, new, blend.encode(y_val)
 
 
-def _add_means(table, reader, classify):
-    """Add target encodings to the rows of a table if a column has many categories."""
+def _add_means(table, reader, ngrams, classify):
+    """Add target encodings to the rows of a table, of texts and many categories."""
     (n, k) = table.Y.shape
     fold = table.fold
     if k > MOST_TARGETS or not (fold != 0).any():
@@ -224,10 +255,10 @@ def _add_means(table, reader, classify):
     targets = np.where(np.isnan(targets), np.nanmean(targets, axis=0), targets)
     # Validation rows are not used for the encoding.
     learned = table.weights * (table.learns_all | table.known(0))
-    reader.learn_means(table.X, targets, learned)
     dealt = table.n_folds < 3 or table.in_time_order
     part = np.arange(n) % PARTS_OF_FEW_FOLDS if dealt else fold
-    left_out = partial(reader.means_left_out, table.X, targets, part=part)
+    reader.learn_means(table.X, ngrams, targets, learned, part)
+    left_out = partial(reader.means_left_out, table.X, ngrams, targets, part=part)
     means = left_out(learned)
     if means.shape[1]:
         by_fold = [left_out(learned * table.known(k)) for k in range(table.n_folds)]

@@ -117,7 +117,8 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
     **Preprocessing.** Numeric columns are standardised, with tails compressed
     logarithmically. Categories are one-hot encoded; dates become elapsed time, year,
     season and weekday; free text becomes up to 60 singular vectors of character n-gram
-    frequencies. Missing values are replaced by the median and marked by an indicator.
+    frequencies, and a target encoding by a ridge regression on them. Missing values are
+    replaced by the median and marked by an indicator.
 
     **Repeated rows.** Exact duplicates are kept in one fold and counted once. If ten or
     more rows share the same features, they are distributed over the folds. If the

@@ -17,7 +17,13 @@ from adakern.tables.means import (
     say_something,
     worth,
 )
-from adakern.tables.texts import MOST_CHARACTERS, TextVectors
+from adakern.tables.texts import (
+    MOST_CHARACTERS,
+    TextVectors,
+    best_ridge,
+    effects_left_out,
+    effects_of_ngrams,
+)
 
 
 def as_columns(X):
@@ -104,7 +110,9 @@ class ReadColumn(Column):
     vectors : TextVectors or None
         Vectorizer of its texts.
     means : ndarray or None
-        Target encoding of its categories, if there are many.
+        Target encoding of its categories, if there are many, or of its n-grams.
+    ridge : float or None
+        Ridge of the target encoding of n-grams.
     name : str
     n_missing : int
         Number of training rows without a value.
@@ -115,6 +123,7 @@ class ReadColumn(Column):
     with_hour: bool = False
     vectors: TextVectors | None = None
     means: np.ndarray | None = None
+    ridge: float | None = None
     name: str = ""
     n_missing: int = 0
 
@@ -137,6 +146,7 @@ class ReadColumn(Column):
             became["numeric"] = "feature, and which cells are limits"
         if self.means is not None:
             became["categorical"] = "feature, with target encoding of its levels"
+            became["text"] += ", with target encoding"
         is_changed = self.form or self.kind == "text"
         return Account(
             self.name,
@@ -212,22 +222,42 @@ class TableReader:
         flags[sum(column.width for column in self.columns_) :] = False
         return flags
 
-    def learn_means(self, X, targets, weights):
-        """Fit target encodings of columns with many categories to targets (n, k).
+    def ngrams(self, X):
+        """Frequencies of n-grams (n, N_HASHES) in the texts of X, by column."""
+        return {
+            j: column.vectors.frequencies(texts)[codes]
+            for j, column in enumerate(self.columns_)
+            if column.kind == "text"
+            for texts, codes in [_distinct_texts(Cells.of(X[:, j], self._name(j)))]
+        }
 
-        X are rows returned by ``transform``.
+    def learn_means(self, X, ngrams, targets, weights, part):
+        """Fit target encodings of texts and of columns with many categories.
+
+        X are rows returned by ``transform``, with frequencies of n-grams, targets
+        (n, k), weights and the part of each row.
         """
-        for place in np.flatnonzero(self.is_categorical):
-            column = self.columns_[self.source_[place]]
-            known = (X[:, place], targets, weights, len(column.codes))
-            if len(column.codes) > MOST_INDICATORS and say_something(*known):
-                column.means = means_of_levels(*known)
+        for place, column in zip(self.first_, self.columns_, strict=True):
+            codes = (X[:, place], targets, weights, len(column.codes))
+            if len(column.codes) > MOST_INDICATORS and say_something(*codes):
+                column.means = means_of_levels(*codes)
+        for j, frequencies in ngrams.items():
+            column = self.columns_[j]
+            column.ridge = best_ridge(frequencies, targets, weights, part)
+            if column.ridge is not None:
+                known = frequencies, targets, weights
+                column.means = effects_of_ngrams(*known, column.ridge)
 
-    def means_left_out(self, X, targets, weights, part):
+    def means_left_out(self, X, ngrams, targets, weights, part):
         """Target encodings of each row, computed from other parts only, (n, m)."""
+        known = targets, weights, part
         means = [
-            means_left_out(X[:, place], targets, weights, part, len(column.codes))
-            for place, column in zip(self.first_, self.columns_, strict=True)
+            means_left_out(X[:, place], *known, len(column.codes))
+            if column.ridge is None
+            else effects_left_out(ngrams[j], *known, column.ridge)
+            for j, (place, column) in enumerate(
+                zip(self.first_, self.columns_, strict=True)
+            )
             if column.means is not None
         ]
         return np.hstack([np.empty((len(X), 0)), *means])
@@ -244,11 +274,13 @@ class TableReader:
                 else self._read(X[:, j], column, j)
                 for j, column in enumerate(self.columns_)
             ]
-            pairs = zip(parts, self.columns_, strict=True)
+            pairs = [*zip(parts, self.columns_, strict=True)]
             means = [
-                worth(c.means, part[:, 0]) for part, c in pairs if c.means is not None
+                worth(c.means, part[:, 0]) if c.ridge is None else part[:, c.width :]
+                for part, c in pairs
+                if c.means is not None
             ]
-            table = np.hstack(parts + means)
+            table = np.hstack([part[:, : c.width] for part, c in pairs] + means)
         if np.isinf(table).any():
             row, place = np.argwhere(np.isinf(table))[0]
             raise ValueError(
@@ -331,13 +363,21 @@ class TableReader:
 
 
 def _text_numbers(cells, column):
-    """Convert texts to numbers (n, width), each distinct text only once."""
-    distinct = Cells(cells.name, cells.distinct, np.arange(len(cells.distinct)))
-    texts = kinds.read_categories(distinct)
+    """Convert texts to numbers (n, width), each distinct text only once.
+
+    Target encodings of their n-grams are appended, if there are any.
+    """
+    texts, codes = _distinct_texts(cells)
     n_long = sum(text is not None and len(text) > MOST_CHARACTERS for text in texts)
     if n_long:
         warn_user(
             f"{cells.name}: only the first {MOST_CHARACTERS:,} characters of a text "
             f"are used; longer texts: {n_long}"
         )
-    return column.vectors.transform(texts)[cells.codes]
+    return column.vectors.transform(texts, column.means)[codes]
+
+
+def _distinct_texts(cells):
+    """Return the distinct texts of cells, None for missing ones, and their codes."""
+    distinct = Cells(cells.name, cells.distinct, np.arange(len(cells.distinct)))
+    return kinds.read_categories(distinct), cells.codes

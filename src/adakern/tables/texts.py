@@ -1,8 +1,9 @@
-"""Vectors of free text, by latent semantic analysis of character n-grams."""
+"""Free text as numbers: singular vectors of its n-grams, and their effects."""
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
 #: Maximum number of characters of a cell that are used.
@@ -16,6 +17,15 @@ N_HASHES = 2**13
 
 #: Maximum number of texts to which vectors are fitted, and number hashed at once.
 MOST_LEARNED, AT_ONCE = 20_000, 1000
+
+#: Candidates for the ridge of a regression on n-grams; frequencies have unit norm.
+RIDGES = (0.01, 0.1, 1.0, 10.0)
+
+#: Maximum number of rows from which effects of n-grams are estimated.
+MOST_REGRESSED = 10_000
+
+#: Number of standard errors by which effects must improve left-out predictions.
+SURE = 2.0
 
 
 class TextVectors:
@@ -44,18 +54,70 @@ class TextVectors:
         """Number of components."""
         return self.vectors_.shape[1]
 
-    def transform(self, texts):
-        """Convert texts to numbers (n, n_vectors), with NaN for None."""
-        numbers = np.full((len(texts), self.n_vectors), np.nan)
-        given = np.flatnonzero([text is not None for text in texts])
-        for start in range(0, len(given), AT_ONCE):
-            rows = given[start : start + AT_ONCE]
-            hashed = _hashed([texts[row] for row in rows])
-            numbers[rows] = self._weighted(hashed) @ self.vectors_
+    def transform(self, texts, effects=None):
+        """Convert texts to numbers (n, n_vectors), with NaN for None.
+
+        With the ``effects`` (N_HASHES, k) of n-grams, k columns of their sums are
+        appended, with zeros for None.
+        """
+        by_hash = self.vectors_
+        if effects is not None:
+            by_hash = np.hstack([by_hash, effects])
+        blocks = [np.empty((0, by_hash.shape[1]))]
+        for start in range(0, len(texts), AT_ONCE):
+            blocks.append(self.frequencies(texts[start : start + AT_ONCE]) @ by_hash)
+        numbers = np.vstack(blocks)
+        numbers[[text is None for text in texts], : self.n_vectors] = np.nan
         return numbers
+
+    def frequencies(self, texts):
+        """Weighted frequencies of n-grams (n, N_HASHES), sparse, with rows of norm 1.
+
+        Rows of texts that are None are zero.
+        """
+        return self._weighted(_hashed([text or "" for text in texts]))
 
     def _weighted(self, hashed):
         return normalize(hashed.multiply(self.weights_).tocsr())
+
+
+def effects_of_ngrams(frequencies, targets, weights, ridge):
+    """Coefficients (N_HASHES, k) of ridge regressions of centred targets (n, k)."""
+    mean = np.average(targets, axis=0, weights=weights)
+    rows = np.flatnonzero(weights > 0)
+    rows = rows[:: -(-len(rows) // MOST_REGRESSED)]
+    model = Ridge(ridge, fit_intercept=False, solver="sparse_cg")
+    model.fit(frequencies[rows], (targets - mean)[rows], weights[rows])
+    return np.reshape(model.coef_, (-1, frequencies.shape[1])).T
+
+
+def effects_left_out(frequencies, targets, weights, part, ridge):
+    """Sums (n, k) of the effects of n-grams, each by the rows of all other parts."""
+    values = np.zeros(targets.shape)
+    for label in np.unique(part):
+        here = part == label
+        others = weights * ~here
+        if others.any():
+            effects = effects_of_ngrams(frequencies, targets, others, ridge)
+            values[here] = frequencies[here] @ effects
+    return values
+
+
+def best_ridge(frequencies, targets, weights, part):
+    """Return the ridge of least left-out squared error.
+
+    It is None if that error is not significantly smaller than that of the mean target.
+    """
+    above = targets - np.average(targets, axis=0, weights=weights)
+    gains = []
+    for ridge in RIDGES:
+        left_out = effects_left_out(frequencies, targets, weights, part, ridge)
+        gains.append(np.sum(above**2 - (above - left_out) ** 2, axis=1))
+    best = int(np.argmax([weights @ gain for gain in gains]))
+    shares = weights / weights.sum()
+    mean = shares @ gains[best]
+    error = np.sqrt(shares**2 @ (gains[best] - mean) ** 2)
+    return RIDGES[best] if mean > SURE * error else None
 
 
 def _hashed(texts):

@@ -257,7 +257,7 @@ class Plan:
 
     @cached_property
     def groups(self):
-        """Small data sets, with all points of their sweeps, in groups that one process
+        """Number -> small data sets, with all points of their sweeps, that one process
         handles.
         """
         most = self.config.jobs.cells
@@ -280,7 +280,7 @@ class Plan:
                 n_cells, seconds = 0, 0.0
             groups[-1] += datasets
             n_cells, seconds = n_cells + len(cells), seconds + own
-        return groups
+        return dict(enumerate(groups))
 
     def _is_small(self, name, cells):
         """Whether the jobs of a data set may share a process with those of others."""

@@ -30,14 +30,19 @@ NOT_IN_TABLE = (
 
 def made_from(entry):
     """Inputs of a table: part of its entry, and the code that reads it."""
-    described = asdict(entry)
-    for key in NOT_IN_TABLE:
-        del described[key]
-    others = filter(None, (described["splits"], described["tuning_split"]))
-    for file in [*described["files"], *others]:
-        for key in ("urls", "url_tried", "sha256", "md5"):
-            del file[key]
+    described = {
+        key: value for key, value in vars(entry).items() if key not in NOT_IN_TABLE
+    }
+    described["files"] = [_read_as(file) for file in entry.files]
+    for key in ("splits", "tuning_split"):
+        described[key] = described[key] and _read_as(described[key])
     return {"entry": described, "code": code_version(*_makers_of(entry))}
+
+
+def _read_as(file):
+    """What a file is read as, wherever it comes from."""
+    known = ("urls", "url_tried", "sha256", "md5")
+    return {key: value for key, value in asdict(file).items() if key not in known}
 
 
 def made_by(entry):
@@ -105,8 +110,8 @@ def check_tables(plan):
             by_hand = placed_by_hand(entry, cache / "raw")
             if not by_hand:  # its files have been removed since
                 ready_table(path).unlink(missing_ok=True)
-            are_there = [path, ready_table(path)]
-            made = [p for p in are_there if is_made(p, made_by(entry), by_hand)]
+            asked = made_by(entry), by_hand
+            made = [p for p in (path, ready_table(path)) if is_made(p, *asked)]
             for one in made:
                 check_content(entry, provenance_of(one)["content"])
             tables += made[:1] or _made_ready(dataset, entry, plan.config.data)

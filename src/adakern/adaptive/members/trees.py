@@ -18,6 +18,7 @@ from adakern._utils.resources import (
     one_thread,
     row_blocks,
 )
+from adakern.adaptive.leaf_sets import leaf_sets
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
 from adakern.adaptive.tree_walk import FEW_ROWS_ASKED, rows_of_boosting, trees_of
 from adakern.adaptive.views import TreeView
@@ -288,13 +289,16 @@ def _ask_many(models, rows):
 
     As scikit-learn, whose preprocessing takes half of the time of a thousand rows.
     """
-    n_threads = 1 if len(rows[0]) < ROWS_FOR_THREADS else None
+    few = len(rows[0]) < ROWS_FOR_THREADS
+    n_threads = _openmp_effective_n_threads(1 if few else None)
     answers = []
     for model, X in zip(models, map(rows_of_boosting, models, rows), strict=True):
+        if few and (sets := leaf_sets(model)):
+            answers.append(_of_rounds(model, sets.values(X).T))
+            continue
         raw = np.zeros((len(X), model.n_trees_per_iteration_), order="F")
         raw += model._baseline_prediction
-        n_used = _openmp_effective_n_threads(n_threads)
-        model._predict_iterations(X, model._predictors, raw, False, n_used)
+        model._predict_iterations(X, model._predictors, raw, False, n_threads)
         answers.append(_answer_of(model, raw))
     return answers
 
@@ -306,7 +310,7 @@ def _ask_few(models, rows):
 
 
 def _of_rounds(model, leaves):
-    """What a model answers whose trees end in leaves (n_trees, n, 1)."""
+    """What a model answers whose trees end in leaves (n_trees, n)."""
     n = leaves.shape[1]
     rounds = leaves.reshape(-1, model.n_trees_per_iteration_, n)
     terms = np.empty((len(rounds) + 1, *rounds.shape[1:]))
