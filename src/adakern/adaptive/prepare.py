@@ -1,23 +1,17 @@
 """The first step of a fit: read and validate the input, merge rows, assign folds."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
-from sklearn.base import is_classifier
-from sklearn.utils import validation
-from sklearn.utils.validation import _num_samples, check_X_y
+from sklearn.utils.validation import _num_samples
 
-from adakern._utils.arrays import from_foreign, is_dask
+from adakern._utils.arrays import is_dask
 from adakern.adaptive.given import (
     group_codes,
-    read_rows,
-    refuse_missing_labels,
     row_weights,
-    several_targets,
     time_blocks,
     validated,
 )
@@ -26,6 +20,7 @@ from adakern.adaptive.members.base import Setting, Shape
 from adakern.adaptive.table import Table, make_table, varies
 from adakern.adaptive.views import KernelView, TreeView
 from adakern.tables.columns import TableReader, declared_categorical
+from adakern.tables.means import MOST_INDICATORS
 
 #: Maximum number of classes or targets for target encoding of categories.
 MOST_TARGETS = 10
@@ -57,9 +52,8 @@ class Problem:
         represents.
     ungrouped : bool
         Whether folds are drawn without regard to groups, time or X_val.
-    refit : callable
-        Recomputes the coefficients of Nyström members for all rows if the table is a
-        sample of them.
+    all_rows : AllRows or None
+        All rows, if the table is a sample of them.
     """
 
     table: Table
@@ -71,7 +65,7 @@ class Problem:
     position: np.ndarray
     origin: np.ndarray
     ungrouped: bool
-    refit: Callable
+    all_rows: AllRows | None
 
     @property
     def seen(self):
@@ -93,8 +87,10 @@ def prepare(
     deadline=np.inf,
 ):
     """Return the :class:`Problem` of an estimator for the arguments of its ``fit``."""
-    given = X, y, sample_weight, groups, time
-    all_rows, (X, y, sample_weight, groups, time) = _drawn(estimator, rng, *given)
+    all_rows = None
+    if is_dask(X) or _num_samples(X) > estimator.max_rows:
+        all_rows = AllRows(estimator, X, y, sample_weight, rng, deadline)
+        X, y, sample_weight, groups, time = all_rows.drawn(groups, time)
     read, rows, Y, weights, reader, blend = _encoded(
         estimator, X, y, sample_weight, X_val, y_val
     )
@@ -105,42 +101,28 @@ def prepare(
     blocks = held_out if time is None else time_blocks(time, weights)
     groups = None if groups is None else group_codes(groups, weights)
     table, position = make_table(
-        rows,
-        Y,
-        weights,
-        estimator.n_folds,
-        rng,
-        groups=groups,
-        blocks=blocks,
-        classify=blend.classify,
+        rows, Y, weights, estimator.n_folds, rng, groups, blocks, blend.classify
     )
     table.in_time_order = blocks is not None and held_out is None
-    blend, table.Y = blend.standardised(table)
+    if Y.shape[1] > 1 and not blend.classify:
+        blend, table.Y = blend.standardised(table)
     origin = _origin(position, len(table.X))
     _add_means(table, reader, _ngrams(reader, read, origin), blend.classify)
+    is_fast = estimator.preset == "fast"
+    setting = Setting(
+        blend.classify, is_fast, estimator.max_support, reader.is_categorical
+    )
     return Problem(
         table,
         _fitted_views(table, reader.is_categorical),
         reader,
         blend,
-        _setting(estimator, blend, reader),
+        setting,
         shape,
         *_places(position, origin, table, held_out, all_rows),
         groups is None and blocks is None,
-        _refit(estimator, all_rows, reader, blend, deadline),
+        all_rows,
     )
-
-
-def _drawn(estimator, rng, X, y, sample_weight, groups, time):
-    """Return :class:`AllRows` and its sample, or None and the arguments unchanged."""
-    if not is_dask(X) and _num_samples(X) <= estimator.max_rows:
-        return None, (X, y, sample_weight, groups, time)
-    y = from_foreign(in_memory(y))
-    refuse_missing_labels(y)
-    targets = several_targets(estimator, y)
-    y = validation.column_or_1d(y, warn=True) if targets is None else targets
-    all_rows = AllRows(estimator, X, y, sample_weight, rng)
-    return all_rows, all_rows.drawn(groups, time)
 
 
 def _encoded(estimator, X, y, sample_weight, X_val, y_val):
@@ -165,22 +147,6 @@ def _encoded(estimator, X, y, sample_weight, X_val, y_val):
         rows, Y = np.concatenate([rows, numbers]), np.concatenate([Y, Y_val])
         weights = np.append(weights, np.full(len(new), weights.max()))
     return read, rows, Y, weights, reader, blend
-
-
-def _setting(estimator, blend, reader):
-    """Return :attr:`Problem.setting`."""
-    is_fast = estimator.preset == "fast"
-    return Setting(
-        blend.classify, is_fast, estimator.max_support, reader.is_categorical
-    )
-
-
-def _refit(estimator, all_rows, reader, blend, deadline):
-    """Return :attr:`Problem.refit`, which does nothing if the table has all rows."""
-    if all_rows is None:
-        return list
-    read = partial(read_rows, estimator, reader)
-    return partial(all_rows.refit, read, blend.encode, deadline)
 
 
 def _origin(position, n):
@@ -224,32 +190,24 @@ def _validation_rows(estimator, X_val, y_val, reader, blend):
     """Return X_val as read and as numbers, and its encoded targets."""
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val must be passed together")
-    read = validated(estimator, in_memory(X_val))
-    new = reader.transform(read)
-    y_val = from_foreign(in_memory(y_val))
-    refuse_missing_labels(y_val)
-    targets = several_targets(estimator, y_val)
-    options = {
-        "y_numeric": not is_classifier(estimator),
-        "ensure_all_finite": "allow-nan",
-    }
-    given = y_val if targets is None else np.zeros(len(targets))
-    y_val = check_X_y(new, given, estimator=estimator, **options)[1]
-    y_val = y_val if targets is None else targets
+    given = in_memory(X_val), in_memory(y_val)
+    read, y_val, _ = validated(estimator, *given, held_out=True)
     theirs = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
     if np.size(theirs.unit) != np.size(blend.unit):
         raise ValueError(
             f"y_val must have the {np.size(blend.unit)} targets of y, in its order, "
             f"got {np.size(theirs.unit)}"
         )
-    return read, new, blend.encode(y_val)
+    return read, reader.transform(read), blend.encode(y_val)
 
 
 def _add_means(table, reader, ngrams, classify):
     """Add target encodings to the rows of a table, of texts and many categories."""
     (n, k) = table.Y.shape
     fold = table.fold
-    if k > MOST_TARGETS or not (fold != 0).any():
+    most = max(len(column.codes) for column in reader.columns_)
+    is_needed = ngrams or most > MOST_INDICATORS
+    if not is_needed or k > MOST_TARGETS or not (fold != 0).any():
         return
     targets = table.Y[:, 1:] if classify and k == 2 else table.Y
     targets = np.where(np.isnan(targets), np.nanmean(targets, axis=0), targets)
