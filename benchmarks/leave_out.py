@@ -70,7 +70,8 @@ class Kept:
             new = Mixture(classes=self.arrays["classes"], few_rows=few_rows)
         fitted = new.fit(values, self.arrays["slopes"][members], self.table)
         X_held = self.arrays["X_held"]
-        return self.error(fitted.decode(fitted.combine(held, X_held)))
+        found = fitted.combine(held, X_held)
+        return self.error(found if self.classify else fitted.decode(found))
 
     def error(self, predicted):
         """Log loss of probabilities, or root mean squared error of predictions."""

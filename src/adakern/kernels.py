@@ -120,7 +120,10 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0, read
     result has the dtype, array library and device of X. ``ready`` is
     :func:`ready_for_products` of Y, which repeated calls need not compute again.
     """
-    require_gram_memory(X.shape[0], (X if Y is None else Y).shape[0])
+    n = X.shape[0]
+    m = n if Y is None else Y.shape[0]
+    if n * m * 8 > BLOCK_BYTES:
+        require_gram_memory(n, m)
     if kernel in ("rbf", "l2-laplacian") and is_numpy_array(X):
         return _gram_by_products(X, Y, kernel, gamma, ready)
     if kernel in DECAYING_KERNELS:
@@ -170,13 +173,12 @@ def _gram_by_products(X, Y, kernel, gamma, ready):
 
 def require_gram_memory(n, m):
     """Raise MemoryError if an n x m kernel matrix does not fit into memory."""
-    if n * m * 8 > BLOCK_BYTES:
-        require_memory(
-            2 * 8 * n * m,
-            f"a kernel matrix of {n} x {m} with its distances",
-            "use fewer rows, or a method that stores none (Falkon, EigenPro, DANK with "
-            'strategy="decomposed", ClusterwiseClassifier)',
-        )
+    require_memory(
+        2 * 8 * n * m,
+        f"a kernel matrix of {n} x {m} with its distances",
+        "use fewer rows, or a method that stores none (Falkon, EigenPro, DANK with "
+        'strategy="decomposed", ClusterwiseClassifier)',
+    )
 
 
 def exponential_decay(D, gamma):

@@ -264,6 +264,22 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
         adopted(path, root, target="dose")
 
 
+def printed_arguments(entry, root, path):
+    """Arguments of the `adakern fit` that a comparison on the table prints."""
+    recipe = {"estimator": RIDGE}
+    config = {
+        "dataset": {"my-my": asdict(entry)},
+        "method": {"ridge": {"regressor": recipe, "classifier": recipe}},
+    }
+    (root / "ranks.csv").write_text("method\nridge\n")
+    run = {"dataset": "my-my", "method": "ridge", "status": "ok", "chosen": "{}"}
+    pd.DataFrame([run]).to_parquet(root / "records.parquet")
+    fit, _ = model_lines(root, config, path)
+    parser = argparse.ArgumentParser()
+    commands = cli.add_commands(parser.add_subparsers())
+    return cli.parsed(parser, commands, shlex.split(fit)[1:])
+
+
 def test_what_is_told_of_rows_and_forms_goes_every_way(place, capsys):
     """The file, its entry, and the command at the end give one table."""
     root, path = place
@@ -285,19 +301,27 @@ def test_what_is_told_of_rows_and_forms_goes_every_way(place, capsys):
     assert not check_entry("my-my", entry)
     frame = parse(path.read_bytes(), entry, entry.files[0])
     pd.testing.assert_frame_equal(frame[list(found.X)], found.X)
-    config = {
-        "dataset": {"my-my": asdict(entry)},
-        "method": {"ridge": {"regressor": {"estimator": RIDGE}}},
-    }
-    (root / "ranks.csv").write_text("method\nridge\n")
-    run = {"dataset": "my-my", "method": "ridge", "status": "ok", "chosen": "{}"}
-    pd.DataFrame([run]).to_parquet(root / "records.parquet")
-    fit, _ = model_lines(root, config, path)
-    parser = argparse.ArgumentParser()
-    commands = cli.add_commands(parser.add_subparsers())
-    arguments = cli.parsed(parser, commands, shlex.split(fit)[1:])
+    arguments = printed_arguments(entry, root, path)
     again = read_table(path, arguments.target, **cli.named_columns(arguments))
     pd.testing.assert_frame_equal(again.X, found.X)
+
+
+@pytest.mark.parametrize("target", ["-2", "2.0", "=", "$y"])
+def test_printed_command_names_columns_that_the_entry_has_by_position(place, target):
+    """Another column is called by that position, and the header looks like data."""
+    root, path = place
+    frame = study().rename(columns={"outcome": target})
+    names = [str(i) for i in range(1, frame.shape[1])]
+    others = [name for name in frame if name != target]
+    frame = frame.rename(columns=dict(zip(others, names, strict=True)))
+    frame.to_csv(path, index=False)
+    _, _, file = adopted(path, root, target=target)
+    entry = read_entry(file)
+    assert isinstance(entry.target, int)
+    entry.form = {entry.target: "."}  # as somebody may write it
+    arguments = printed_arguments(entry, root, path)
+    found = read_table(path, arguments.target, **cli.named_columns(arguments))
+    assert found.y.name == target and not set(found.X) - set(names)
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
     def _set_out_of_fold(self, problem, blend, predicted, of_folds):
         """Set the out-of-fold score, and the attributes for intervals or sets.
 
-        Return whether the intervals or sets of coverage 0.9 contain each target.
+        Return the predictions in units of the targets, and whether the intervals or
+        sets of coverage 0.9 contain each target.
         """
 
     def _row_weights(self, y, counts):
@@ -169,14 +170,13 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         model = make_model(problem, fitted, blend, rng)
         model.rows = learned_rows(problem, X)
         model.seen = seen_in(problem)
-        predicted, of_folds = predict_left_out(problem, fitted, blend)
-        found = blend.decode(predicted)
+        left_out = predict_left_out(problem, fitted, blend)
+        found = self._set_out_of_fold(problem, blend, *left_out)
         used = problem.position >= 0
-        self.oof_prediction_ = np.full((len(used), *found.shape[1:]), np.nan)
-        self.oof_prediction_[used] = found[problem.position[used]]
-        within = self._set_out_of_fold(problem, blend, predicted, of_folds)
-        self.oof_covered_ = np.full((len(used), *within.shape[1:]), np.nan)
-        self.oof_covered_[used] = within[problem.position[used]]
+        for name, values in zip(("prediction", "covered"), found, strict=True):
+            of_rows = np.full((len(used), *values.shape[1:]), np.nan)
+            of_rows[used] = values[problem.position[used]]
+            setattr(self, f"oof_{name}_", of_rows)
         self.members_ = members_table(fitted, blend, dropped)
         self.weights_ = {member.name: member.weight for member in self.members_}
         kind = "classifier" if is_classifier(self) else "regressor"

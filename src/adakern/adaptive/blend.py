@@ -243,10 +243,8 @@ class WeightedMean:
         return found[:, 0] if found.shape[1] == 1 else found
 
     def standardised(self, table):
-        """Return blend and targets; several targets in units of their spread."""
+        """Return the blend, and several targets, in units of their spread."""
         known = ~np.isnan(table.Y)
-        if table.Y.shape[1] == 1:
-            return self, table.Y
         mass = table.mass[:, None] * known
         Y = np.where(known, table.Y, 0.0)
         mean = np.sum(mass * Y, axis=0) / mass.sum(axis=0)
@@ -274,7 +272,7 @@ class WeightedMean:
         if not values:
             return replace(self, mean=mean)
         weights = np.transpose([_best_weights(*target) for target in targets])
-        scores = _mean_scores(targets)
+        scores = list(map(mean_of_known, scores_by_target(values, table)))
         return replace(self, weights=weights, scores=scores, mean=mean)
 
     def only(self, used):
@@ -304,7 +302,7 @@ class WeightedMean:
                 losses.append(weights @ (b @ (f[some] - y)) ** 2 / weights.sum())
             return np.mean(losses)
 
-        return loss_of, _mean_scores(targets)
+        return loss_of, map(mean_of_known, scores_by_target(values, table))
 
 
 def _by_target(values, table):
@@ -332,16 +330,9 @@ def _best_weights(predictions, y, weights):
     )
 
 
-def scores_by_target(predicted, table):
-    """R² of each target, shape (t,), for predictions (n, t)."""
-    found = [r_squared(*target)[0] for target in _by_target([predicted], table)]
-    return np.array(found)
-
-
-def _mean_scores(targets):
-    """R² of each member, averaged over the targets."""
-    found = [r_squared(*target) for target in targets]
-    return [mean_of_known(scores) for scores in zip(*found, strict=True)]
+def scores_by_target(values, table):
+    """R² of each member and target, shape (m, t)."""
+    return np.transpose([r_squared(*target) for target in _by_target(values, table)])
 
 
 def r_squared(predictions, y, weights):
@@ -391,14 +382,6 @@ class Mixture:
                 f"y_val has labels that are not in y: {', '.join(unknown)}"
             )
         return (y[:, None] == self.classes).astype(float)
-
-    def decode(self, predicted):
-        """Return probabilities unchanged."""
-        return predicted
-
-    def standardised(self, table):
-        """Return the blend and the indicators unchanged."""
-        return self, table.Y
 
     def bounds(self, Y):
         """Lower and upper bounds of the members' predictions."""

@@ -157,11 +157,18 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         verbose=0,
         random_state=None,
     ):
-        rows, choice = (
-            (n_folds, max_support, max_rows),
-            (members, preset, categorical_features),
+        super().__init__(
+            n_folds,
+            max_support,
+            max_rows,
+            members,
+            preset,
+            categorical_features,
+            time_limit,
+            n_jobs,
+            verbose,
+            random_state,
         )
-        super().__init__(*rows, *choice, time_limit, n_jobs, verbose, random_state)
         self.class_weight = class_weight
         self.threshold = threshold
 
@@ -185,10 +192,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         """Multiply by class weights; "balanced" counts rows by their sample weights."""
         if self.class_weight != "balanced":
             return counts * compute_sample_weight(self.class_weight, y)
-        codes, counts = (
-            np.unique(y, return_inverse=True)[1],
-            counts / (counts.max() or 1.0),
-        )
+        codes = np.unique(y, return_inverse=True)[1]
+        counts = counts / (counts.max() or 1.0)
         total = np.bincount(codes, counts)
         share = np.divide(
             counts.sum(), total, out=np.zeros_like(total), where=total > 0
@@ -210,9 +215,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         if self.threshold is not None and len(self.classes_) == 2:
             self.threshold_ = self._best_threshold(proba, codes, table.weights)
         # Every set contains the most probable class.
-        return covered(self._doubts, table.weights).astype(bool) | (
-            of_folds.argmax(axis=1) == codes
-        )
+        within = covered(self._doubts, table.weights).astype(bool)
+        return proba, within | (of_folds.argmax(axis=1) == codes)
 
     def _best_threshold(self, proba, codes, weights):
         """Threshold on the second class's probability, best out of fold."""

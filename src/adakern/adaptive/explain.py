@@ -8,11 +8,7 @@ from scipy.sparse import coo_array
 
 from adakern._utils.arrays import as_numpy
 from adakern._utils.resources import row_blocks
-from adakern.adaptive.members.kernel_ridge import (
-    KernelRidge,
-    NystromKernelRidge,
-    by_ridge,
-)
+from adakern.adaptive.members.kernel_ridge import KernelRidge, by_ridge
 from adakern.linalg import ridge_solution
 
 #: Maximum number of columns for which all coalitions are enumerated.
@@ -123,7 +119,13 @@ class LearnedRows:
 def leans_on(ensemble, X, n_rows):
     """Labels and weights (n, n_rows) of the most influential training rows for X."""
     known = ensemble.rows
-    members = [m for m in ensemble.members if _stands_on(m.model, known)]
+    members = [
+        member
+        for member in ensemble.members
+        if known is not None
+        and type(member.model) is KernelRidge  # whose centres are all rows
+        and len(member.model.support_) == len(known.weights)
+    ]
     if not members:
         return np.empty((len(X), 0), dtype=int), np.empty((len(X), 0))
     pairs = zip(ensemble.members, ensemble.blend.weights, strict=True)
@@ -135,14 +137,6 @@ def leans_on(ensemble, X, n_rows):
     total /= np.sum(shares)
     most = np.argsort(-np.abs(total), axis=1, kind="stable")[:, :n_rows]
     return known.labels[most], np.take_along_axis(total, most, axis=1)
-
-
-def _stands_on(model, known):
-    """Whether a model is a kernel ridge regression with the known rows as centres."""
-    is_exact = isinstance(model, KernelRidge) and not isinstance(
-        model, NystromKernelRidge
-    )
-    return known is not None and is_exact and len(model.support_) == len(known.weights)
 
 
 def _row_weights(model, Z, weights, shares):

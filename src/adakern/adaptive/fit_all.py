@@ -164,7 +164,7 @@ def fit_all(problem, members, limits, rng):
         tell_of_long_fit(problem, order, limits)
         for i, member in enumerate(order):
             scheduler.fit(member, order[i + 1 :], whole_only=whole_only)
-        again = scheduler.drop() if whole_only else []
+        again = scheduler.drop()
         order = [member for member in order if member.name in again]
         for i, member in enumerate(order):
             scheduler.fit(member, order[i + 1 :])

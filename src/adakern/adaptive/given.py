@@ -14,39 +14,38 @@ from adakern.tables.columns import as_columns, in_order_of
 EARLIEST, BLOCK = 0.4, 0.2
 
 
-def validated(estimator, X, *y):
-    """Validate rows X (n, d); in a fit, also y (n,) and categorical dtypes of X."""
-    X, y = from_foreign(X), [from_foreign(v) for v in y]
+def validated(estimator, X, *y, held_out=False):
+    """Validate rows X (n, d); with y (n,) or (n, t), also find X's categorical dtypes.
+
+    Columns have to be those of the fit, unless y is given and not ``held_out``.
+    """
+    reset = bool(y) and not held_out
+    X = from_foreign(X)
+    y = [from_foreign(v) for v in y]
     if hasattr(X, "to_pandas") and not hasattr(X, "dtypes"):
         X = X.to_pandas()  # columns of an Arrow array have no names
     is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
     as_in_fit = False
-    if not y and is_frame and hasattr(estimator, "feature_names_in_"):
+    if not reset and is_frame and hasattr(estimator, "feature_names_in_"):
         X, as_in_fit = in_order_of(estimator.feature_names_in_, X)
     rows, categorical = as_columns(X)
-    if as_in_fit and rows.size and rows.dtype == object:
+    if as_in_fit and not y and rows.size and rows.dtype == object:
         return rows  # nothing is left to check, and the checks take half a millisecond
-    options = {"dtype": None, "ensure_all_finite": "allow-nan"}
-    targets = None
+    options = {"input_name": "X"}
     if y:
-        options["y_numeric"] = not is_classifier(estimator)
-        refuse_missing_labels(y[0])
+        options = {"y_numeric": not is_classifier(estimator)}
         targets = several_targets(estimator, y[0])
         y = y if targets is None else [np.zeros(len(targets))]
+    options |= {"dtype": None, "ensure_all_finite": "allow-nan"}
     try:
-        if categorical is None:
-            checked = validation.validate_data(
-                estimator, X, *y, reset=bool(y), **options
-            )
-        else:
-            validation.validate_data(estimator, X, reset=bool(y), skip_check_array=True)
-            check = check_X_y if y else check_array
-            checked = check(rows, *y, estimator=estimator, **options)
+        check = check_X_y if y else check_array
+        checked = check(rows, *y, estimator=estimator, **options)
     except OverflowError:
         raise ValueError("y has a number beyond 1.8e308; rescale it") from None
-    if targets is not None:
-        checked = checked[0], targets
-    return (*checked, categorical) if y else checked
+    validation.validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if not y:
+        return checked
+    return checked[0], checked[1] if targets is None else targets, categorical
 
 
 def target_names(y):
@@ -54,14 +53,17 @@ def target_names(y):
     names = list(getattr(y, "columns", ()))
     if names and all(isinstance(name, str) for name in names):
         return np.array(names, dtype=object)
-    shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
+    shape = np.shape(y)
     return np.arange(shape[1] if len(shape) == 2 else 1)
 
 
 def several_targets(estimator, y):
-    """Return targets (n, t) if there are several, with NaN if missing; or None."""
-    y = from_foreign(y)
-    shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
+    """Return targets (n, t) if there are several, with NaN if missing; or None.
+
+    A single target must not be missing.
+    """
+    refuse_missing_labels(y)
+    shape = np.shape(y)
     if len(shape) != 2 or shape[1] < 2:
         return None
     if is_classifier(estimator):

@@ -21,8 +21,12 @@ def conformal_quantile(values, weights, level):
     """Smallest value that bounds a new value with probability ``level``.
 
     The new value is treated as an additional row of average weight with the largest
-    value, so the result is infinity if there are too few rows.
+    value, so the result is infinity if there are too few rows. Missing values (NaN) are
+    left out.
     """
+    known = ~np.isnan(values)
+    values = values[known]
+    weights = weights[known]
     order = np.argsort(values, kind="stable")
     total = np.cumsum(weights[order])
     wanted = level * (total[-1] + weights.mean())
@@ -38,9 +42,8 @@ def covered(surprise, weights):
     """
     if surprise.ndim > 1:
         return np.column_stack([covered(column, weights) for column in surprise.T])
-    known = ~np.isnan(surprise)
-    most = conformal_quantile(surprise[known], weights[known], COVERAGE)
-    return np.where(known, surprise <= most, np.nan)
+    most = conformal_quantile(surprise, weights, COVERAGE)
+    return np.where(np.isnan(surprise), np.nan, surprise <= most)
 
 
 @dataclass
@@ -61,7 +64,7 @@ class ErrorModel:
     common: object = 0.0
 
     def _widening(self, coverage):
-        """Factors (t,) by which bounds are widened since there are few blocks.
+        """Factors (t,), or 1, by which bounds are widened since there are few blocks.
 
         If all rows of a block had the same error, K blocks would be K values. The
         quantile of level p is then the ceil(K p)-th value, which bounds a new one with
@@ -72,12 +75,11 @@ class ErrorModel:
         coverage is then 0.88 to 0.92, for one to three blocks and all shares.
         """
         if not self.n_blocks or not coverage > 0:
-            return np.ones(len(self._by_target))
+            return 1.0
         held = np.ceil(self.n_blocks * coverage) / (self.n_blocks + 1)
         levels = np.array([coverage, min(coverage, held)])
         wide, narrow = stdtrit(self.n_blocks, (1 + levels) / 2)
-        common = np.broadcast_to(self.common, len(self._by_target))
-        return 1 + common**2 * (wide / narrow - 1)
+        return 1 + self.common**2 * (wide / narrow - 1)
 
     def scale(self, X, predicted):
         """Expected sizes of errors up to a factor, shape (n, t)."""
@@ -89,7 +91,7 @@ class ErrorModel:
 
     def interval(self, X, predicted, coverage):
         """Bounds (n, t, 2) around the predictions (n, t)."""
-        half = np.array([self._quantile(np.abs(e), coverage) for e in self._by_target])
+        half = self._quantiles(np.abs(self.errors), coverage)
         half = half * self._widening(coverage) * self.scale(X, predicted)
         return np.stack([predicted - half, predicted + half], axis=-1)
 
@@ -102,19 +104,14 @@ class ErrorModel:
         """Quantiles (t,) of the errors, moved away from the median by the widening."""
         sign = 1 if level >= 0.5 else -1
         outward = max(level, 1 - level)
-        found = [self._quantile(sign * errors, outward) for errors in self._by_target]
+        found = self._quantiles(sign * self.errors, outward)
         wider = self._widening(2 * outward - 1)
-        return sign * np.where(np.array(found) > 0, found * wider, found / wider)
+        return sign * np.where(found > 0, found * wider, found / wider)
 
-    @property
-    def _by_target(self):
-        """Errors by target; model files of early versions have the shape (n,)."""
-        return self.errors.reshape(len(self.errors), -1).T
-
-    def _quantile(self, values, level):
-        """Conformal quantile of the values (n,) that are not missing."""
-        known = ~np.isnan(values)
-        return conformal_quantile(values[known], self.weights[known], level)
+    def _quantiles(self, values, level):
+        """Conformal quantiles (t,); model files of early versions have values (n,)."""
+        by_target = values.reshape(len(values), -1).T
+        return np.array([conformal_quantile(v, self.weights, level) for v in by_target])
 
 
 def common_share(errors, weights, block):
@@ -132,23 +129,19 @@ def common_share(errors, weights, block):
     return float(max(share, 0.0))
 
 
-def fit_error_model(X, predicted, errors, weights, block=None):
+def of_blocks(model, block):
+    """Return the model of rows in order of time, with the ``block`` (n,) of each."""
+    common = [common_share(e, model.weights, block) for e in model.errors.T]
+    return replace(model, n_blocks=int(block.max()) + 1, common=np.array(common))
+
+
+def fit_error_model(X, predicted, errors, weights):
     """Fit an :class:`ErrorModel` to the errors (n, t) of out-of-fold predictions.
 
     Extra trees predict absolute errors from the rows and predictions; each row is
     predicted by the trees that did not draw it. Errors of missing targets are assumed
-    to be average. ``block`` (n,) is the block of each row, if rows are in the order of
-    time.
+    to be average.
     """
-    model = _size_model(X, predicted, errors, weights)
-    if block is None:
-        return model
-    common = [common_share(e, weights, block) for e in model.errors.T]
-    return replace(model, n_blocks=int(block.max()) + 1, common=np.array(common))
-
-
-def _size_model(X, predicted, errors, weights):
-    """Fit an :class:`ErrorModel` to rows without an order."""
     size = np.abs(errors)
     least = np.maximum(0.1 * np.nanmedian(size, axis=0), 1e-3 * np.nanmax(size, axis=0))
     if len(size) < FEWEST_ROWS or not least.any():

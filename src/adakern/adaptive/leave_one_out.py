@@ -221,8 +221,7 @@ def tune_scales(
     if not search.max_iter:
         return start, start
     n = len(X)
-    order = rng.permutation(len(X))
-    order = order[: max(search.fewest_rows, search.most_rows)]
+    order = rng.permutation(n)[: max(search.fewest_rows, search.most_rows)]
     X, Y, weights = X[order], Y[order], weights[order]
     if start is None:
         first = slice(search.fewest_rows)

@@ -97,11 +97,9 @@ class LocalModels:
 
         Gammas are tried in order until the error no longer decreases.
         """
-        least, best, judges = (
-            np.inf,
-            None,
-            self.places[:: -(-len(self.places) // CELLS_TO_CHOOSE)],
-        )
+        least = np.inf
+        best = None
+        judges = self.places[:: -(-len(self.places) // CELLS_TO_CHOOSE)]
         for gamma in GAMMAS:
 
             def judge(part, gamma=gamma):

@@ -7,7 +7,6 @@ a Dask array or data frame, whose sums are computed by Dask's workers.
 """
 
 import time
-from dataclasses import replace
 from functools import partial, reduce, wraps
 
 import numpy as np
@@ -23,6 +22,7 @@ from sklearn.utils.validation import (
 from adakern._utils.arrays import device_context, from_foreign, is_dask
 from adakern._utils.resources import row_blocks
 from adakern._utils.warn import warn_user
+from adakern.adaptive.given import read_rows, several_targets
 
 #: Minimum number of rows of each class in the sample, if there are so many.
 FEWEST_OF_CLASS = 10
@@ -42,14 +42,19 @@ def in_memory(X):
 class AllRows:
     """All rows of a table, and the sorted indices ``sample`` of a subsample.
 
-    The sample has up to ``max_rows`` rows with a positive weight, some of each class. y
-    is an array.
+    The sample has up to ``max_rows`` rows with a positive weight, some of each class.
+    After the ``deadline``, coefficients are not computed from all rows.
     """
 
-    def __init__(self, estimator, X, y, sample_weight, rng):
-        self.X, self.y = X, y
-        if y.ndim == 1:
-            assert_all_finite(y, input_name="y")
+    def __init__(self, estimator, X, y, sample_weight, rng, deadline):
+        self._estimator = estimator
+        self._deadline = deadline
+        self.X = X
+        y = from_foreign(in_memory(y))
+        self.y = several_targets(estimator, y)
+        if self.y is None:
+            self.y = column_or_1d(y, warn=True)
+            assert_all_finite(self.y, input_name="y")
         self._partitions, lengths = (
             _partitions(X) if is_dask(X) else ([], [_num_samples(X)])
         )
@@ -101,15 +106,12 @@ class AllRows:
         places[self.sample] = position
         return places
 
-    def refit(self, read, encode, deadline, members):
-        """Return the members, with coefficients from all rows for Nyström members.
-
-        ``read`` converts a block of X to numbers, ``encode`` its targets.
-        """
-        pairs = enumerate((m.model, m.view) for m in members)
-        found = {i: pair for i, pair in pairs if pair[0].with_sums}
-        n, n_sample, members = len(self.y), len(self.sample), list(members)
-        if n == n_sample:
+    def refit(self, problem, members):
+        """Return the members, with coefficients from all rows for Nyström members."""
+        n = len(self.y)
+        n_sample = len(self.sample)
+        found = [member for member in members if member.model.with_sums]
+        if n == n_sample or not found:
             return members
         if self.y.ndim > 1 and np.isnan(self.y).any():
             warn_user(
@@ -117,22 +119,22 @@ class AllRows:
                 f"are fitted to max_rows={n_sample} rows instead of all {n}"
             )
             return members
-        if not found:
-            return members
-        took = sum(members[i].seconds for i in found)
-        if time.perf_counter() + took * n / n_sample > deadline:
+        took = sum(member.seconds for member in found)
+        if time.perf_counter() + took * n / n_sample > self._deadline:
             warn_user(
                 f"time_limit was too short for sums over all {n} rows; coefficients of "
                 f"kernel members are fitted to {n_sample} rows"
             )
             return members
-        work = partial(_sums, read=read, encode=encode, models=list(found.values()))
+        work = partial(
+            _sums,
+            read=partial(read_rows, self._estimator, problem.reader),
+            encode=problem.blend.encode,
+            models=[(member.model, member.view) for member in found],
+        )
         with device_context(self.X):
-            for (i, (model, _)), sums in zip(
-                found.items(), self._summed(work), strict=True
-            ):
-                fits = replace(members[i].fits, whole=model.with_sums(*sums))
-                members[i] = replace(members[i], fits=fits)
+            for member, sums in zip(found, self._summed(work), strict=True):
+                member.fits.whole = member.model.with_sums(*sums)
         return members
 
     def _summed(self, work):
@@ -142,11 +144,9 @@ class AllRows:
         kernel are so ill-conditioned that different rounding would be visible in the
         predictions.
         """
-        weights, add = (
-            self._weights / self._weights.max(),
-            _added,
-        )  # whose sum may overflow
+        weights = self._weights / self._weights.max()  # whose sum may overflow
         weights /= weights[weights > 0].mean()
+        add = _added
         if is_dask(self.X):
             from dask import delayed
 

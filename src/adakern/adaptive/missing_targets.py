@@ -37,14 +37,14 @@ class ByPattern(Member):
         ]
         return ByPattern(self, self.columns, parts, self.mean)
 
-    def _known(self, Y):
-        """Rows in which each group of targets is known."""
-        return [~np.isnan(Y[:, columns[0]]) for columns in self.columns]
+    def _groups(self, Y):
+        """Yield each copy, its targets, and the rows in which they are known."""
+        for part, columns in zip(self.parts, self.columns, strict=True):
+            yield part, columns, ~np.isnan(Y[:, columns[0]])
 
     def fit(self, X, Y, weights):
         parts = []
-        groups = zip(self.parts, self.columns, self._known(Y), strict=True)
-        for part, columns, known in groups:
+        for part, columns, known in self._groups(Y):
             rows = X[known]
             targets = Y[known][:, columns]
             mass = weights[known]
@@ -75,8 +75,7 @@ class ByPattern(Member):
     def _left_out(self, X, Y, weights):
         """Leave-one-out predictions; for a missing target, ordinary predictions."""
         values = []
-        groups = zip(self.parts, self.columns, self._known(Y), strict=True)
-        for part, columns, known in groups:
+        for part, columns, known in self._groups(Y):
             found = part.predict(X)
             given = X[known], Y[known][:, columns], weights[known]
             found[known] = part.predict_left_out(*given)

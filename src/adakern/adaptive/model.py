@@ -163,14 +163,14 @@ class EqualRows:
     def fit(self, table, predicted):
         """Choose the prior, given out-of-fold predictions of the rows (m, k)."""
         n = np.bincount(table.cell, table.counts)
-        known = ~np.isnan(table.Y)
-        own = table.mass[:, None] * known
-        mass = _sums(table.cell, own)
-        sums = _sums(table.cell, own * np.where(known, table.Y, 0.0))
         repeated = n[table.cell] > 1
         few = (n > 1).sum() < FEWEST_REPEATED and (n - 1).sum() < FEWEST_REPETITIONS
         if few or not repeated.any():
             return self
+        known = ~np.isnan(table.Y)
+        own = table.mass[:, None] * known
+        mass = _sums(table.cell, own)
+        sums = _sums(table.cell, own * np.where(known, table.Y, 0.0))
         data = table.take(repeated), predicted[repeated]
         gains = [_gains(prior, sums, mass, n, *data) for prior in PRIORS]
         best = int(np.argmax([gain for gain, _ in gains]))
@@ -249,20 +249,21 @@ class Ensemble:
     #: Statistics of the training rows that new rows are compared with.
     seen: Any = None
 
-    def predict(self, X):
-        """Predict by the blend for rows converted to numbers."""
-        return self._blended(X, FittedMember.predict)
+    def predict(self, X, fold=None):
+        """Predict by the blend for rows X, converted to numbers.
 
-    def predict_without(self, k, X):
-        """Predict by the models that were not fitted to fold k."""
-        return self._blended(X, lambda member, Z: member.predict_without(k, Z))
-
-    def _blended(self, X, predict):
+        With ``fold``, by the models that were not fitted to it.
+        """
         views = {id(member.view): member.view for member in self.members}
         rows = {key: view.transform(X) for key, view in views.items()}
-        values = [predict(member, rows[id(member.view)]) for member in self.members]
-        predicted = self.blend.combine(values, X)
-        return self.equal_rows.adjust(X, predicted)
+        values = []
+        for member in self.members:
+            Z = rows[id(member.view)]
+            known = (
+                member.predict(Z) if fold is None else member.predict_without(fold, Z)
+            )
+            values.append(known)
+        return self.equal_rows.adjust(X, self.blend.combine(values, X))
 
     def importances(self, source):
         """Increase of the loss if a feature is permuted among left-out rows.
@@ -278,7 +279,7 @@ class Ensemble:
             if not len(part.X):
                 continue
             orders = [rng.permutation(len(part.X)) for _ in rises]
-            loss = self.blend.losses(new.predict_without(k, part.X), part.Y).sum()
+            loss = self.blend.losses(new.predict(part.X, k), part.Y).sum()
             for block in row_blocks(len(rises), part.X.nbytes, TILE_BYTES):
                 features = range(len(rises))[block]
                 copies = np.repeat(part.X[None], len(features), axis=0)
@@ -286,7 +287,7 @@ class Ensemble:
                     copy[:, source == j] = part.X[orders[j]][:, source == j]
                 rows = copies.reshape(-1, part.X.shape[1])
                 Y = np.tile(part.Y, (len(features), 1))
-                losses = self.blend.losses(new.predict_without(k, rows), Y)
+                losses = self.blend.losses(new.predict(rows, k), Y)
                 rises[block] += losses.reshape(len(features), -1).sum(axis=1) - loss
         rises = np.maximum(rises, 0)
         return rises / rises.sum() if rises.sum() > 0 else rises
@@ -307,7 +308,9 @@ def make_model(problem, members, blend, rng):
         for m, counts in zip(members, used, strict=True)
         if counts
     ]
-    return Ensemble(problem.refit(members), blend.only(used), equal_rows, probe)
+    if problem.all_rows is not None:
+        members = problem.all_rows.refit(problem, members)
+    return Ensemble(members, blend.only(used), equal_rows, probe)
 
 
 def learned_rows(problem, X):
@@ -355,12 +358,11 @@ def seen_in(problem):
 
 def members_table(members, blend, dropped):
     """Table of the members, by decreasing weight, with dropped ones last."""
-    pairs = zip(members, blend.weights, blend.scores, strict=True)
+    losses = blend.log_losses if blend.classify else [None] * len(members)
+    found = zip(members, blend.weights, blend.scores, losses, strict=True)
     table = [
-        Member(m.name, float(np.mean(w)), float(s), m.seconds) for m, w, s in pairs
+        Member(m.name, float(np.mean(w)), float(s), m.seconds, log_loss=loss)
+        for m, w, s, loss in found
     ]
-    if blend.classify:
-        for member, loss in zip(table, blend.log_losses, strict=True):
-            member.log_loss = loss
     table.sort(key=lambda member: -member.weight)
     return MemberTable(table + dropped)

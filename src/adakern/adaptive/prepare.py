@@ -1,23 +1,17 @@
 """The first step of a fit: read and validate the input, merge rows, assign folds."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
-from sklearn.base import is_classifier
-from sklearn.utils import validation
-from sklearn.utils.validation import _num_samples, check_X_y
+from sklearn.utils.validation import _num_samples
 
-from adakern._utils.arrays import from_foreign, is_dask
+from adakern._utils.arrays import is_dask
 from adakern.adaptive.given import (
     group_codes,
-    read_rows,
-    refuse_missing_labels,
     row_weights,
-    several_targets,
     time_blocks,
     validated,
 )
@@ -26,6 +20,7 @@ from adakern.adaptive.members.base import Setting, Shape
 from adakern.adaptive.table import Table, make_table, varies
 from adakern.adaptive.views import KernelView, TreeView
 from adakern.tables.columns import TableReader, declared_categorical
+from adakern.tables.means import MOST_INDICATORS
 
 #: Maximum number of classes or targets for target encoding of categories.
 MOST_TARGETS = 10
@@ -57,9 +52,8 @@ class Problem:
         represents.
     ungrouped : bool
         Whether folds are drawn without regard to groups, time or X_val.
-    refit : callable
-        Recomputes the coefficients of Nyström members for all rows if the table is a
-        sample of them.
+    all_rows : AllRows or None
+        All rows, if the table is a sample of them.
     """
 
     table: Table
@@ -71,7 +65,7 @@ class Problem:
     position: np.ndarray
     origin: np.ndarray
     ungrouped: bool
-    refit: Callable
+    all_rows: AllRows | None
 
     @property
     def seen(self):
@@ -93,91 +87,66 @@ def prepare(
     deadline=np.inf,
 ):
     """Return the :class:`Problem` of an estimator for the arguments of its ``fit``."""
-    given = X, y, sample_weight, groups, time
-    all_rows, (X, y, sample_weight, groups, time) = _drawn(estimator, rng, *given)
-    read, Y, weights, reader, blend = _encoded(estimator, X, y, sample_weight)
-    rows = reader.transform(read)
-    parts = [read]
-    pair = np.sort(Y.sum(axis=0))[-2:].sum() if blend.classify else len(Y)
-    shape = Shape(*rows.shape, Y.shape[1], estimator.n_folds, pair)
-    held_out = None
-    if X_val is not None or y_val is not None:
-        read, *new = _validation_rows(
-            estimator, X_val, y_val, reader, blend, weights.max()
-        )
-        parts.append(read)
-        held_out = np.repeat([False, True], [len(rows), len(read)])
-        pairs = zip((rows, Y, weights), new, strict=True)
-        rows, Y, weights = map(np.concatenate, pairs)
+    all_rows = None
+    if is_dask(X) or _num_samples(X) > estimator.max_rows:
+        all_rows = AllRows(estimator, X, y, sample_weight, rng, deadline)
+        X, y, sample_weight, groups, time = all_rows.drawn(groups, time)
+    read, rows, Y, weights, reader, blend = _encoded(
+        estimator, X, y, sample_weight, X_val, y_val
+    )
+    n = len(read[0])
+    pair = np.sort(Y[:n].sum(axis=0))[-2:].sum() if blend.classify else n
+    shape = Shape(n, rows.shape[1], Y.shape[1], estimator.n_folds, pair)
+    held_out = np.arange(len(rows)) >= n if len(read) > 1 else None
     blocks = held_out if time is None else time_blocks(time, weights)
     groups = None if groups is None else group_codes(groups, weights)
     table, position = make_table(
-        rows,
-        Y,
-        weights,
-        estimator.n_folds,
-        rng,
-        groups=groups,
-        blocks=blocks,
-        classify=blend.classify,
+        rows, Y, weights, estimator.n_folds, rng, groups, blocks, blend.classify
     )
     table.in_time_order = blocks is not None and held_out is None
-    blend, table.Y = blend.standardised(table)
+    if Y.shape[1] > 1 and not blend.classify:
+        blend, table.Y = blend.standardised(table)
     origin = _origin(position, len(table.X))
-    _add_means(table, reader, _ngrams(reader, parts, origin), blend.classify)
+    _add_means(table, reader, _ngrams(reader, read, origin), blend.classify)
+    is_fast = estimator.preset == "fast"
+    setting = Setting(
+        blend.classify, is_fast, estimator.max_support, reader.is_categorical
+    )
     return Problem(
         table,
         _fitted_views(table, reader.is_categorical),
         reader,
         blend,
-        _setting(estimator, blend, reader),
+        setting,
         shape,
         *_places(position, origin, table, held_out, all_rows),
         groups is None and blocks is None,
-        _refit(estimator, all_rows, reader, blend, deadline),
+        all_rows,
     )
 
 
-def _drawn(estimator, rng, X, y, sample_weight, groups, time):
-    """Return :class:`AllRows` and its sample, or None and the arguments unchanged."""
-    if not is_dask(X) and _num_samples(X) <= estimator.max_rows:
-        return None, (X, y, sample_weight, groups, time)
-    y = from_foreign(in_memory(y))
-    refuse_missing_labels(y)
-    targets = several_targets(estimator, y)
-    y = validation.column_or_1d(y, warn=True) if targets is None else targets
-    all_rows = AllRows(estimator, X, y, sample_weight, rng)
-    return all_rows, all_rows.drawn(groups, time)
+def _encoded(estimator, X, y, sample_weight, X_val, y_val):
+    """Return X as read, its rows as numbers, targets, weights, reader and blend.
 
-
-def _encoded(estimator, X, y, sample_weight):
-    """Return rows, targets as numbers, weights, the reader and the blend."""
-    rows, y, categorical = validated(estimator, X, y)
+    ``read`` is a list of X and X_val, if given, whose rows follow those of X. Their
+    weights equal the largest one.
+    """
+    data, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
-    weights = row_weights(estimator, rows, y, sample_weight)
+    weights = row_weights(estimator, data, y, sample_weight)
     names = getattr(estimator, "feature_names_in_", None)
     given = estimator.categorical_features
-    declared = declared_categorical(given, rows.shape[1], names)
+    declared = declared_categorical(given, data.shape[1], names)
     if categorical is not None:  # columns of a categorical dtype
         declared |= categorical
-    reader = TableReader(names, declared).fit(rows)
-    return rows, blend.encode(y), weights, reader, blend
-
-
-def _setting(estimator, blend, reader):
-    """Return :attr:`Problem.setting`."""
-    is_fast = estimator.preset == "fast"
-    return Setting(
-        blend.classify, is_fast, estimator.max_support, reader.is_categorical
-    )
-
-
-def _refit(estimator, all_rows, reader, blend, deadline):
-    """Return :attr:`Problem.refit`, which does nothing if the table has all rows."""
-    if all_rows is None:
-        return list
-    read = partial(read_rows, estimator, reader)
-    return partial(all_rows.refit, read, blend.encode, deadline)
+    reader = TableReader(names, declared).fit(data)
+    read, rows, Y = [data], reader.transform(data), blend.encode(y)
+    if X_val is not None or y_val is not None:
+        new, numbers, Y_val = _validation_rows(estimator, X_val, y_val, reader, blend)
+        read.append(new)
+        rows, Y = np.concatenate([rows, numbers]), np.concatenate([Y, Y_val])
+        weights = np.append(weights, np.full(len(new), weights.max()))
+    return read, rows, Y, weights, reader, blend
 
 
 def _origin(position, n):
@@ -191,12 +160,12 @@ def _origin(position, n):
     return origin
 
 
-def _ngrams(reader, parts, origin):
+def _ngrams(reader, read, origin):
     """Frequencies of n-grams in the rows of a table, by column of text.
 
-    ``parts`` are X and, if given, X_val.
+    ``read`` are X and, if given, X_val.
     """
-    found = [reader.ngrams(part) for part in parts]
+    found = [reader.ngrams(part) for part in read]
     return {
         j: csr_matrix(vstack([part[j] for part in found]))[origin] for j in found[0]
     }
@@ -217,39 +186,28 @@ def _places(position, origin, table, held_out, all_rows):
     return position if held_out is None else position[held_out], origin
 
 
-def _validation_rows(estimator, X_val, y_val, reader, blend, heaviest):
-    """Return X_val as read and as numbers, and its targets and weights.
-
-    Weights equal the largest one.
-    """
+def _validation_rows(estimator, X_val, y_val, reader, blend):
+    """Return X_val as read and as numbers, and its encoded targets."""
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val must be passed together")
-    read = validated(estimator, in_memory(X_val))
-    new = reader.transform(read)
-    y_val = from_foreign(in_memory(y_val))
-    refuse_missing_labels(y_val)
-    targets = several_targets(estimator, y_val)
-    options = {
-        "y_numeric": not is_classifier(estimator),
-        "ensure_all_finite": "allow-nan",
-    }
-    given = y_val if targets is None else np.zeros(len(targets))
-    y_val = check_X_y(new, given, estimator=estimator, **options)[1]
-    y_val = y_val if targets is None else targets
+    given = in_memory(X_val), in_memory(y_val)
+    read, y_val, _ = validated(estimator, *given, held_out=True)
     theirs = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
     if np.size(theirs.unit) != np.size(blend.unit):
         raise ValueError(
             f"y_val must have the {np.size(blend.unit)} targets of y, in its order, "
             f"got {np.size(theirs.unit)}"
         )
-    return read, new, blend.encode(y_val), np.full(len(new), heaviest)
+    return read, reader.transform(read), blend.encode(y_val)
 
 
 def _add_means(table, reader, ngrams, classify):
     """Add target encodings to the rows of a table, of texts and many categories."""
     (n, k) = table.Y.shape
     fold = table.fold
-    if k > MOST_TARGETS or not (fold != 0).any():
+    most = max(len(column.codes) for column in reader.columns_)
+    is_needed = ngrams or most > MOST_INDICATORS
+    if not is_needed or k > MOST_TARGETS or not (fold != 0).any():
         return
     targets = table.Y[:, 1:] if classify and k == 2 else table.Y
     targets = np.where(np.isnan(targets), np.nanmean(targets, axis=0), targets)

@@ -6,7 +6,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from adakern._utils.arrays import output_like
 from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.blend import WeightedMean, mean_of_known, scores_by_target
-from adakern.adaptive.intervals import ErrorModel, covered, fit_error_model
+from adakern.adaptive.intervals import ErrorModel, covered, fit_error_model, of_blocks
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
 
@@ -167,9 +167,10 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
             of_folds,
             table.Y - of_folds,
             table.weights,
-            table.fold if table.in_time_order else None,
         )
-        self.oof_scores_ = scores_by_target(predicted, table)
+        if table.in_time_order:
+            self._errors = of_blocks(self._errors, table.fold)
+        (self.oof_scores_,) = scores_by_target([predicted], table)
         self.n_outputs_ = len(self.oof_scores_)
         self.oof_score_ = mean_of_known(self.oof_scores_)
         self.constant_score_ = 0.0
@@ -181,7 +182,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
             np.where(np.nanmax(seen, axis=0) <= 0, 0.0, np.inf)[:, None],
         )
         within = covered(np.abs(self._errors.errors), table.weights)
-        return within if self.n_outputs_ > 1 else within[:, 0]
+        return blend.decode(predicted), within if self.n_outputs_ > 1 else within[:, 0]
 
     @in_blocks
     def predict(self, X):

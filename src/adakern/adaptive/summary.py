@@ -18,12 +18,12 @@ class Summarised:
     """Mixin for summaries of fitted models; unfitted models show their parameters."""
 
     def __str__(self):
-        return (
-            "\n".join([repr(self), *_lines(self)]) if _is_fitted(self) else repr(self)
-        )
+        is_fitted = self.__sklearn_is_fitted__()
+        return "\n".join([repr(self), *(_lines(self) if is_fitted else ())])
 
     def _repr_html_inner(self):
-        return super()._repr_html_inner() + (_as_html(self) if _is_fitted(self) else "")
+        summary = _as_html(self) if self.__sklearn_is_fitted__() else ""
+        return super()._repr_html_inner() + summary
 
     def _repr_mimebundle_(self, **kwargs):
         bundle = super()._repr_mimebundle_(**kwargs) | {"text/plain": str(self)}
@@ -59,10 +59,6 @@ class Summarised:
         if X is not None:
             plot_errors(self, X, y, axes[2])
         return axes
-
-
-def _is_fitted(model):
-    return hasattr(model, "members_")
 
 
 def _score_line(model):

@@ -100,9 +100,7 @@ def varies(A):
     return not same.all()
 
 
-def make_table(
-    X, Y, weights, n_folds, rng, *, groups=None, blocks=None, classify=False
-):
+def make_table(X, Y, weights, n_folds, rng, groups=None, blocks=None, classify=False):
     """Return the table of the rows X (n, d), and the position of each row in it.
 
     Repeated rows with the same target are merged, and all rows of a cell are in the

@@ -73,16 +73,17 @@ def training_rows(estimator, X):
 def fit_model(estimator, X, y, weights, make_dual):
     """Fit one model to the dual of the labels or targets, by the chosen strategy."""
     kernel = estimator._kernel_params
-    options = {"max_iter": estimator.max_iter, "random_state": estimator.random_state}
-    if estimator.strategy == "exact":
-        names = ("eta", "tau", "method", "extension", "n_neighbors", "tol")
-        options |= {name: getattr(estimator, name) for name in names}
+    is_exact = estimator.strategy == "exact"
+    own = ["tau", "method", "extension", "n_neighbors"]
+    if not is_exact:
+        own = ["n_clusters", "n_jobs"]
+    names = ["eta", "tol", "max_iter", "random_state", *own]
+    options = {name: getattr(estimator, name) for name in names}
+    if is_exact:
         model = fit_exact(X, make_dual(y, weights=weights), kernel, **options)
     else:
         from adakern.dank.model import fit_on_features  # k-means takes long to import
 
-        names = ("eta", "tol", "n_clusters", "n_jobs")
-        options |= {name: getattr(estimator, name) for name in names}
         weights = None if weights is None else asarray_like(weights, X)
         dual = make_dual(asarray_like(y, X), weights=weights)
         model = fit_on_features(X, dual, kernel, estimator.strategy, **options)

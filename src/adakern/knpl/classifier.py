@@ -191,14 +191,15 @@ def fit_model(estimator, X, y, weights):
     if estimator.kernel in ("precomputed", "tl1"):
         require_positive_semidefinite(K, estimator.kernel, "KNPLClassifier")
     problem = (K, y, estimator.C, estimator.reg)
+    limit = "max_iter"
     if estimator.solver == "admm":
+        limit = "max_outer"
         limits = {"max_outer": estimator.max_outer, "max_inner": estimator.max_inner}
         saddle = solve_admm(*problem, tol=estimator.tol, **limits)
     else:
         limits = {"max_iter": estimator.max_iter, "weights": weights}
         saddle = solve_exact(*problem, tol=estimator.tol, **limits)
     if not saddle.converged:
-        limit = "max_outer" if estimator.solver == "admm" else "max_iter"
         left = (
             f"a saddle gap of {saddle.gap:.2e} at the objective {saddle.objective:.6g}"
         )

@@ -1,5 +1,6 @@
 """Regression with a radial basis function kernel of locally adaptive bandwidths."""
 
+from itertools import islice
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -209,9 +210,13 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         rng = np.random.default_rng(
             check_random_state(self.random_state).randint(2**31)
         )
-        options = {"profile": self.profile, "coef_penalty": self.coef_penalty}
         data = TrainingData(
-            X, y, weights, standardize=self.variant != "paper", **options
+            X,
+            y,
+            weights,
+            standardize=self.variant != "paper",
+            profile=self.profile,
+            coef_penalty=self.coef_penalty,
         )
         rows, held_out = self._hold_out(len(y), rng)
         schedule = SCHEDULES[self.solver]
@@ -284,11 +289,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             locality = (
                 "local" if self.variant == "paper" else "global"
             )  # without held-out rows, local bandwidths cannot be justified
-        candidates = []
-        for candidate in training.candidates():
-            candidates.append(candidate)
-            if locality == "global":
-                break
+        first = 1 if locality == "global" else None
+        candidates = list(islice(training.candidates(), first))
         asked = [c for c in candidates if locality in ("auto", c.locality)]
         candidates = asked or candidates[:1]
         if not len(held_out):

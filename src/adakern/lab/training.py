@@ -70,11 +70,11 @@ class TrainingData:
             weights=self.take_weights(rows),
         )
 
-    def take_weights(self, rows):
+    def take_weights(self, rows, dtype=None):
         """Weights of some rows, or None if all rows count once."""
         if self.weights is None:
             return None
-        return self._as_array(self.weights[rows], self.dtype)
+        return self._as_array(self.weights[rows], dtype or self.dtype)
 
     def interpolant(self, support, theta, alpha):
         """Coefficients and intercept of the interpolant, in the original dtype of X."""
@@ -90,11 +90,9 @@ class TrainingData:
     def regression(self, support, theta, rows):
         """Kernel columns, target and weights of some rows, for RidgePath."""
         double = self.xp.float64
-        weights = None
         target = self._as_array(self.target[rows], double)
-        if self.weights is not None:
-            weights = self._as_array(self.weights[rows], double)
-        return partial(self.kernel_blocks, support, theta, rows), target, weights
+        blocks = partial(self.kernel_blocks, support, theta, rows)
+        return blocks, target, self.take_weights(rows, double)
 
     def kernel_blocks(self, support, theta, rows):
         """Slices of ``rows`` with their kernel values, in double precision."""

@@ -186,15 +186,16 @@ class TableReader:
         """Infer the kind of each column of X (n, d), an array of any type."""
         self.columns_ = []
         for j, declared in enumerate(self.categorical):
-            name = self._name(j)
+            name = str(j if self.names is None else self.names[j])
             values = X[:, j]
             is_other = declared or X.dtype.kind not in "biuf"
             # Integers such as 20240131 are dates if the column's name suggests it.
-            if is_other or (says_date(name) and kinds.are_days(Cells.of(values, name))):
+            is_day = self.names is not None and says_date(name)
+            if is_other or (is_day and kinds.are_days(Cells.of(values, name))):
                 column = self._learned(values, j)
             else:
                 column = ReadColumn("numeric", n_missing=int(np.isnan(values).sum()))
-            column.name = str(j if self.names is None else self.names[j])
+            column.name = name
             self.columns_.append(column)
         return self
 

@@ -39,8 +39,8 @@ def run_of(plan, path=None):
 
 def load_run(told, group=None):
     """Return the plan of a file that `write_run` wrote, or its part of one group."""
-    path, _, stated = str(told).rpartition("@")
-    path = Path(path) if group is None else _part(Path(path), group)
+    name, _, stated = str(told).rpartition("@")
+    path = Path(name) if group is None else _part(Path(name), group)
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -10,15 +10,32 @@ import pandas as pd
 from adakern.model_file import written
 from adakern.tables.encoding import takes_raw_columns
 from adakern.tables.typed import ALL
+from adakern_bench.config.entry import DatasetEntry, SourceFile
 from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.schema import TASK_RECIPE
+from adakern_bench.data.parsers import parse
 from adakern_bench.report.tables import read_csv
 
 
-def _listed(columns):
+def _names(entry, path):
+    """Position -> name of the columns that an entry calls by their positions, if any.
+
+    A command takes names first, by which a position could be another column.
+    """
+    files = [SourceFile(**file) for file in entry["files"]]
+    read = DatasetEntry(**entry | {"files": files})
+    keys = [*read.targets, read.groups, read.time]
+    keys += [*read.drop, *read.categorical, *read.merge, *read.form]
+    if not any(isinstance(key, int) for key in keys):
+        return {}
+    frame = parse(Path(path).read_bytes(), read, *files)
+    return {i: name for i, name in enumerate(frame) if "," not in name}
+
+
+def _listed(columns, names):
     """A column, or several, as an option has them; None for none."""
     each = columns if isinstance(columns, list) else [columns]
-    return ",".join(map(str, each)) or None
+    return ",".join(str(names.get(column, column)) for column in each) or None
 
 
 def out_of_time(out):
@@ -59,24 +76,30 @@ def model_lines(out, config, file=None):
         json.loads(chosen.most_common(1)[0][0]),
         is_planned=True,
     )
+    path = file or f"data/raw/{entry['files'][0]['path']}"
+    names = _names(entry, path)
+    group, time = (names.get(entry[key], entry[key]) for key in ("groups", "time"))
     options = {
-        "--target": _listed(entry["target"]),
+        "--target": _listed(entry["target"], names),
         "--task": entry["task"],
-        "--group": "none" if entry["groups"] is None else entry["groups"],
-        "--time": entry["time"],
-        "--drop": _listed(entry["drop"]),
-        "--keep": _listed([ALL, *entry["keep"]]),
-        "--categorical": _listed(entry["categorical"]),
-        "--merge": _listed(entry["merge"]),
+        "--group": "none" if group is None else group,
+        "--time": time,
+        "--drop": _listed(entry["drop"], names),
+        "--keep": _listed([ALL, *entry["keep"]], names),
+        "--categorical": _listed(entry["categorical"], names),
+        "--merge": _listed(entry["merge"], names),
         "--method": None if takes_raw_columns(estimator) else written(estimator),
         "--output": f"{name.removeprefix('my-')}.skops",
     }
-    given = [
-        str(word) for pair in options.items() if pair[1] is not None for word in pair
+    pairs = [(option, value) for option, value in options.items() if value is not None]
+    pairs += [
+        ("--form", f"{names.get(column, column)}={form}")
+        for column, form in entry["form"].items()
     ]
-    for column, form in entry["form"].items():
-        given += ["--form", f"{column}={form}"]
-    path = file or f"data/raw/{entry['files'][0]['path']}"
+    given = []
+    for option, value in pairs:  # joined if the value looks like an option itself
+        value = str(value)
+        given += [f"{option}={value}"] if value.startswith("-") else [option, value]
     interval = " --interval 0.9" * hasattr(estimator, "predict_interval")
     return [
         shlex.join(["adakern", "fit", str(path), *given]),

@@ -194,7 +194,8 @@ class KernelRidge(Member):
             Y, weights = self._tune(X, Y, weights, rng)
             require_memory(8 * len(X) ** 2, "the Gram matrix", "lower max_support")
             self.support_ = X * self.scales_
-            self.ridges_ = self._ridges(Y, weights, rng)
+            if Y.shape[1] > 1 and not self.setting.classify:
+                self.ridges_ = self._ridges(Y, weights, rng)
             root = to_device(np.sqrt(weights)[:, None])
             K = self._gram(self.support_)
             K *= root
@@ -209,22 +210,18 @@ class KernelRidge(Member):
         return self
 
     def _ridges(self, Y, weights, rng):
-        """Ridge of each target; in regression, several targets have different ridges.
+        """Ridge of each of several targets of a regression.
 
         They minimise the leave-one-out error on some rows, with common scales, unless
         the common ridge is nearly as good. In a fold, the factors are those of all
         rows.
         """
-        if self.setting.classify or Y.shape[1] == 1:
-            return self.ridges_
         if self.factors is not None:
             return self.alpha_ * self.factors
         rows = rng.permutation(len(Y))[:ROWS_OF_RIDGES]
-        K, Y, weights = (
-            as_numpy(self._gram(self.support_[rows])),
-            Y[rows],
-            weights[rows],
-        )
+        K = as_numpy(self._gram(self.support_[rows]))
+        Y = Y[rows]
+        weights = weights[rows]
         tried = np.clip(self.alpha_ * RIDGE_FACTORS, *RIDGE_BOUNDS)
         errors = (leave_one_out(K, Y, tried, weights) - Y) ** 2
         errors = np.einsum("rnk,n->rk", errors, weights)
