@@ -44,6 +44,12 @@ AROUND = {
         text(below="Mittelwert,,5,7\nGesamtsumme,,99,999\n"),
         "the last 2 rows, 'Mittelwert', 'Gesamtsumme'",
     ),
+    "summary": (
+        text(below="Mean,,5,7\nStd. Dev.,,1,2\nMin,,0,0\nMax,,9,99\n"),
+        "the last 4 rows, 'Mean', 'Std. Dev.', 'Min', 'Max'",
+    ),
+    "total in Chinese": (text(below="合计,,99,999\n"), "the last row, '合计'"),
+    "total in Polish": (text(below="Razem:,,99,999\n"), "the last row, 'Razem:'"),
     "total and source": (text(below="Total,,9,99\nSource: us\n"), "'Total'"),
     "headers again": (text(rows=[*ROWS[:20], HEADER, *ROWS[20:]]), "repeated in 1"),
 }

@@ -329,10 +329,16 @@ def test_amounts_units_and_limits(texts, first):
         ["R$", "C$"],
         ["12345678901234567", "12345678901234568"],
         ["1½", "2½", "7½"],
+        ["1 (low)", "2 (middling)", "3 (high)"],
+        ["1+", "1", "1-", "2+", "2", "2-"],
+        ["0+", "0-", "A+", "A-", "B+"],
     ],
 )
 def test_identifiers_and_mixtures_are_no_numbers(texts):
     assert read(texts * 10)[0].kind == "categorical"
+
+
+ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
 
 
 @pytest.mark.parametrize(
@@ -353,6 +359,27 @@ def test_identifiers_and_mixtures_are_no_numbers(texts):
         ([f"{i}.5\u200b" for i in range(1, 30)], 29.5),
         ([f"\ufeff{i}.5" for i in range(1, 30)], 29.5),
         ([f'="{i}.5"' for i in range(1, 30)], 29.5),
+        ([f"%{i},5" for i in range(1, 30)], 29.5),  # Turkish
+        ([f"{i}.5％" for i in range(1, 30)], 29.5),
+        ([f"￥{i},234" for i in range(1, 30)], 29234),
+        ([f"▲{i},234" if i % 2 else f"{i},234" for i in range(1, 30)], -29234),
+        ([f"{i}٫5".translate(ARABIC) for i in range(1, 30)], 29.5),
+        ([f"{i}٬234٫5".translate(ARABIC) for i in range(1, 30)], 29234.5),
+        ([f"{i}.5万" if i % 3 else f"{i}亿" for i in range(1, 30)], 29.5e4),
+        ([f"{i}.5 crore" if i % 2 else f"{i} lakh" for i in range(1, 30)], 29.5e7),
+        ([f"{i} billion" if i % 2 else f"{i} million" for i in range(1, 30)], 29e9),
+        ([f"{i},5 Tsd." if i % 2 else f"{i} Mio." for i in range(1, 30)], 29.5e3),
+        ([f"{i}.5 million" for i in range(1, 30)], 29.5),  # a unit like any other
+        ([f"HUF {i},234.50" for i in range(1, 30)], 29234.5),
+        ([f"Rp{i}.234.567" for i in range(1, 30)], 29234567),
+        ([f"~{i}.5" if i % 4 else f"{i}" for i in range(1, 30)], 29.5),
+        ([f"±{i},234" for i in range(1, 30)], 29234),
+        ([f"{i}.5 ± 0.{i}" for i in range(1, 30)], 29.5),
+        ([f"{i}.5 (0.{i})" for i in range(1, 30)], 29.5),
+        ([f"-{i}.5 ({i}.1–{i}.9)" for i in range(1, 30)], -29.5),
+        ([f"{i}.5{'*' * (i % 4)}" for i in range(1, 30)], 29.5),
+        ([f"{i}.5{' U' * (i % 3 == 2)}" for i in range(1, 30)], 29.5),
+        (["#N/A N/A", "#N/A Invalid Security", *(f"{i}.5" for i in range(30))], 29.5),
     ],
 )
 def test_numbers_of_programs_and_offices(texts, last):
@@ -524,6 +551,15 @@ def test_a_further_column_says_which_cells_are_limits(tmp_path):
     np.testing.assert_array_equal(read, found.X.to_numpy(float))
     assert list(reader.source_) == [0, 0, 1]
     assert "limits" in reader.columns_[0].account().became
+
+
+def test_the_last_class_of_ages_is_a_limit(tmp_path):
+    cells = [f"{age}" if age < 85 else "85+" for age in range(31, 91)]
+    column, values, strays = read(cells)
+    assert column.kind == "numeric" and not strays and values.max() == 85
+    assert "limits such as '85+'" in column.notes[0]
+    found = read_table(measured(tmp_path, cells), "y", task="regression")
+    assert found.X["crp: limit"].tolist() == [0] * 54 + [1] * 6
 
 
 def test_the_column_of_limits_is_dropped_when_asked_and_takes_no_other_name(tmp_path):

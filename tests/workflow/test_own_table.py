@@ -318,8 +318,9 @@ def test_printed_command_names_columns_that_the_entry_has_by_position(place, tar
     _, _, file = adopted(path, root, target=target)
     entry = read_entry(file)
     assert isinstance(entry.target, int)
-    entry.form = {entry.target: "."}  # as somebody may write it
+    entry.form = {0: "."}  # as somebody may write it
     arguments = printed_arguments(entry, root, path)
+    assert arguments.form == [("1", ".")]
     found = read_table(path, arguments.target, **cli.named_columns(arguments))
     assert found.y.name == target and not set(found.X) - set(names)
 

@@ -1,7 +1,11 @@
 """From a configuration to jobs: names, batches, hand-over, sweeps, parameters."""
 
+from pathlib import Path
+
 import pytest
 
+from adakern_bench.config import validate
+from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 
 
@@ -92,3 +96,9 @@ def test_settings_of_one_data_set_and_method_and_a_sweep_that_beats_them():
         "estimator"
     ]
     assert (swept["C"], swept["gamma"]) == (1, 0.5)
+
+
+def test_a_project_in_a_folder_with_braces_is_refused_before_any_job(monkeypatch):
+    monkeypatch.setattr(validate, "ROOT", Path("/home/me/{x}/project"))
+    with pytest.raises(ConfigError, match=r"\{x\}/project, and .* rename that folder"):
+        plan()

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from adakern._utils.dotted import resolve
-from adakern._utils.files import atomic_path
+from adakern._utils.files import write_csv
 from adakern._utils.printable import without_formula
 from adakern_bench.records.job import job
 from adakern_bench.report.views import make_view
@@ -16,5 +16,4 @@ with job(snakemake):
     known = {"metric": params.metric, "published": snakemake.input.published}
     table = make_view(function, frame, params.view["params"], **known)
     table = table.rename(columns=without_formula).map(without_formula)
-    with atomic_path(snakemake.output.table) as path:
-        table.to_csv(path, index=False, float_format="%.6g")
+    write_csv(snakemake.output.table, table, float_format="%.6g")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from adakern._utils.files import atomic_path, write_json
+from adakern._utils.files import write_csv, write_json
 from adakern_bench.records.job import job, journal
 from adakern_bench.records.process import run_each
 from adakern_bench.report.tables import read_csv
@@ -42,5 +42,4 @@ with job(snakemake):
     if reason := fitted_again(method, finished):  # the comparison does not need it
         Path(output.figures).mkdir(parents=True, exist_ok=True)
         write_json(Path(output.figures, "captions.json"), {"": reason})
-        with atomic_path(output.table) as path:
-            pd.DataFrame(columns=["column", "hint"]).to_csv(path, index=False)
+        write_csv(output.table, pd.DataFrame(columns=["column", "hint"]))

@@ -36,10 +36,22 @@ def _umask():
     return mask
 
 
+def write_text(path, text):
+    """Write a text in UTF-8, atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 def write_json(path, value):
     """Write ``value`` as JSON, atomically."""
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
+
+
+def write_csv(path, table, **options):
+    """Write a DataFrame without its index as CSV, atomically."""
+    with atomic_path(path) as temporary:
+        table.to_csv(temporary, index=False, **options)
 
 
 def plain(value):

@@ -20,7 +20,10 @@ _EMPTY = ("", "nan", "None", "NaT")
 _TOTAL = re.compile(
     r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt|averages?|mean"
     r"|gesamtsumme|gesamtergebnis|zwischensumme|endsumme|mittelwert|durchschnitt"
-    r"|total g[eé]n[eé]ral|moyenne|somme|totale|totaal|suma|media) ?:?"
+    r"|total g[eé]n[eé]ral|moyenne|somme|totale|totaal|suma|media|razem|ogółem|toplam"
+    r"|celkem|összesen|summa|yhteensä|итого|всего|合计|合計|总计|総計|std|sd|s\.d\."
+    r"|std\.? ?dev\.?|standard deviation|standardabweichung|min|max|minimum|maximum"
+    r"|median) ?:?"
 )
 _NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?", re.IGNORECASE)
 

@@ -5,7 +5,7 @@ A form is a string that is stored with a model: "ISO8601" or a ``strptime`` form
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -140,6 +140,7 @@ HOUR = "hour"
 _DAY = 86_400e6
 
 
+@lru_cache(maxsize=1 << 17)  # cells are parsed to find a form, then to be read in it
 def parse_date(text, form):
     """Parse a cell in the given form; return a time in UTC, or None."""
     if len(form) > _LONGEST:  # it would take long to compile

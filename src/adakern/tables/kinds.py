@@ -28,6 +28,12 @@ NO_VALUE |= {"missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a.
 NO_VALUE |= {"keine angabe", "unbekannt", "non disponible", "n/d", "–", "—", "---"}
 #: Errors of Excel, and the hashes it displays for numbers that are too wide.
 NO_VALUE |= {"#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"}
+NO_VALUE |= {
+    "#error!",
+    "#n/a n/a",
+    "#n/a field not applicable",
+    "#n/a invalid security",
+}
 NO_VALUE |= {"#wert!", "#bezug!", "#zahl!", "#valeur!", "#nombre!", "#nom?"}
 NO_VALUE |= {"#" * n for n in range(3, 21)}
 #: Dates of SAP and MySQL that are not set.

@@ -11,36 +11,47 @@ from functools import lru_cache
 import numpy as np
 
 MARKS = (".", ",")
-_CODES = "CHF|EUR|USD|GBP|JPY|INR|BRL|AUD|CAD|NZD|CNY|PLN|CZK|SEK|NOK|DKK|TRY|ZAR|MXN"
+_CODES = (
+    "CHF|EUR|USD|GBP|JPY|INR|BRL|AUD|CAD|NZD|CNY|PLN|CZK|SEK|NOK|DKK|TRY|ZAR|MXN|HUF|RON"
+    "|RUB|UAH|ISK|SGD|HKD|TWD|KRW|THB|IDR|MYR|PHP|VND|PKR|ILS|AED|SAR|QAR|EGP|NGN|KES"
+    "|ARS|CLP|COP|PEN|RMB|RM|Rp"
+)
 _CURRENCY = (
-    rf"(?:(?:US|R|AU?|CA?|NZ|HK|NT|S|MX)?\$|[€£¥₹₽₺₩₪₴]|S?Fr\.|Rs\.?(?=[\s\d])"
+    rf"(?:(?:US|R|AU?|CA?|NZ|HK|NT|S|MX)?\$|[€£¥₹₽₺₩₪₴₫₱₦฿]|S?Fr\.|Rs\.?(?=[\s\d])"
     rf"|kr\.|(?:{_CODES}|kr)(?![A-Za-z]))"
 )
 #: Separators of groups of digits: apostrophes, no-break spaces and blanks.
 _GAPS = "'’ʼ´\u00a0\u2007\u202f\u2009 "
-#: Hyphen, minus, and dashes and full-width forms that are used as minus.
-_MINUS = "-−–‒－"
-MAGNITUDES = {
-    "k": 1e3,
-    "K": 1e3,
-    "M": 1e6,
-    "mn": 1e6,
-    "mln": 1e6,
-    "mio": 1e6,
-    "Mio": 1e6,
-    "Mio.": 1e6,
-    "B": 1e9,
-    "bn": 1e9,
-    "Mrd": 1e9,
-    "Mrd.": 1e9,
+#: Hyphen, minus, dashes and full-width forms, and the triangles of Japanese accounts.
+_MINUS = "-−–‒－△▲"
+_POWERS = {
+    3: "k K thousand Tsd Tsd. tys. тыс. 千",
+    4: "万 萬",
+    5: "lakh lakhs",
+    6: "M mn mln mio Mio Mio. million millions млн",
+    7: "crore crores",
+    8: "亿 億",
+    9: "B bn Mrd Mrd. billion billions млрд",
+    12: "trillion trillions 兆",
 }
+MAGNITUDES = {
+    name: 10.0**power for power, names in _POWERS.items() for name in names.split()
+}
+#: Those behind a fraction that are no words, as in 1.5M.
+_SHORT = re.compile(
+    r"\d[.,]\d+\s*(?:[kKMB]|m(?:n|ln|io)|bn|(?:Mio|Mrd)\.?|[千万萬亿億兆])(?![^\W\d_])"
+)
 #: Unit of a column whose cells end in one of these.
 AMOUNTS = "amounts"
 #: "m" is millions only next to a currency, and otherwise metres.
 _MILLIONS = {"m": 1e6}
 #: Maximum number of characters of a number.
 _LONGEST = 64
-_NINES = str.maketrans("012345678", "999999999")
+_DIGITS = ["0123456789", "０１２３４５６７８９", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹"]
+_NINES = dict.fromkeys(map(ord, "".join(_DIGITS)), "9")
+#: Arabic and full-width marks, and those with which programs write numbers.
+_NINES |= str.maketrans("٫٬٪％￥", ".,%%¥")
+_ARABIC = str.maketrans("٫", ".", "٬")
 #: Number of digits up to which all integers are distinct in float64.
 _MOST_DIGITS = 15
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -49,13 +60,16 @@ _EITHER = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})?")
 #: Zero in Excel's accounting format.
 _NOTHING = re.compile(rf"{_CURRENCY}\s*[-–—]+|[-–—]+\s*{_CURRENCY}")
 _INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
-#: Flags of Eurostat behind some numbers, such as p for provisional.
-_FLAGS = re.compile(r"[bcdefinprsuz]{1,3}")
+#: Flags of Eurostat behind some numbers, such as p for provisional, those of
+#: laboratories, and marks of footnotes and significance.
+_FLAGS = re.compile(r"[bcdefinprsuz]{1,3}|U|U?J|[*†‡§]{1,4}")
 #: Unit of a column some of whose cells have flags.
 FLAGS = "flags"
-_UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ‰″\"][^\d()]*)$")
+_UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ‰″\"*†‡§][^\d()]*)$")
 _DIGIT = re.compile(r"\d")
 _SIGN = re.compile(rf"{_CURRENCY}|%")
+#: The last class of ages, such as 85+; 1+ and 5+ may be grades and codes.
+_OPEN_ENDED = re.compile(r"[^A-Za-z]*\d\d\+")
 
 
 def parse_number(text, form="."):
@@ -84,7 +98,7 @@ def shape_of(text):
         return ""
     shape = text.translate(_NINES)
     first = shape.find("9")
-    if first >= 0 and text[first] == "0":
+    if first >= 0 and text[first] in "0０٠۰":
         return f"{shape[:first]}0{shape[first + 1 :]}"
     return shape
 
@@ -107,7 +121,7 @@ def _reading(shape, form):
     mark = form[:1]
     unit = form[1:]
     if (mark == "." and _PLAIN.fullmatch(shape)) or _INFINITE.fullmatch(shape):
-        return 1.0, 0, len(shape), {}
+        return 1.0, 0, len(shape), _ARABIC
     if _NOTHING.fullmatch(shape):
         return 0.0, 0, 0, {}
     found = _pattern(mark).fullmatch(shape)
@@ -125,18 +139,25 @@ def _reading(shape, form):
         tail = ""
     elif tail and tail != unit:
         return None
-    n_open = shape.count("(")
-    if n_open > 1 or shape.count(")") != n_open:
+    written = shape.removesuffix(found["beside"] or "")
+    n_open = written.count("(")
+    if n_open > 1 or written.count(")") != n_open:
         return None
     signs = found["sign"], found["second"], found["last"]
     sign = -1 if n_open or set(signs) & {*_MINUS} else 1
-    unread = str.maketrans(mark, ".", other_mark(mark) + _GAPS)
+    unread = _ARABIC | str.maketrans(mark, ".", other_mark(mark) + _GAPS)
     return sign * size, *found.span("number"), unread
 
 
 def limit_side(value):
-    """Return -1 for an upper limit such as ``<0.5``, 1 for a lower one, otherwise 0."""
-    first = value[:1] if isinstance(value, str) else ""
+    """Return -1 for an upper limit such as ``<0.5``, 1 for a lower one, otherwise 0.
+
+    >>> limit_side("<0.5"), limit_side("85+"), limit_side("85")
+    (-1.0, 1.0, 0.0)
+    """
+    text = value if isinstance(value, str) else ""
+    is_open = text.endswith("+") and _OPEN_ENDED.fullmatch(text)
+    first = ">" if is_open else text[:1]
     return {"<": -1.0, "≤": -1.0, ">": 1.0, "≥": 1.0}.get(first, 0.0)
 
 
@@ -153,15 +174,16 @@ def _pattern(mark):
     indian = rf"(?!0)\d{{1,2}}(?:{other}\d{{2}})+{other}\d{{3}}"
     blank = r"\s{0,2}"  # unlimited repetition would cause catastrophic backtracking
     return re.compile(
-        rf"\(?{blank}[<>≤≥]?=?{blank}(?P<sign>[{_MINUS}+])?{blank}"
+        rf"\(?{blank}[<>≤≥~≈±]?=?{blank}(?P<sign>[{_MINUS}+])?{blank}%?{blank}"
         rf"(?P<before>{_CURRENCY})?{blank}\(?(?P<second>[{_MINUS}+])?{blank}"
         rf"(?P<number>(?:{thousands}|{indian}|\d+)?(?:\{mark}\d*)?(?:[eE][-+]?\d+)?)"
         # In a price without cents, such as "12.-", the dash is not a sign.
-        rf"(?:(?<=\d\{mark})[-–—]{{1,2}}|(?P<last>-))?\)?{blank}%?{blank}"
+        rf"(?:(?<=\d\{mark})[-–—]{{1,2}}|(?P<last>-|(?<=\d\d)\+))?\)?{blank}%?{blank}"
         rf"(?P<tail>(?:(?!{_CURRENCY})[^\d()%<>])*?)"
         rf"{blank}(?P<after>{_CURRENCY})?{blank}\)?"
-        # The interval of an estimate, or a footnote.
-        rf"(?:{blank}\[[^\[\]]{{1,40}}\])?"
+        # The interval or deviation of an estimate, or a footnote.
+        rf"(?P<beside>{blank}(?:\[[^\[\]]{{1,40}}\]|±[\d.,\s]{{1,20}}"
+        rf"|(?<=\d\s)\([-–\d.,%\s]{{1,40}}\)))?"
     )
 
 
@@ -179,17 +201,18 @@ def find_unit(counts):
     for text, count in counts.items():
         found = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
         n += count * bool(re.search(r"\d", text))
-        if found and not found[1][0].isnumeric():  # excludes "½"
+        if found and (found[1] in MAGNITUDES or not found[1][0].isnumeric()):  # not "½"
             units[found[1].strip()] += count
-        elif text.endswith("%"):
+        elif "%" in (text[:1], text[-1:]):
             units["%"] += count
     if not units:
         return ""
-    has_fraction = any(re.search(r"\d[.,]\d+\s*[A-Za-z]", text) for text in counts)
+    has_fraction = any(map(_SHORT.search, counts))
     is_mixed = len(units) > 1 or n / 2 <= units.total() < n
     if set(units) <= set(MAGNITUDES) and (has_fraction or is_mixed):
         return AMOUNTS
-    if all(map(_FLAGS.fullmatch, units)) and 2 * units.total() < n:
+    n_letters = sum(count for unit, count in units.items() if unit.isalpha())
+    if all(map(_FLAGS.fullmatch, units)) and 2 * n_letters < n:
         return FLAGS
     unit, n_units = units.most_common(1)[0]
     return unit if 2 * n_units >= n and len(unit) <= 12 else ""

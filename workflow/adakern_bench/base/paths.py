@@ -5,6 +5,7 @@ looks for.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -18,6 +19,8 @@ SPECIAL = ROOT / "workflow" / "special"
 TEMPLATES = ROOT / "workflow" / "adakern_bench" / "report" / "templates"
 #: Tables of published numbers.
 PUBLISHED = Path("data/published")
+#: Names the mirror if the configuration has none.
+MIRROR_VARIABLE = "ADAKERN_DATA_MIRROR"
 #: Ending of the mark beside a result that is computed again, whatever is kept of it.
 AGAIN = ".again"
 
@@ -35,6 +38,12 @@ def columns_of(cache, name):
     the report shows it under this title.
     """
     return Path(cache) / "raw" / name / "how_columns_were_read.csv"
+
+
+def raw_folders(data):
+    """Folders with the files of data sets: in the cache, and the mirror, if any."""
+    mirror = data.mirror or os.environ.get(MIRROR_VARIABLE)
+    return [Path(data.cache) / "raw", *map(Path, filter(None, [mirror]))]
 
 
 def listed(paths):

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from adakern._utils.files import read_json
+from adakern._utils.files import read_json, write_csv
 from adakern._utils.printable import printable
 from adakern._utils.wording import count
 from adakern.cli import (
@@ -304,8 +304,7 @@ def _write_columns(path, accounts):
     """Write how the columns of a file were read."""
     import pandas as pd
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(map(vars, accounts)).to_csv(path, index=False)
+    write_csv(path, pd.DataFrame(map(vars, accounts)))
 
 
 def _as_json(made):

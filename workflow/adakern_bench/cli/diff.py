@@ -25,7 +25,7 @@ def add_arguments(command):
 
 def run_diff(arguments, overrides):
     """Print the comparison; exit with 1 if anything is worse, failed or slower."""
-    from adakern._utils.files import atomic_path
+    from adakern._utils.files import write_text
     from adakern_bench.report import diff
 
     if not arguments.tolerance >= 0:
@@ -44,8 +44,7 @@ def run_diff(arguments, overrides):
         names = {"before": arguments.before, "after": arguments.after}
         page = diff.page(found, cells, methods, arguments.tolerance, **names)
         target = Path(arguments.started_in, arguments.page)
-        with atomic_path(target) as path:
-            path.write_text(page, encoding="utf-8")
+        write_text(target, page)
         print(f"\nPage: {target.resolve().as_uri()}")
     if not len(cells):
         return 2

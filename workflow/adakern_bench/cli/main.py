@@ -130,7 +130,7 @@ def _of_results(name):
     is_known = not is_folder and (CONF / "experiment" / f"{name}.yaml").exists()
     if is_known or not kept.is_file():
         return []
-    config = yaml.safe_load(kept.read_text(encoding="utf-8"))
+    config = yaml.load(kept.read_text(encoding="utf-8"), yaml.CSafeLoader)
     return [f"experiment={config['experiment']}", *config["overrides"]]
 
 

@@ -8,13 +8,13 @@ Everything is checked before anything runs, and all problems are reported at onc
 
 import csv
 import json
-import os
 from pathlib import Path
 
 from adakern._utils.hints import did_you_mean
 from adakern._utils.wording import count
 from adakern.datasets import TableError
 from adakern_bench.base.notes import notes
+from adakern_bench.base.paths import raw_folders
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetEntry
@@ -71,9 +71,7 @@ def _folder(config):
             f"suite.tables={tables!r} must be a folder below {config.data.cache}/raw, "
             "or below data.mirror"
         )
-    mirror = config.data.mirror or os.environ.get("ADAKERN_DATA_MIRROR")
-    places = [Path(config.data.cache) / "raw", *map(Path, filter(None, [mirror]))]
-    folders = [place / tables for place in places]
+    folders = [place / tables for place in raw_folders(config.data)]
     for folder in folders:
         if (folder / DECLARATION).is_file():
             return folder

@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from adakern_bench.base.download import Absent, Refused, download, host_of, keep, kept
+from adakern_bench.base.paths import raw_folders
 from adakern_bench.base.plain_text import one_line
 from adakern_bench.config.entry import DatasetEntry, DatasetError, SourceFile
 
@@ -43,8 +44,12 @@ def short_form(group, name):
 
 def is_needed(config):
     """Whether a configuration refers to OpenML and lacks its answers."""
-    of_suite = config.suite is not None and config.suite.openml
-    return bool(of_suite) or any(map(_is_open, config.dataset.values()))
+    return bool(_study(config)) or any(map(_is_open, config.dataset.values()))
+
+
+def _study(config):
+    """The suite, if it is a study of OpenML."""
+    return config.suite if config.suite and config.suite.openml else None
 
 
 def _is_open(entry):
@@ -53,17 +58,16 @@ def _is_open(entry):
 
 def fill_in(config):
     """Fill in OpenML's answers where a configuration refers to it."""
-    mirror = config.data.mirror or os.environ.get("ADAKERN_DATA_MIRROR")
-    folders = [Path(config.data.cache) / "raw", *map(Path, filter(None, [mirror]))]
-    answers = Answers(folders)
-    if config.suite is not None and config.suite.openml:
-        for name in answers.names(config.suite):
+    answers = Answers(raw_folders(config.data))
+    study = _study(config)
+    if study:
+        for name in answers.names(study):
             if name not in config.dataset:
                 config.dataset[name] = DatasetEntry(**short_form("dataset", name))
     for name, entry in config.dataset.items():
         if _is_open(entry):
             config.dataset[name] = answers.entry(name, entry)
-    if config.suite is not None and config.suite.openml:
+    if study:
         _keep_sizes(config)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from adakern._utils.files import atomic_path
+from adakern._utils.files import write_text
 from adakern_bench.base.notes import digest
 from adakern_bench.config.compose import ConfigError, as_typed
 from adakern_bench.config.entry import DatasetEntry
@@ -72,8 +72,7 @@ def _write(path, text):
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
     try:
-        with atomic_path(path) as new:
-            new.write_text(text, encoding="utf-8")
+        write_text(path, text)
     except PermissionError:
         raise
     except OSError as error:

@@ -16,7 +16,7 @@ from adakern_bench.base.dotted import (
 )
 from adakern_bench.base.elsewhere_worker import targets
 from adakern_bench.base.notes import digest, notes
-from adakern_bench.base.paths import PUBLISHED, SPECIAL, results_of
+from adakern_bench.base.paths import PUBLISHED, ROOT, SPECIAL, results_of
 from adakern_bench.config.code_version import code_version, functions_of
 from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.entry import check_entry, setting_problems
@@ -101,6 +101,11 @@ def _places(config, typed):
 
 def _names(plan):
     config = plan.config
+    if set("{}") & set(str(ROOT)):
+        yield (
+            f"the project is in {ROOT}, and Snakemake takes braces in a path for "
+            "wildcards: rename that folder"
+        )
     for setting, folder in (
         ("results", config.results),
         ("data.cache", config.data.cache),

@@ -8,6 +8,7 @@ from pathlib import Path
 from adakern._utils.warn import warn_user
 from adakern.tables.unpack import TableError
 from adakern_bench.base.download import Refused, download, host_of, keep, kept
+from adakern_bench.base.paths import MIRROR_VARIABLE
 from adakern_bench.config.entry import (
     DatasetError,
     SourceFile,
@@ -17,8 +18,6 @@ from adakern_bench.config.entry import (
 from adakern_bench.data.assemble import table_from_frames, table_from_loader
 from adakern_bench.data.parsers import parse
 from adakern_bench.data.splits import read_splits, row_lists, seeded_splits
-
-MIRROR_VARIABLE = "ADAKERN_DATA_MIRROR"
 
 
 @dataclass

@@ -1,19 +1,18 @@
 """Checks that tables and their files are what their entries say."""
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 
 from adakern_bench.base.download import is_fetched
 from adakern_bench.base.elsewhere_worker import targets
 from adakern_bench.base.notes import digest
+from adakern_bench.base.paths import raw_folders
 from adakern_bench.config import declared
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetError, check_content
 from adakern_bench.data.fetch import (
-    MIRROR_VARIABLE,
     Obtained,
     check_hashes,
     load_table,
@@ -103,7 +102,6 @@ def check_tables(plan):
     entries.
     """
     cache = Path(plan.config.data.cache)
-    mirror = plan.config.data.mirror or os.environ.get(MIRROR_VARIABLE)
     tables = []
     for dataset in plan.table_names:
         entry = plan.entry(dataset)
@@ -116,7 +114,7 @@ def check_tables(plan):
             made = [p for p in (path, ready_table(path)) if is_made(p, *asked)]
             for one in made:
                 check_content(entry, provenance_of(one)["content"])
-            tables += made[:1] or _made_ready(dataset, entry, cache, mirror)
+            tables += made[:1] or _made_ready(dataset, entry, plan.config.data)
         except DatasetError as error:
             remedy = "Correct the entry, or remove that file to make the table again"
             about = f"{path}: {error}. {remedy}" if path.is_file() else error
@@ -125,14 +123,14 @@ def check_tables(plan):
         refuse_copies(map(Table.load, tables))
 
 
-def _made_ready(dataset, entry, cache, mirror):
+def _made_ready(dataset, entry, data):
     """Return the table if all its files are here. If one must be fetched, return none,
     but compare the others with the entry.
     """
-    folders = cache / "raw", mirror
+    folders = raw_folders(data)
     here = [_first_of(folders, file.path) for file in entry.sources]
     if here and all(here):
-        return [make_ready(dataset, entry, cache, mirror)]
+        return [make_ready(dataset, entry, data.cache, data.mirror)]
     check_hashes(
         [
             Obtained(file, path.read_bytes(), "here", str(path))
@@ -145,5 +143,5 @@ def _made_ready(dataset, entry, cache, mirror):
 
 def _first_of(folders, name):
     """Return the file of this name in the first folder that has it, or None."""
-    paths = [Path(folder) / name for folder in folders if folder]
+    paths = [folder / name for folder in folders]
     return next(filter(Path.is_file, paths), None)

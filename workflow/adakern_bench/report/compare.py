@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from adakern._utils.files import atomic_path
+from adakern._utils.files import atomic_path, write_csv
 from adakern._utils.wording import count
 from adakern.evaluation import (
     GREATER_IS_BETTER,
@@ -42,8 +42,7 @@ def compare(records, out, published=None, metric=None):
         "ranks": rank(compared, metric),
     }
     for name, table in (tables | {"published": beside}).items():
-        with atomic_path(Path(out) / f"{name}.csv") as path:
-            table.to_csv(path, index=False)
+        write_csv(Path(out) / f"{name}.csv", table)
 
 
 def shared(frame):

@@ -10,10 +10,10 @@ import pandas as pd
 
 from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
-from adakern.evaluation.ranking import ALPHA, FEWEST, are_tied
+from adakern.evaluation.ranking import ALPHA, FEWEST
 from adakern.evaluation.significance import (
+    compare_methods,
     compare_over_sets,
-    corrected_ttest,
     holm_correction,
 )
 from adakern_bench.records.read import find_records, read_records, to_frame
@@ -22,6 +22,8 @@ from adakern_bench.report.page import rendered
 
 CELL = ["task", "dataset", "method"]
 
+#: Seconds that a fit counts for at least, in ratios.
+SHORTEST = 1e-9
 #: What may become of a cell; those of ``ALARMS`` make the exit status 1.
 VERDICTS = ("better", "worse", "failed", "faster", "slower")
 ALARMS = ["worse", "failed", "slower"]
@@ -149,32 +151,18 @@ def _cell(pairs, metric):
     whole = pairs[ok["before"] & ok["after"]]
     found = {"metric": metric, "n": len(whole)}
     found["new_failures"] = int((ok["before"] & ~ok["after"]).sum())
-    sizes = [whole[f"{name}_after"].astype(float) for name in ("n_train", "n_test")]
+    n_train, n_test = (whole[f"{n}_after"].astype(float) for n in ("n_train", "n_test"))
     for name, column in {"score": f"test_{metric}", "seconds": "fit_seconds"}.items():
-        a, b = (
-            whole.get(f"{column}_{when}", pd.Series(np.nan, whole.index)).to_numpy(
-                float
-            )
-            for when in ("before", "after")
-        )
-        mean = np.mean if name == "score" else _geometric_mean
-        found |= {f"{name}_before": mean(a), f"{name}_after": mean(b)} if len(a) else {}
+        values = whole.reindex(columns=[f"{column}_before", f"{column}_after"])
+        values = values.astype(float)
         if name == "seconds":
-            with np.errstate(divide="ignore"):
-                a, b = np.log(a), np.log(b)
-        found[f"{name}_pvalue"] = _pvalue(a, b, *sizes)
+            values = np.log(values.clip(lower=SHORTEST))
+        (pair,) = compare_methods(values, n_train=n_train, n_test=n_test)
+        means = np.array([pair.mean_a, pair.mean_b])
+        means = np.exp(means) if name == "seconds" else means
+        found |= {f"{name}_before": means[0], f"{name}_after": means[1]}
+        found[f"{name}_pvalue"] = pair.corrected_pvalue
     return found
-
-
-def _geometric_mean(values):
-    return np.exp(np.mean(np.log(np.maximum(values, 1e-9))))
-
-
-def _pvalue(a, b, n_train, n_test):
-    """NaN with fewer than five pairs, or where nothing differs."""
-    if len(a) < FEWEST or not np.isfinite([a, b]).all() or are_tied(a, b).all():
-        return np.nan
-    return corrected_ttest(a, b, n_train, n_test).pvalue
 
 
 def judged(found, tolerance):

@@ -16,7 +16,7 @@ from cycler import cycler
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, StrMethodFormatter
 
-from adakern._utils.files import atomic_path
+from adakern._utils.files import atomic_path, write_text
 from adakern._utils.printable import printable
 from adakern.evaluation import GREATER_IS_BETTER, pareto_front
 from adakern_bench.report.tables import heading, scaled
@@ -115,8 +115,7 @@ def add_legend(figure, n_columns=4):
 
 def save_svg(figure, path):
     """Save a figure as SVG, atomically; the same figure gives the same bytes."""
-    with atomic_path(path) as temporary:
-        temporary.write_text(to_svg(figure), encoding="utf-8")
+    write_text(path, to_svg(figure))
 
 
 def save_pdf(figure, path):

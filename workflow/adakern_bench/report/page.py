@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
-from adakern._utils.files import atomic_path, plain, read_json
+from adakern._utils.files import plain, read_json, write_text
 from adakern._utils.printable import printable
 from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER, METRICS, QUANTITIES, RECORDED
@@ -106,8 +106,7 @@ def report(
         configuration=yaml.safe_dump(plain(config), sort_keys=False, width=88),
         **found,
     )
-    with atomic_path(out / "report.html") as path:
-        path.write_text(page, encoding="utf-8")
+    write_text(out / "report.html", page)
 
 
 def rendered(template, **values):

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from adakern._utils.files import atomic_path
+from adakern._utils.files import write_text
 from adakern._utils.printable import printable
 from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER
@@ -70,8 +70,7 @@ def write_paper(results, config, target):
     written = texts | {"sentences.txt": "\n\n".join(_sentences(tables, records)) + "\n"}
     written["references.bib"] = "\n".join(references(config, records))
     for name, text in written.items():
-        with atomic_path(target / name) as path:
-            path.write_text(text, encoding="utf-8")
+        write_text(target / name, text)
     return list(texts.values())
 
 

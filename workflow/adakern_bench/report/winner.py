@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from adakern._utils.files import atomic_path, write_json
+from adakern._utils.files import write_csv, write_json
 from adakern._utils.printable import without_formula
 from adakern.evaluation import (
     GREATER_IS_BETTER,
@@ -125,8 +125,7 @@ def explain_files(
         save_svg(figure, figures / f"{name}.svg")
     captions = {name: caption for name, (_, caption) in drawn.items()}
     write_json(figures / "captions.json", captions)
-    with atomic_path(columns) as path:
-        found.map(without_formula).to_csv(path, index=False, float_format="%.4g")
+    write_csv(columns, found.map(without_formula), float_format="%.4g")
 
 
 def explain(method, table, train, test, settings, best_params, repeat, metric=None):

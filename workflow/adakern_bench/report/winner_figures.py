@@ -23,6 +23,8 @@ MOST_VALUES, MOST_DEPENDENCES = 20, 4
 N_BINS, N_SPANS = 10, 6
 #: Columns in the picture of what is relied on.
 MOST_BARS = 12
+#: Line of what is ideal, or of what is chosen.
+GUIDE = {"color": "#7f7f7f", "ls": "--", "lw": 1}
 _SHARES = [0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1]
 
 
@@ -43,7 +45,7 @@ def draw_all(best, columns):
     with matplotlib.rc_context(STYLE | {"text.parse_math": False}):
         for name, draw in pictures.items():
             figure = Figure(figsize=SIZE, layout="constrained")
-            if caption := draw(figure, best, columns):
+            if caption := draw(figure.subplots(), best, columns):
                 found[name.replace(" ", "_")] = figure, caption
     return found
 
@@ -56,15 +58,14 @@ def _has_probabilities(best):
     return hasattr(best.pipeline, "predict_proba")
 
 
-def _errors(figure, best, columns):
+def _errors(axis, best, columns):
     """The confusion matrix, or predicted against true."""
-    axis = figure.subplots()
     n = len(best.y)
     predicted = best.pipeline.predict(best.X)
     if best.event is None:
         axis.plot(predicted, best.y, ".", markersize=4, alpha=0.6)
         ends = [min(predicted.min(), best.y.min()), max(predicted.max(), best.y.max())]
-        axis.plot(ends, ends, color="#7f7f7f", ls="--", lw=1)
+        axis.plot(ends, ends, **GUIDE)
         axis.set(title="Predicted and true", xlabel="predicted", ylabel="true")
         plain_ticks(axis.xaxis, axis.yaxis)
         off = np.abs(best.y - predicted)
@@ -96,7 +97,7 @@ def _events(best):
     return truth, best.expected(best.X)
 
 
-def _thresholds(figure, best, columns):
+def _thresholds(axis, best, columns):
     """Precision and recall by the threshold of the probability."""
     if (events := _events(best)) is None:
         return None
@@ -104,13 +105,12 @@ def _thresholds(figure, best, columns):
     precision, recall, at = precision_recall_curve(truth, p)
     precision, recall = precision[:-1], recall[:-1]
     where = np.abs(precision - recall).argmin()
-    axis = figure.subplots()
     axis.step(at, precision, where="post", label="precision", color=COLOURS[1])
     axis.step(at, recall, where="post", label="recall", color=COLOURS[0])
-    axis.axvline(at[where], color="#7f7f7f", ls="--", lw=1)
+    axis.axvline(at[where], **GUIDE)
     axis.set(title=f"Threshold for {best.event}", xlabel="threshold", ylim=(0, 1.02))
     _share_axis(axis.xaxis, axis.set_xscale, max(at.max(), 0.02))
-    axis.yaxis.set_major_formatter(FuncFormatter(_percent))
+    _percent_ticks(axis.yaxis)
     axis.legend(frameon=False)
     return _cost_of_thresholds(best.event, truth, p, at[where])
 
@@ -134,7 +134,7 @@ def _cost_of_thresholds(event, truth, p, balanced):
     )
 
 
-def _gains(figure, best, columns):
+def _gains(axis, best, columns):
     """How many events are among the most probable rows."""
     if (events := _events(best)) is None:
         return None
@@ -142,9 +142,8 @@ def _gains(figure, best, columns):
     order = np.argsort(-p, kind="stable")
     found = np.append(0, np.cumsum(truth[order])) / truth.sum()
     looked_at = np.linspace(0, 1, len(found))
-    axis = figure.subplots()
     axis.plot(looked_at, found, color=COLOURS[1])
-    axis.plot([0, 1], [0, 1], color="#7f7f7f", ls="--", lw=1)
+    axis.plot([0, 1], [0, 1], **GUIDE)
     first = int(np.ceil(0.1 * len(truth)))
     lift = found[first] * len(truth) / first
     axis.plot(looked_at[first], found[first], "o", color=COLOURS[0])
@@ -153,8 +152,7 @@ def _gains(figure, best, columns):
         xlabel="share of the rows inspected, the most probable first",
         ylabel=f"share of {best.event} found",
     )
-    for side in (axis.xaxis, axis.yaxis):
-        side.set_major_formatter(FuncFormatter(_percent))
+    _percent_ticks(axis.xaxis, axis.yaxis)
     return (
         f"The tenth of the rows with the highest probability contains "
         f"{_percent(found[first])} of '{best.event}', {lift:.1f} times as many as a "
@@ -162,12 +160,12 @@ def _gains(figure, best, columns):
     )
 
 
-def _calibration(figure, best, columns):
+def _calibration(axis, best, columns):
     """Whether probabilities, or intervals, are calibrated."""
     if best.event is not None and _has_probabilities(best):
-        return _draw_calibration(figure.subplots(), best)
+        return _draw_calibration(axis, best)
     if hasattr(best.model, "predict_interval"):
-        return _draw_coverage(figure.subplots(), best)
+        return _draw_coverage(axis, best)
     return None
 
 
@@ -183,7 +181,7 @@ def _draw_calibration(axis, best):
         axis.plot([p[part].mean()] * 2, [low, high], color=COLOURS[1], lw=1.2)
         axis.plot(p[part].mean(), k / n, "o", color=COLOURS[1], markersize=4)
     top = max(0.05, *(line.get_ydata().max() for line in axis.lines), p.max())
-    axis.plot([0, top], [0, top], color="#7f7f7f", ls="--", lw=1)
+    axis.plot([0, top], [0, top], **GUIDE)
     axis.set(
         title=f"Calibration of {best.event}",
         xlabel=f"predicted probability of {best.event}",
@@ -216,12 +214,11 @@ def _draw_coverage(axis, best):
         by_kind
     )
     axis.plot(levels, held, "o", color=COLOURS[1])
-    axis.axline((0, 0), slope=1, color="#7f7f7f", ls="--", lw=1)
+    axis.axline((0, 0), slope=1, **GUIDE)
     axis.set(
         title="Coverage of intervals", xlabel="requested coverage", ylabel="coverage"
     )
-    for side in (axis.xaxis, axis.yaxis):
-        side.set_major_formatter(FuncFormatter(_percent))
+    _percent_ticks(axis.xaxis, axis.yaxis)
     return (
         f"Intervals of 90 % contain {_percent(held[-1])} of the test targets, those "
         f"of 50 % contain {_percent(held[4])}.{by_kind}"
@@ -235,12 +232,11 @@ def _kinds(best):
     return kinds if best.groups is None else kinds | {"group": best.groups}
 
 
-def _over_time(figure, best, columns):
+def _over_time(axis, best, columns):
     """Predicted and true, means of the rows of one time."""
     if best.times is None:
         return None
     shown = _spans(best, min(60, len(np.unique(best.times))))
-    axis = figure.subplots()
     axis.plot(shown.index, shown["true"], "o-", markersize=3, label="true", color="0.4")
     axis.plot(
         *(shown.index, shown["expected"], "o-"),
@@ -258,14 +254,13 @@ def _over_time(figure, best, columns):
     )
 
 
-def _distance(figure, best, columns):
+def _distance(axis, best, columns):
     """How the error grows with the distance in time from the training part."""
     if best.times is None:
         return None
     n_spans = min(N_SPANS, len(np.unique(best.times)))
     shown = _spans(best, n_spans)
     distance = shown.index - best.learned_until
-    axis = figure.subplots()
     axis.errorbar(
         *(distance, shown["error"], 1.96 * shown["sem"].fillna(0.0)),
         fmt="o-",
@@ -331,10 +326,9 @@ def worse_by(metric):
     return f"{heading(metric)}: worse if permuted by"
 
 
-def _bars(figure, best, columns):
+def _bars(axis, best, columns):
     """Permutation importances."""
     shown = columns[:MOST_BARS][::-1]
-    axis = figure.subplots()
     axis.barh(
         shown["column"],
         shown[worse_by(best.metric)],
@@ -352,7 +346,7 @@ def _bars(figure, best, columns):
     )
 
 
-def _dependences(figure, best, columns):
+def _dependences(axis, best, columns):
     """The mean prediction as one column varies and all others stay."""
     drawn = {}
     for name in columns["column"]:
@@ -363,6 +357,8 @@ def _dependences(figure, best, columns):
             break
     if not drawn:
         return None
+    figure = axis.figure
+    axis.remove()
     figure.get_layout_engine().set(w_pad=0.12)
     n_rows = 1 if len(drawn) == 1 else 2
     axes = figure.subplots(n_rows, -(-len(drawn) // n_rows), squeeze=False, sharey=True)
@@ -406,9 +402,14 @@ def _percent(share, _place=None):
     return f"{100 * share:.3g} %"
 
 
+def _percent_ticks(*sides):
+    for side in sides:
+        side.set_major_formatter(FuncFormatter(_percent))
+
+
 def _share_axis(side, set_scale, top):
     """Shares on the scale of their square roots, on which 3 % can be seen."""
     set_scale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0)), np.square))
     side.axes.set(**{f"{side.axis_name}lim": (0, min(1.0, 1.05 * top))})
     side.set_ticks([share for share in _SHARES if share <= 1.05 * top])
-    side.set_major_formatter(FuncFormatter(_percent))
+    _percent_ticks(side)

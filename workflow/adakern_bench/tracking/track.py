@@ -88,4 +88,4 @@ def log_records(
 @cache
 def _described(config):
     """Parse the text of the resolved configuration."""
-    return yaml.safe_load(config or "{}") or {}
+    return yaml.load(config or "{}", yaml.CSafeLoader) or {}
