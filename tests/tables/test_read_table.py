@@ -476,6 +476,9 @@ def test_spellings_of_one_category_are_said(tmp_path, alike):
     found = read(tmp_path, column([*alike, "other", "another"]))
     (note,) = [note for note in found.notes if note.startswith("spellings")]
     assert all(repr(spelling) in note for spelling in alike)
+    found = read(tmp_path, column(["Yes", "yes", *alike, "No", "no", "NO"]))
+    (note,) = [note for note in found.notes if note.startswith("spellings")]
+    assert note.count(" and ") == 5 and "'No' and 'no' and 'NO'" in note
     found = read(tmp_path, column(["m", "f", "A+", "A-", "+", "-"]))
     assert not [note for note in found.notes if note.startswith("spellings")]
 

@@ -126,11 +126,11 @@ def why_no_feature(values, kind, position):
 
 
 def _alike(categories):
-    """Return the first categories that differ only in case, blanks and accents."""
+    """Return lists of categories that differ only in case, blanks and accents."""
     found: dict[str, list[str]] = {}
     for category in categories:
         found.setdefault(plain_spelling(category), []).append(category)
-    return next((alike for alike in found.values() if len(alike) > 1), [])
+    return [alike for alike in found.values() if len(alike) > 1]
 
 
 def about(X, kinds, time):
@@ -141,11 +141,13 @@ def about(X, kinds, time):
             first = [" ".join(category.split()) for category in known[:4]]
             shown = ", ".join(first) + ", ..." * (len(known) > 4)
             yield f"categories: {name!r} has {len(known)} ({shown})"
-            if alike := _alike(known):
+            if found := _alike(known):
+                pairs = [" and ".join(map(repr, alike)) for alike in found[:4]]
+                more = ", ..." * (len(found) > 4)
                 yield (
-                    f"spellings: {' and '.join(map(repr, alike))} of {name!r} differ "
-                    "in case, blanks or accents alone, and are categories of their "
-                    f"own (--merge {name!r} makes them one)"
+                    f"spellings: {', '.join(pairs)}{more} of {name!r} differ in case, "
+                    "blanks or accents alone, and are categories of their own "
+                    f"(--merge {name!r} merges them)"
                 )
     if found := [name for name, kind in kinds.items() if kind == "text"]:
         yield f"text: {', '.join(map(repr, found))}, read by pieces of words"
