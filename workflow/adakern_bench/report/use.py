@@ -96,12 +96,18 @@ def model_lines(out, config, file=None):
         ("--form", f"{names.get(column, column)}={form}")
         for column, form in entry["form"].items()
     ]
-    given = []
-    for option, value in pairs:  # joined if the value looks like an option itself
-        value = str(value)
-        given += [f"{option}={value}"] if value.startswith("-") else [option, value]
     interval = " --interval 0.9" * hasattr(estimator, "predict_interval")
     return [
-        shlex.join(["adakern", "fit", str(path), *given]),
+        shlex.join(["adakern", "fit", str(path), *_arguments(pairs)]),
         f"adakern predict {options['--output']} new.csv{interval} > predicted.csv",
     ]
+
+
+def _arguments(pairs):
+    """Options and values, joined if the value looks like an option itself."""
+    arguments = []
+    for option, value in pairs:
+        value = str(value)
+        joined = value.startswith("-")
+        arguments += [f"{option}={value}"] if joined else [option, value]
+    return arguments
