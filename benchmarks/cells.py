@@ -12,7 +12,7 @@ cells; the processor's seconds that it takes beside the plan are its overhead, a
 (a dummy's fit takes nothing), and as a ratio to the time in the children that fit. With
 ``--slurm`` each group is a job of a cluster of this machine alone, whose own count is
 added. With ``--save FILE`` (CSV) what was measured replaces what the file has of as
-many cells.
+many cells, and all of it is drawn beside it (SVG).
 """
 
 import json
@@ -139,7 +139,28 @@ def keep(rows, path):
         columns = ["where", "cells"]
         new = known.set_index(columns).index.isin(rows.set_index(columns).index)
         rows = pd.concat([known[~new], rows])
-    rows.sort_values(["where", "cells"]).to_csv(path, index=False, float_format="%.4g")
+    rows = rows.sort_values(["where", "cells"])
+    rows.to_csv(path, index=False, float_format="%.4g")
+    draw(rows, path.with_suffix(".svg"))
+
+
+def draw(rows, path):
+    """Draw the plan, its memory and the overhead of a cell against the cells."""
+    import matplotlib.pyplot as plt
+
+    labels = {
+        "plan_seconds": "processor seconds of a plan",
+        "plan_megabytes": "memory of a plan [MB]",
+        "overhead_seconds_a_cell": "overhead of a cell [processor seconds]",
+    }
+    figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
+    for axis, (column, label) in zip(axes, labels.items(), strict=True):
+        for where, of_place in rows.groupby("where"):
+            name = where if where == "SLURM" else "one machine"
+            axis.semilogx(of_place["cells"], of_place[column], "o-", label=name)
+        axis.set(xlabel="cells", ylabel=label, ylim=(0, None))
+    axes[0].legend()
+    figure.savefig(path)
 
 
 if __name__ == "__main__":

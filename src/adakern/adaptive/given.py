@@ -53,8 +53,13 @@ def target_names(y):
     names = list(getattr(y, "columns", ()))
     if names and all(isinstance(name, str) for name in names):
         return np.array(names, dtype=object)
-    shape = np.shape(y)
+    shape = _shape(y)
     return np.arange(shape[1] if len(shape) == 2 else 1)
+
+
+def _shape(y):
+    """Shape of targets; not by ``np.shape``, which is not for all array-likes."""
+    return y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
 
 
 def several_targets(estimator, y):
@@ -63,7 +68,7 @@ def several_targets(estimator, y):
     A single target must not be missing.
     """
     refuse_missing_labels(y)
-    shape = np.shape(y)
+    shape = _shape(y)
     if len(shape) != 2 or shape[1] < 2:
         return None
     if is_classifier(estimator):
