@@ -153,6 +153,7 @@ def draw(rows, path):
         "plan_megabytes": "memory of a plan [MB]",
         "overhead_seconds_a_cell": "overhead of a cell [processor seconds]",
     }
+    plt.rcParams["svg.fonttype"] = "none"
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
     for axis, (column, label) in zip(axes, labels.items(), strict=True):
         for where, of_place in rows.groupby("where"):
