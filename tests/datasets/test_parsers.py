@@ -229,18 +229,23 @@ def test_truncated_packing_is_an_error(tmp_path, ending):
         load(tmp_path, content[: len(content) // 2])
 
 
+def frames_of(entry, name, *files):
+    """Return frames of files with a column of these cells and a numeric target."""
+    frames = []
+    for cells in files:
+        lines = [f"{cell},{k * 1.5}" for k, cell in enumerate(cells)]
+        content = "\n".join([f"{name},y", *lines]).encode()
+        frames.append(parse_table(content, entry, "toy.csv"))
+    return frames
+
+
 def test_merged_spellings_of_several_files_are_one():
     """The name is the spelling that is most frequent in all of them."""
     cells = [["m", "M", "M", "f", "NA"], ["F", "F", "m", "m", "m", "x"]]
     files = [{"path": "a.csv"}, {"path": "b.csv", "test": True}]
     found = {"target": "y", "format": "table", "merge": ["sex"], "files": files}
     entry = DatasetEntry(task="regression", **found)
-    frames = []
-    for values in cells:
-        lines = [f"{value},{k * 1.5}" for k, value in enumerate(values)]
-        content = "\n".join(["sex,y", *lines]).encode()
-        frames.append(parse_table(content, entry, "toy.csv"))
-    table = table_from_frames("toy", entry, frames)
+    table = table_from_frames("toy", entry, frames_of(entry, "sex", *cells))
     assert table.categories == {"sex": ["F", "M", "x"]}
     codes = [1, 1, 1, 0, np.nan, 0, 0, 1, 1, 1, 2]
     np.testing.assert_array_equal(table.X[:, 0], codes)
@@ -256,12 +261,7 @@ def test_limits_in_one_of_several_files_are_a_column_of_all(place):
     cells[place] = ["<0.5", "1.5", ">9"] * 5
     files = [{"path": "a.csv"}, {"path": "b.csv", "test": True}]
     entry = DatasetEntry(task="regression", target="y", format="table", files=files)
-    frames = []
-    for values in cells:
-        lines = [f"{value},{k * 1.5}" for k, value in enumerate(values)]
-        content = "\n".join(["crp,y", *lines]).encode()
-        frames.append(parse_table(content, entry, "toy.csv"))
-    table = table_from_frames("toy", entry, frames)
+    table = table_from_frames("toy", entry, frames_of(entry, "crp", *cells))
     assert table.feature_names == ["crp", "crp: limit"]
     sides = [[0] * 10, [0] * 10]
     sides[place] = [-1, 0, 1] * 5

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from adakern.datasets import TableError, read_rows, read_table
-from adakern.tables import kinds
+from adakern.tables import cells as reader
 
 N = 40
 ROWS = [f"{k * 0.37:.2f},{'NSWO'[k % 4]},{k * k % 17},{k * 1.5}" for k in range(N)]
@@ -356,11 +356,11 @@ def test_a_file_without_short_lines_is_parsed_once(tmp_path, monkeypatch, cell):
 
 def test_cells_are_converted_once_for_each_distinct_value(monkeypatch):
     seen = []
-    plain_text = kinds.plain_text
+    plain_text = reader.plain_text
     monkeypatch.setattr(
-        kinds, "plain_text", lambda text: seen.append(text) or plain_text(text)
+        reader, "plain_text", lambda text: seen.append(text) or plain_text(text)
     )
-    cells = kinds.Cells.of(["a ", "b", None, "a", "a "] * 100, "column 'x'")
+    cells = reader.Cells.of(["a ", "b", None, "a", "a "] * 100, "column 'x'")
     assert seen == ["a ", "b", "a"]
     assert cells.distinct == ["a", "b", ""] and cells.codes[:5].tolist() == [
         0,

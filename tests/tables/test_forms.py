@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adakern.tables import dates, kinds, numbers, read_rows, read_table
+from adakern.tables.cells import Cells, read_cells
 from adakern.tables.columns import TableReader
 from adakern.tables.read_table import read_as
 
@@ -22,9 +23,9 @@ WRAPS = st.sampled_from(
 
 
 def read(texts, usual="."):
-    cells = kinds.Cells.of(np.array(texts, dtype=object), "column 'a'")
+    cells = Cells.of(np.array(texts, dtype=object), "column 'a'")
     column = kinds.describe(cells, usual=usual)
-    values, strays = kinds.read(cells, column.kind, column.form)
+    values, strays = read_cells(cells, column.kind, column.form)
     return column, values, strays
 
 
@@ -482,7 +483,7 @@ def test_a_form_of_a_megabyte_is_refused_and_never_compiled():
     for form in ("%d" * 500_000, "%d.%m.%Y " * 100_000, "x" * 1_000_000):
         before = dates._pattern.cache_info().misses
         with pytest.raises(ValueError, match="no cell of the form") as raised:
-            kinds.of_form(kinds.Cells.of(["1.2.2020"], "column 'a'"), form)
+            kinds.of_form(Cells.of(["1.2.2020"], "column 'a'"), form)
         assert dates._pattern.cache_info().misses == before
         assert len(str(raised.value)) < 400
 

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 
 from adakern._utils.wording import count
-from adakern.tables.kinds import NO_VALUE
+from adakern.tables.cells import NO_VALUE
 
 #: Maximum number of lines above a header, and of remarks below a table.
 MOST_ABOVE, MOST_REMARKS = 50, 20

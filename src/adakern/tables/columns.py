@@ -8,8 +8,15 @@ from adakern._utils.warn import warn_user
 from adakern._utils.wording import count
 from adakern.tables import kinds
 from adakern.tables.account import Account
+from adakern.tables.cells import (
+    Cells,
+    read_categories,
+    read_cells,
+    sides_of_limits,
+    without_decimals,
+)
 from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours, says_date
-from adakern.tables.kinds import Cells, Column
+from adakern.tables.kinds import Column
 from adakern.tables.means import (
     MOST_INDICATORS,
     means_left_out,
@@ -300,14 +307,14 @@ class TableReader:
         if found.kind == "categorical" and not declared and kinds.is_text(cells):
             found = Column("text")
         column = ReadColumn(found.kind, found.form, found.notes)
-        read, _ = kinds.read(cells, found.kind, found.form)
+        read, _ = read_cells(cells, found.kind, found.form)
         is_missing = [value is None or value != value for value in read]
         column.n_missing = sum(is_missing)
         if column.kind == "categorical":
             spellings = sorted({s for s in read if s is not None})
             column.codes = {s: code for code, s in enumerate(spellings)}
         if column.kind == "numeric":
-            column.with_limits = bool(kinds.sides_of_limits(cells).any())
+            column.with_limits = bool(sides_of_limits(cells).any())
         if column.kind == "date":
             column.with_hour = has_hours(read)
         if column.kind == "text":
@@ -328,7 +335,7 @@ class TableReader:
             return self._codes(cells, column)
         if column.kind == "text":
             return _text_numbers(cells, column)
-        read, strays = kinds.read(cells, column.kind, column.form)
+        read, strays = read_cells(cells, column.kind, column.form)
         if strays:
             warn_user(kinds.about_strays(cells, column.kind, strays))
         for sentence in kinds.about_new(cells, column.kind, column.form or "."):
@@ -336,18 +343,18 @@ class TableReader:
         if column.kind == "date":
             return date_parts(read, column.with_hour)
         if column.with_limits:
-            return np.column_stack([read, kinds.sides_of_limits(cells)])
+            return np.column_stack([read, sides_of_limits(cells)])
         return read[:, None]
 
     def _codes(self, cells, column):
         """Category codes (n, 1); new categories become missing, with a warning."""
-        spellings = kinds.read_categories(cells)
+        spellings = read_categories(cells)
         known = column.codes
         if not known.keys() >= {s for s in spellings if s is not None}:
             # Files saved from a column with missing values have "1.0" instead of "1".
-            whole = {kinds.without_decimals(s): s for s in known}
+            whole = {without_decimals(s): s for s in known}
             spellings = [
-                s if s in known else whole.get(kinds.without_decimals(s), s)
+                s if s in known else whole.get(without_decimals(s), s)
                 for s in spellings
             ]
         codes = [known.get(s, np.nan) for s in spellings]
@@ -381,4 +388,4 @@ def _text_numbers(cells, column):
 def _distinct_texts(cells):
     """Return the distinct texts of cells, None for missing ones, and their codes."""
     distinct = Cells(cells.name, cells.distinct, np.arange(len(cells.distinct)))
-    return kinds.read_categories(distinct), cells.codes
+    return read_categories(distinct), cells.codes

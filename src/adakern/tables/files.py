@@ -19,7 +19,7 @@ from adakern.tables.around import (
     names_recur,
     without_others,
 )
-from adakern.tables.kinds import plain_text
+from adakern.tables.cells import plain_text
 from adakern.tables.unpack import TableError, check_size, most_unpacked, unpack
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}

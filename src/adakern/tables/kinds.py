@@ -1,63 +1,29 @@
-"""Inference of the kind of a column (number, date, text or category) and its values.
+"""Inference of the kind of a column: number, date, text or category."""
 
-Cells of files and values of data frames are treated alike.
-"""
-
-import json
 import re
-import unicodedata
-from collections.abc import Hashable
 from dataclasses import dataclass, field
-from datetime import time, timedelta
-from typing import Any
-
-import numpy as np
 
 from adakern._utils.wording import count
 from adakern.tables import dates, numbers
+from adakern.tables.cells import (
+    MISSING,
+    NO_VALUE,
+    TRUE_OR_FALSE,
+    TRUTHS,
+    number_named,
+    number_of,
+    read_cells,
+)
 
-#: Markers of missing values in all columns except the target, where they may be
-#: classes.
-MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?", "<na>"}
-#: Markers of missing values in columns of numbers and dates; in categorical columns,
-#: they are categories.
-NO_VALUE = MISSING | {"n.a.", "n. a.", "n.d.", "none", "-", "--", ".", "...", "*"}
-#: Of the World Bank and of Eurostat, and INSEE's "nd" and "nc".
-NO_VALUE |= {"..", ":", "nd", "nc"}
-NO_VALUE |= {"missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."}
-NO_VALUE |= {"keine angabe", "unbekannt", "non disponible", "n/d", "–", "—", "---"}
-#: Errors of Excel, and the hashes it displays for numbers that are too wide.
-NO_VALUE |= {"#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"}
-NO_VALUE |= {
-    "#error!",
-    "#n/a n/a",
-    "#n/a field not applicable",
-    "#n/a invalid security",
-}
-NO_VALUE |= {"#wert!", "#bezug!", "#zahl!", "#valeur!", "#nombre!", "#nom?"}
-NO_VALUE |= {"#" * n for n in range(3, 21)}
-#: Dates of SAP and MySQL that are not set.
-NO_VALUE |= {"00.00.0000", "0000-00-00", "0000-00-00 00:00:00", "00/00/0000"}
-#: Stata's extended missing values.
-NO_VALUE |= {f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"}
 #: Maximum number of distinct numbers that may be codes, of which a text may be another.
 FEW_NUMBERS = 10
 #: Number of distinct numbers up to which those that recur may be sizes, scores, floors
 #: or versions, of which a frequent word is another.
 MANY_NUMBERS = 30
-#: Form of a column with the words true and false, in the languages of Excel.
-TRUE_OR_FALSE = "true or false"
-TRUTHS = {"true": 1.0, "false": 0.0, "wahr": 1.0, "falsch": 0.0, "vrai": 1.0}
-TRUTHS |= {"faux": 0.0, "verdadero": 1.0, "falso": 0.0, "vero": 1.0}
-#: Beginning of the form of categories that are merged if their :func:`plain_spelling`
-#: is the same; a list of names follows, of each the most frequent spelling.
-ALIKE = "alike"
 #: Minimum number of distinct strings of a text column; with fewer, it is categorical.
 FEWEST_TEXTS = 50
 #: Minimum mean number of words of a text column; names and codes have fewer.
 FEWEST_WORDS = 3
-#: Characters without a glyph, which programs leave at the ends of cells.
-_INVISIBLE = " \u00ad\u200b\u200e\u200f\u2060\ufeff"
 #: Cells of rows of subtotals, such as "North Total".
 _SUBTOTAL = re.compile(
     r"(?i)(\S+\s){0,2}(totals?|summe|zwischensumme|sous-total|ergebnis|durchschnitt"
@@ -65,80 +31,6 @@ _SUBTOTAL = re.compile(
 )
 #: One cell in this many may be of another kind in a column of numbers or dates.
 ONE_IN = 20
-
-
-@dataclass
-class Cells:
-    """Distinct values of a column.
-
-    Strings are stripped, and missing values are "". A data frame may contain other
-    types.
-
-    Attributes
-    ----------
-    name : str
-        Description of the column in messages, with its name in quotes.
-    distinct : list
-    codes : ndarray of int, shape (n,)
-        Index of each row's value in ``distinct``.
-    """
-
-    name: str
-    distinct: list
-    codes: np.ndarray
-
-    @classmethod
-    def of(cls, values, name):
-        """Construct the cells of an array or list of values."""
-        if getattr(values, "dtype", None) is not None and values.dtype.kind in "mM":
-            # As objects, times in nanoseconds would become integers.
-            values = values.astype(f"{values.dtype.kind}8[us]").astype(object)
-        values = list(values)
-        try:
-            code_of: dict[Any, int] = dict.fromkeys(values, 0)
-        except TypeError as error:
-            kind = next(type(v) for v in values if not isinstance(v, Hashable))
-            raise TypeError(
-                f"{name} has a {kind.__name__}: argument must be a string or a real "
-                "number, a date or a missing value; expand lists into columns"
-            ) from error
-        places: dict[Any, int] = {}
-        for value in code_of:
-            code_of[value] = places.setdefault(_plain(value), len(places))
-        codes = np.fromiter(map(code_of.__getitem__, values), np.intp, len(values))
-        for text, code in places.items():
-            if isinstance(text, str) and "\0" in text:
-                row = int(np.flatnonzero(codes == code)[0])
-                raise ValueError(
-                    f"{name} has a NUL character (row {row}, from 0): save the file "
-                    "again"
-                )
-        return cls(name, list(places), codes)
-
-    def counts(self, marks=MISSING):
-        """Number of occurrences of each string, without markers of missing values."""
-        found = np.bincount(self.codes, minlength=len(self.distinct)).tolist()
-        return {
-            value: count
-            for value, count in zip(self.distinct, found, strict=True)
-            if isinstance(value, str) and value.casefold() not in marks
-        }
-
-    def others(self):
-        """Distinct values that are not strings."""
-        return [value for value in self.distinct if not isinstance(value, str)]
-
-    def rows_of(self, values):
-        """Rows of distinct values."""
-        # True and 1 are the same key.
-        places = {value: place for place, value in enumerate(self.distinct)}
-        return np.flatnonzero(np.isin(self.codes, [places[v] for v in values]))
-
-    def spread(self, values, dtype):
-        """Expand values, one for each distinct cell, to all rows."""
-        out = np.empty(len(self.distinct), dtype=dtype)
-        out[:] = values
-        return out[self.codes]
 
 
 @dataclass
@@ -158,28 +50,6 @@ class Column:
     kind: str
     form: str = ""
     notes: list = field(default_factory=list)
-
-
-def _plain(value):
-    """Make a value comparable: "" if it is missing, and strings are stripped."""
-    if isinstance(value, str):
-        return plain_text(value)
-    if isinstance(value, time):  # Excel has cells of times
-        return str(value)
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return ""
-    floats = float | np.floating | np.datetime64 | np.timedelta64
-    if isinstance(value, floats) and value != value:
-        return ""
-    return value
-
-
-def plain_text(text):
-    """Remove invisible characters, and the formula that keeps Excel from converting."""
-    text = text.strip()
-    if not text.isprintable():
-        text = text.strip(_INVISIBLE)
-    return text[2:-1] if text[:2] == '="' and text[-1] == '"' else text
 
 
 def describe(cells, *, usual=".", is_target=False):
@@ -220,7 +90,7 @@ def describe(cells, *, usual=".", is_target=False):
 def of_form(cells, form):
     """Return the :class:`Column` of cells whose form is given."""
     kind = "numeric" if form.startswith(numbers.MARKS) else "date"
-    values, strays = read(cells, kind, form)
+    values, strays = read_cells(cells, kind, form)
     if (values != values).all():
         raise ValueError(
             f"{cells.name} has no cell of the form {form[:60]!r}, but such as "
@@ -289,7 +159,7 @@ def _described_numbers(cells, texts, usual, is_target):
     unit = numbers.find_unit(shapes)
     mark, _, is_open = numbers.find_mark(shapes, unit)
     form = (mark or usual) + unit if texts else ""
-    read = {v: _number_named(cells, v, form) for v in [*texts, *cells.others()]}
+    read = {v: number_named(cells, v, form) for v in [*texts, *cells.others()]}
     strays = [value for value, number in read.items() if number is None]
     n = len(cells.rows_of(read))
     n_strays = len(cells.rows_of(strays))
@@ -369,11 +239,6 @@ def _about_signs(name, texts):
     firsts = {numbers.signs_of(text): text for text in texts}
     first, second, *_ = firsts.values()
     yield f"{name}: {first!r} and {second!r} are read as if in the same unit"
-
-
-def sides_of_limits(cells):
-    """Mark the cells (n,) of a numeric column that are limits: -1 below, 1 above."""
-    return cells.spread([numbers.limit_side(v) for v in cells.distinct], float)
 
 
 def about_new(cells, kind, form):
@@ -461,158 +326,3 @@ def _described_dates(cells, texts):
     if strays:
         notes.append(about_strays(cells, "date", strays))
     return Column("date", form, notes)
-
-
-def number_of(value, form="."):
-    """Convert a value to a number; return None if it is not one."""
-    if isinstance(value, str):
-        if form == TRUE_OR_FALSE:
-            return TRUTHS.get(value.casefold())
-        return numbers.parse_number(value, form or ".")
-    if isinstance(value, np.timedelta64):
-        value = value.astype("m8[us]").item()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if dates.is_date(value):
-        return None
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def _number_named(cells, value, form):
-    """Call :func:`number_of`; errors about too large numbers name the column."""
-    try:
-        return number_of(value, form)
-    except OverflowError:
-        raise ValueError(
-            f"{cells.name} has a number beyond 1.8e308; rescale it, or take its "
-            "logarithm"
-        ) from None
-
-
-def read_numbers(cells, form):
-    """Return numbers (n,), with NaN for other cells, and the cells of other kinds.
-
-    Raises
-    ------
-    ValueError
-        If a number is infinite or too large for float64.
-    """
-    texts = ["nan" if value == "" else value for value in cells.distinct]
-    if form[:1] != "," and all(isinstance(text, str) for text in texts):
-        plain = numbers.plain_numbers([text for text in texts if text != "nan"])
-        if plain is not None:
-            return cells.spread(np.array(texts, dtype=object).astype(float), float), []
-    values = []
-    strays = []
-    for value in cells.distinct:
-        number = _number_named(cells, value, form)
-        if number is None:
-            number = np.nan
-            if not (isinstance(value, str) and value.casefold() in NO_VALUE):
-                strays.append(value)
-        values.append(number)
-    return cells.spread(values, float), strays
-
-
-def read_dates(cells, form):
-    """Return times (n,), with NaT for other cells, and the cells that are not dates."""
-    values = []
-    strays = []
-    for value in cells.distinct:
-        if form == dates.WHOLE:
-            value = dates.parse_whole(value) or value
-        if isinstance(value, str):
-            value, text = dates.parse_date(value, form), value
-            if value is None and text.casefold() not in NO_VALUE:
-                strays.append(text)
-        elif not dates.is_date(value):
-            value = strays.append(value)
-        values.append(np.datetime64("NaT") if value is None else dates.as_time(value))
-    return cells.spread(values, "M8[us]"), strays
-
-
-def read_categories(cells, is_target=False, form=""):
-    """Return categories (n,) as strings, with None for missing cells."""
-    marks = {""} if is_target else MISSING
-    written = _merged_spelling(form) if form.startswith(ALIKE) else spelling
-    values = [
-        None if isinstance(value, str) and value.casefold() in marks else written(value)
-        for value in cells.distinct
-    ]
-    return cells.spread(values, object)
-
-
-def spelling(value):
-    """Write a category as a string, the same for 3, 3.0 and "3", and for 1 and True."""
-    if (
-        isinstance(value, bool | np.bool_ | float | np.floating)
-        and float(value).is_integer()
-    ):
-        return str(int(value))
-    return str(value)
-
-
-def without_decimals(text):
-    """Remove decimals that are zero from a category.
-
-    >>> from adakern.tables.kinds import without_decimals
-    >>> without_decimals("1.0"), without_decimals("1.05"), without_decimals("v1.0")
-    ('1', '1.05', 'v1.0')
-    """
-    found = re.fullmatch(r"(-?\d+)\.0+", text or "")
-    return found[1] if found else text
-
-
-def plain_spelling(value):
-    """Convert a category to lower case, without accents and with single blanks.
-
-    >>> from adakern.tables.kinds import plain_spelling
-    >>> plain_spelling("Saint-Étienne  (Nord)")
-    'saint-etienne (nord)'
-    """
-    letters = unicodedata.normalize("NFKD", spelling(value).casefold())
-    plain = "".join(c for c in letters if not unicodedata.combining(c))
-    return " ".join(plain.split())
-
-
-def form_of_merged(cells):
-    """Return the form of categories of which each has its most frequent spelling.
-
-    >>> from adakern.tables.kinds import Cells, form_of_merged
-    >>> form_of_merged(Cells.of(["f", "M", "m", "M", "F", "f"], "column 'sex'"))
-    'alike ["f", "M"]'
-    """
-    counts = cells.counts({""})
-    names: dict[str, str] = {}
-    for text in sorted(counts, key=counts.__getitem__, reverse=True):
-        names.setdefault(plain_spelling(text), text)
-    return f"{ALIKE} {json.dumps([*names.values()], ensure_ascii=False)}"
-
-
-def _merged_spelling(form):
-    """Return a function from a category to its name in :func:`form_of_merged`."""
-    # Model files of early versions list no names: those are then in lower case.
-    names = {
-        plain_spelling(name): name for name in json.loads(form[len(ALIKE) :] or "[]")
-    }
-
-    def written(value):
-        plain = plain_spelling(value)
-        return names.get(plain, plain)
-
-    return written
-
-
-def read(cells, kind, form="", is_target=False):
-    """Return the values (n,) of a column, and the distinct cells of another kind.
-
-    Kind and form of the column are given.
-    """
-    if kind == "numeric":
-        return read_numbers(cells, form or ".")
-    if kind == "date":
-        return read_dates(cells, form or dates.ISO)
-    return read_categories(cells, is_target, form), []

@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from adakern._utils.wording import count
-from adakern.tables.kinds import plain_spelling
+from adakern.tables.cells import plain_spelling
 from adakern.tables.unpack import TableError
 
 #: Maximum number of distinct integers that are taken for classes.

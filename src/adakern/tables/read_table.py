@@ -11,6 +11,7 @@ from adakern._utils.wording import count
 from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
 from adakern.tables.around import OTHERS, PREDICTED
+from adakern.tables.cells import number_of, read_cells, sides_of_limits
 from adakern.tables.files import SHORT, Layout, cells_of_file
 from adakern.tables.meaning import (
     about,
@@ -240,7 +241,7 @@ def add_limits(given, forms):
     for name, form in forms.items():
         source = form.removeprefix(LIMITS_OF)
         if form.startswith(LIMITS_OF) and name not in given and source in given:
-            sides = columns.sides_of_limits(cells_of(given[source], source))
+            sides = sides_of_limits(cells_of(given[source], source))
             given[name] = pd.Series(sides, index=given[source].index)
 
 
@@ -249,19 +250,19 @@ def read_as(values, name, kind, form):
     import pandas as pd
 
     cells = cells_of(values, name)
-    read, strays = columns.read(cells, kind, form)
+    read, strays = read_cells(cells, kind, form)
     form = form or "." * (kind == "numeric")
     if values.dtype.kind not in "biufmM":
         for sentence in columns.about_new(cells, kind, form):
             warn_user(sentence)
     if strays and kind == "numeric" and form[0] in MARKS:
         other = other_mark(form[0]) + form[1:]
-        by_other, others = columns.read(cells, kind, other)
+        by_other, others = read_cells(cells, kind, other)
         if len(others) < len(strays):
             shown = next(cell for cell in strays if cell not in others)
             warn_user(
                 f"{cells.name} has another decimal mark than the training rows: "
-                f"{shown!r} is read as {columns.number_of(shown, other):g}"
+                f"{shown!r} is read as {number_of(shown, other):g}"
             )
             read, strays = by_other, others
     may_lack_all = len(values) <= MOST_LACKING and columns.is_one_word(strays)

@@ -7,6 +7,14 @@ import numpy as np
 from adakern._utils.hints import did_you_mean
 from adakern.tables import kinds as columns
 from adakern.tables.around import OTHERS
+from adakern.tables.cells import (
+    NO_VALUE,
+    TRUE_OR_FALSE,
+    Cells,
+    form_of_merged,
+    read_cells,
+    sides_of_limits,
+)
 from adakern.tables.files import cells_of_file
 from adakern.tables.numbers import find_mark, find_unit, plain_numbers, shapes_of
 from adakern.tables.unpack import TableError
@@ -58,7 +66,7 @@ def typed_columns(
         notes += found.notes
         if found.kind == "categorical" or found.notes:
             notes += columns.about_subtotals(cells[key])
-        sides = columns.sides_of_limits(cells[key])
+        sides = sides_of_limits(cells[key])
         if found.kind == "numeric" and not is_target and sides.any():
             name = _unused_name(f"{key}: limit", raw)
             values[name] = sides
@@ -89,7 +97,7 @@ def _typed(values, cells, usual, is_target, is_merged, form):
     is_number = kind in "iuf" and (is_target or not columns.are_days(cells))
     if not form and (is_number or (kind == "b" and not is_target)):
         has_no_gap = kind in "iu" and not values.isna().any()
-        form = columns.TRUE_OR_FALSE * (kind == "b")
+        form = TRUE_OR_FALSE * (kind == "b")
         return columns.Column("numeric", form), (
             values if has_no_gap else values.astype(float)
         )
@@ -102,8 +110,8 @@ def _typed(values, cells, usual, is_target, is_merged, form):
         elif not isinstance(values.dtype, pd.CategoricalDtype):
             found = columns.describe(cells, usual=usual, is_target=is_target)
         if found.kind == "categorical" and is_merged:
-            found.form = columns.form_of_merged(cells)
-        read, _ = columns.read(cells, found.kind, found.form, is_target)
+            found.form = form_of_merged(cells)
+        read, _ = read_cells(cells, found.kind, found.form, is_target)
     except ValueError as error:
         raise TableError(f"the {error}.") from error
     if found.kind == "numeric" and np.isinf(read).any():
@@ -120,7 +128,7 @@ def cells_of(values, name):
     if array.dtype.kind not in "mM":
         array = np.asarray(values, dtype=object)
     try:
-        return columns.Cells.of(array, f"column {name!r}")
+        return Cells.of(array, f"column {name!r}")
     except (TypeError, ValueError) as error:
         raise TableError(f"the {error}.") from error
 
@@ -134,7 +142,7 @@ def _usual_mark(cells, layout):
     votes = {".": 0, ",": 0}
     is_open = False
     for column in cells.values():
-        texts = column.counts(columns.NO_VALUE)
+        texts = column.counts(NO_VALUE)
         if plain_numbers([*texts]) is not None:
             votes["."] += sum(n for text, n in texts.items() if "." in text)
             continue

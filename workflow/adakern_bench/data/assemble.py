@@ -6,6 +6,13 @@ from collections import ChainMap
 import numpy as np
 
 from adakern.tables import kinds
+from adakern.tables.cells import (
+    ALIKE,
+    Cells,
+    form_of_merged,
+    read_categories,
+    read_cells,
+)
 from adakern.tables.dates import days_of
 from adakern.tables.typed import LIMITS_OF, cells_of, find_column
 from adakern_bench.base.dotted import loader_function, outside_paths
@@ -114,11 +121,11 @@ def _joined(frames, kind):
         for column, form in part.attrs.get("forms", {}).items():
             if form.startswith(LIMITS_OF):
                 joined[column] = joined[column].fillna(0.0)
-            elif form.startswith(kinds.ALIKE) and len(frames) > 1:
+            elif form.startswith(ALIKE) and len(frames) > 1:
                 cells = cells_of(joined[column], column)
-                form = kinds.form_of_merged(cells)  # of the spellings of all files
+                form = form_of_merged(cells)  # of the spellings of all files
                 part.attrs["forms"][column] = form
-                joined[column] = kinds.read_categories(cells, True, form)
+                joined[column] = read_categories(cells, True, form)
     return joined
 
 
@@ -225,9 +232,9 @@ def _times(values, name):
     array = np.asarray(values)
     if array.dtype.kind not in "mM":
         array = np.asarray(values, dtype=object)
-    cells = kinds.Cells.of(array, f"column {values.name!r}")
+    cells = Cells.of(array, f"column {values.name!r}")
     found = kinds.describe(cells)
-    times, _ = kinds.read(cells, found.kind, found.form)
+    times, _ = read_cells(cells, found.kind, found.form)
     if found.kind == "date":
         times = days_of(times)
     if found.kind == "categorical" or np.isnan(times).any():
