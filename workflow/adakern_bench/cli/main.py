@@ -172,6 +172,11 @@ def _describe(arguments, overrides):
     from adakern_bench.config.validate import check_places
 
     name = arguments.name
+    if Path(name).is_file():
+        sys.exit(
+            f"{name} is a file, not the name of a data set: adakern compare {name} "
+            "--target COLUMN --dry-run prints what becomes of its columns"
+        )
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config = load_config([f"dataset=[{name}]", *settings])
     check_places(config, overrides)  # its file may contain an experiment
