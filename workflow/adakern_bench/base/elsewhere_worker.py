@@ -115,7 +115,7 @@ def targets(node):
 
 
 def fit(asked, given):
-    """Return the fitted estimator, the answer, and the classes (None if it has none)."""
+    """Return the fitted estimator, the answer, and the classes or None."""
     usual = {"random_state": asked["seed"], "n_jobs": asked["threads"]}
     estimator = build(asked["recipe"], usual)
     estimator.fit(rows(given), given["y"])
