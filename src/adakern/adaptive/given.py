@@ -104,16 +104,20 @@ def several_targets(estimator, y):
 def refuse_missing_labels(y, name="y"):
     """Raise ValueError for the first missing value of y."""
     y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
-    if y.dtype == object and y.ndim == 1:
-        # Comparisons of pandas' NA with itself are NA, and pandas may not be installed.
-        names = ("NoneType", "NAType")
-        missing = [type(value).__name__ in names or value != value for value in y]
-        if any(missing):
-            row = missing.index(True)
-            raise ValueError(
-                f"{name}[{row}] is {y[row]}: Input contains NaN or None; drop those "
-                "rows"
-            )
+    if y.ndim != 1 or y.dtype.kind not in "Of":
+        return
+    # Comparisons of pandas' NA with itself are NA, and pandas may not be installed.
+    names = ("NoneType", "NAType")
+    missing = (
+        [type(value).__name__ in names or value != value for value in y]
+        if y.dtype == object
+        else y != y
+    )
+    if np.any(missing):
+        row = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"{name}[{row}] is {y[row]}: Input contains NaN or None; drop those rows"
+        )
 
 
 def read_rows(estimator, reader, X):
