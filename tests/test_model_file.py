@@ -710,6 +710,32 @@ def test_parts_that_do_not_go_together_are_refused(what, tmp_path):
         load_model(tmp_path / "m.skops")
 
 
+@pytest.mark.parametrize("kind", ["KDTree", "BallTree", "EuclideanDistance64"])
+def test_compiled_objects_without_attributes_are_refused(kind, tmp_path):
+    """scikit-learn takes them from a tuple without looking at its length."""
+    algorithm = "ball_tree" if kind == "BallTree" else "kd_tree"
+    model = fitted(KNeighborsRegressor, algorithm=algorithm)
+    save_model(make_pipeline(model), tmp_path / "m.skops", a_card())
+    load_model(tmp_path / "m.skops")
+
+    def of_kind(schema):
+        nodes = model_contents._nodes(schema)
+        return next(node for node in nodes if node["__class__"] == kind)
+
+    def fewer(schema):
+        del of_kind(schema)["content"]["content"][-1]
+
+    def found_elsewhere(schema):
+        of_kind(schema)["content"]["__loader__"] = "CachedNode"
+
+    def none(schema):
+        of_kind(schema)["content"] = None
+
+    for change in (fewer, found_elsewhere, none):
+        with pytest.raises(ModelFileError, match="not a complete model"):
+            load_model(altered(tmp_path / "m.skops", change))
+
+
 def test_sizes_are_compared_before_memory_is_taken(tmp_path):
     save_model(
         make_pipeline(few(RandomForestRegressor)), tmp_path / "m.skops", a_card()

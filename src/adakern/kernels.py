@@ -125,7 +125,11 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0, read
     if n * m * 8 > BLOCK_BYTES:
         require_gram_memory(n, m)
     if kernel in ("rbf", "l2-laplacian") and is_numpy_array(X):
-        return _gram_by_products(X, Y, kernel, gamma, ready)
+        ready = ready or ready_for_products(X if Y is None else Y, kernel, gamma)
+        K = _gram_by_products(X, *ready, kernel, gamma)
+        if Y is None:
+            np.fill_diagonal(K, 1)
+        return K
     if kernel in DECAYING_KERNELS:
         return exponential_decay(DECAYING_KERNELS[kernel](X, Y), gamma)
     if kernel == "tl1":
@@ -150,10 +154,11 @@ def _centred(X, centre, kernel, gamma):
     return A, -np.einsum("ij,ij->i", A, A)[:, None]
 
 
-def _gram_by_products(X, Y, kernel, gamma, ready):
-    """Gram matrices of D = |x - y|^2 or |x - y| for NumPy arrays, faster."""
-    given = X if Y is None else Y
-    centre, right = ready or ready_for_products(given, kernel, gamma)
+def _gram_by_products(X, centre, right, kernel, gamma):
+    """Gram matrix of D = |x - y|^2 or |x - y| for NumPy arrays, faster.
+
+    ``centre`` and ``right`` are :func:`ready_for_products` of the rows y.
+    """
     A, end = _centred(X, centre, kernel, gamma)
     left = np.hstack([2 * A, end, np.ones_like(end)])
     K = np.empty((len(A), right.shape[1]), dtype=left.dtype)
@@ -166,8 +171,6 @@ def _gram_by_products(X, Y, kernel, gamma, ready):
             tile[tile > zero] = 0
             np.negative(np.sqrt(np.negative(tile, out=tile), out=tile), out=tile)
         np.exp(tile, out=tile)
-    if Y is None:
-        np.fill_diagonal(K, 1)
     return K
 
 

@@ -70,6 +70,10 @@ FUNCTIONS = {
     "sklearn.utils.validation.check_array",
 }
 
+#: Number of attributes that their ``__setstate__`` takes from a tuple unchecked.
+N_ATTRIBUTES = {"KDTree": 13, "BallTree": 13}
+N_ATTRIBUTES_OF_METRIC = 3
+
 SCALARS = r"(float|u?int)(16|32|64)|u?int8|bool_?|str_|datetime64|timedelta64"
 
 #: Loaders of skops that call nothing named by the file, and the names they may have.
@@ -107,7 +111,7 @@ def names_refused(archive, trust):
     """Names in an archive that are refused always, and those refused unless trusted."""
     unknown = set()
     for node in _nodes(json.loads(archive.read("schema.json"))):
-        name = f"{node['__module__']}.{node['__class__']}"
+        name = _name(node)
         if not _is_known(node, name):
             method = (
                 node["content"]["func"] if node["__loader__"] == "MethodNode" else ""
@@ -134,6 +138,8 @@ def check_sizes(archive):
     for node in _nodes(json.loads(archive.read("schema.json"))):
         if node["__loader__"] == "TreeNode" and not _has_sizes(node, shapes):
             raise DamagedModel("the parts of a decision tree differ in size")
+        if COMPILED.fullmatch(_name(node)) and not _has_attributes(node):
+            raise DamagedModel("attributes of a search tree or metric are missing")
 
 
 def is_sound(model):
@@ -173,6 +179,10 @@ def _nodes(schema):
             left += node.values()
         elif isinstance(node, list):
             left += node
+
+
+def _name(node):
+    return f"{node['__module__']}.{node['__class__']}"
 
 
 def _is_known(node, name):
@@ -237,6 +247,13 @@ def _has_sizes(node, shapes):
         and values[:2] == (*nodes, n_outputs)
         and min(values) > 0
     )
+
+
+def _has_attributes(node):
+    """Whether a compiled object has a tuple of all of its attributes."""
+    state = node["content"]
+    n = N_ATTRIBUTES.get(node["__class__"], N_ATTRIBUTES_OF_METRIC)
+    return state["__loader__"] == "TupleNode" and len(state["content"]) == n
 
 
 def _is_sound(part):
