@@ -51,8 +51,11 @@ def test_rows_without_weight_make_no_block():
 @pytest.mark.parametrize(
     ("time", "words"),
     [
-        ([0.0, np.nan] * 10, r"time\[1\] is nan: drop"),
-        (pd.to_datetime(["2026-01-01", None] * 10), r"time\[1\] is NaT: drop"),
+        ([0.0, np.nan] * 10, r"time\[1\] is nan: Input time contains NaN; drop"),
+        (
+            pd.to_datetime(["2026-01-01", None] * 10),
+            r"time\[1\] is NaT: Input time contains NaN; drop",
+        ),
         ([None, 1] * 10, r"time\[0\] is None"),
         (["9", "10"] * 10, "numeric or dates, got strings such as '9'"),
         (np.arange(5), "inconsistent numbers of samples"),
@@ -72,7 +75,7 @@ def test_times_that_have_no_order_are_refused(time, words):
             (2500, 10, 400),
             False,
             np.inf,
-            "400 classes; the longest, svm, takes",
+            "400 classes, of which svm takes",
         ),
         ((2500, 10, 400), True, np.inf, None),  # no machines of pairs of classes
         ((2500, 10, 400), False, 60.0, None),

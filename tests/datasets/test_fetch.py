@@ -173,8 +173,8 @@ def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypat
         ("bomb", 1, 1, r"unpacks to more than \d+ MB"),
         ("huge", 1, 1, "exceeds the limit of 2147 MB"),
         ("endless", 1, 1, "exceeds the limit of 1 MB"),
-        ("trickle", 1, 1, "no response after 0 minutes; download the file by hand"),
-        ("trickling-head", 1, 1, "no response after 0 minutes"),
+        ("trickle", 1, 1, "not complete after 0 minutes; download the file by hand"),
+        ("trickling-head", 1, 1, "not complete after 0 minutes"),
     ],
 )
 def test_what_is_wrong_with_an_answer(

@@ -3,10 +3,14 @@
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 
+from adakern import AdaptiveKernelRegressor
 from adakern.adaptive.views import KernelView, TreeView
 from adakern.tables.columns import TableReader, as_columns
+from adakern.tables.typed import typed_columns
 
 
 def read(X, new=None):
@@ -70,6 +74,25 @@ def test_time_zones_are_those_of_the_dates_not_of_the_machine(monkeypatch):
     time.tzset()
     np.testing.assert_array_equal(table, again)
     assert moved[0, 0] - table[0, 0] == pytest.approx(10 / 24)
+
+
+def test_periods_are_the_dates_at_which_they_start(tmp_path):
+    periods = pd.period_range("2000-01", periods=40, freq="M")
+    X = pd.DataFrame({"month": periods, "x": np.arange(40)})
+    starts = X.assign(month=periods.start_time)
+    (reader, rows), (_, expected) = (read(as_columns(f)[0]) for f in (X, starts))
+    assert reader.columns_[0].kind == "date"
+    assert_array_equal(rows, expected)
+    X.assign(y=1).to_parquet(tmp_path / "months.parquet")
+    data = (tmp_path / "months.parquet").read_bytes()
+    kinds = typed_columns(data, "months.parquet", "y")[1]
+    assert kinds == {"month": "date", "x": "numeric", "y": "numeric"}
+
+
+def test_complex_numbers_are_refused():
+    X = pd.DataFrame({"z": [1j, 2.0], "x": [0, 1]})
+    with pytest.raises(ValueError, match="'z' has complex numbers"):
+        AdaptiveKernelRegressor().fit(X, [0.0, 1.0])
 
 
 def test_durations_are_seconds():

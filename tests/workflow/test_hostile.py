@@ -65,7 +65,7 @@ NO_PACKAGE, NO_CLASS, NO_MODULE = (
 )
 LEAVES, IS_PATH, NO_FILE = (
     "leaves the project",
-    "is a path that leaves",
+    "is a path outside",
     "name of a file",
 )
 NO_FUNCTION = "names no function"
@@ -106,7 +106,7 @@ SETTINGS = {
         IS_PATH,
     ),
     "memory-inside": ("++method.plain.classifier.estimator.memory=cache", IS_PATH),
-    "input-files": (method(WORDS, input="filename"), "files read that the data name"),
+    "input-files": (method(WORDS, input="filename"), "read files that the data name"),
     "input-in-grid": ("+method.plain.classifier.grid.a__input=[filename]", IS_PATH),
     "special-path": ({"special": {"dank_bounds": {"clusters": "/etc/x"}}}, IS_PATH),
     "figure-command": (drawn("os.system"), "no module 'os'"),
@@ -161,8 +161,14 @@ SETTINGS = {
     "python-outside": (elsewhere("envs/../../evil.txt"), "is neither a lock file"),
     "python-variable": (elsewhere("$SHELL"), "is neither a lock file"),
     "python-variable-unset": (elsewhere("$NOBODY_SET"), "is neither a lock file"),
-    "python-class": (elsewhere("$ADAKERN_PYTHON", "subprocess.Popen"), "nor of a pack"),
-    "python-private": (elsewhere("envs/pytabkit.txt", "numpy.testing.X"), "or private"),
+    "python-class": (
+        elsewhere("$ADAKERN_PYTHON", "subprocess.Popen"),
+        "must be a public class",
+    ),
+    "python-private": (
+        elsewhere("envs/pytabkit.txt", "numpy.testing.X"),
+        "be a public",
+    ),
     "file-by-its-name": ("++method.plain.classifier.estimator.C=x.yaml", IS_PATH),
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
     "suite-table": (
@@ -181,9 +187,9 @@ SETTINGS = {
     ),
     "tracker-code": ({"tracking": {"uri": "sqlite:///sitecustomize.py"}}, LEAVES),
     "readable-variable": ({"title": "${oc.env:ADAKERN_TITLE}"}, None),
-    "secret-title": ({"title": "${oc.env:SECRET}"}, "may read ADAKERN_"),
-    "login-token": ({"title": "${oc.env:SLURM_JWT}"}, "but no passwords"),
-    "secret-override": ("title=${oc.env:SECRET}", "may read ADAKERN_"),
+    "secret-title": ({"title": "${oc.env:SECRET}"}, "variables ADAKERN_"),
+    "login-token": ({"title": "${oc.env:SLURM_JWT}"}, "suggests a secret"),
+    "secret-override": ("title=${oc.env:SECRET}", "variables ADAKERN_"),
     "secret-in-defaults": ({"defaults": ["small", SECRET_PROTOCOL]}, "interpolation"),
     "other-resolver": ({"title": "${now:%Y}"}, "Unsupported interpolation"),
 }
@@ -199,7 +205,7 @@ def file(path, **more):
 
 SETS, NONE_OF, ENDS_IN = (
     "sklearn.datasets.",
-    "may not use this function",
+    "not a function that a loader may use",
     "of data ends in",
 )
 #: Case -> the entry of a data set, and what is said before anything is read.
@@ -378,7 +384,7 @@ def refused_with(conf, **entry):
         "# @package dataset.evil",
         entry | {"task": "regression"},
     )
-    return pytest.raises(ConfigError, match="may read ADAKERN_")
+    return pytest.raises(ConfigError, match="variables ADAKERN_")
 
 
 def secret_url(conf):

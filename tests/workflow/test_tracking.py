@@ -126,7 +126,8 @@ def test_a_run_says_what_its_record_says(uri, log, tmp_path):
         and used.dataset.digest == "def"
     )
     artifacts = artifacts_of(uri, run, tmp_path)
-    assert artifacts.keys() == {"record.json", "config.yaml"}
+    # Not the resolved configuration, which has megabytes if the cells are thousands.
+    assert artifacts.keys() == {"record.json"}
     assert json.loads(artifacts["record.json"]) == record
 
 

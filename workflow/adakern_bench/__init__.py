@@ -4,8 +4,8 @@ import sys
 
 
 def _excepthook(kind, error, trace, before=sys.excepthook):
-    """Print no traceback on an interrupt, which may reach a job before its log is open.
-    its log.
+    """Print no traceback for an interrupt, which may reach a job before its log is
+    open.
     """
     if not issubclass(kind, KeyboardInterrupt):
         before(kind, error, trace)

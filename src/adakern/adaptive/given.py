@@ -104,16 +104,20 @@ def several_targets(estimator, y):
 def refuse_missing_labels(y, name="y"):
     """Raise ValueError for the first missing value of y."""
     y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
-    if y.dtype == object and y.ndim == 1:
-        # Comparisons of pandas' NA with itself are NA, and pandas may not be installed.
-        names = ("NoneType", "NAType")
-        missing = [type(value).__name__ in names or value != value for value in y]
-        if any(missing):
-            row = missing.index(True)
-            raise ValueError(
-                f"{name}[{row}] is {y[row]}: Input contains NaN or None; drop those "
-                "rows"
-            )
+    if y.ndim != 1 or y.dtype.kind not in "OfM":
+        return
+    # Comparisons of pandas' NA with itself are NA, and pandas may not be installed.
+    names = ("NoneType", "NAType")
+    missing = (
+        [type(value).__name__ in names or value != value for value in y]
+        if y.dtype == object
+        else y != y
+    )
+    if np.any(missing):
+        row = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"{name}[{row}] is {y[row]}: Input {name} contains NaN; drop such rows"
+        )
 
 
 def read_rows(estimator, reader, X):
@@ -164,9 +168,6 @@ def time_blocks(time, weights):
     time = validation.column_or_1d(time)
     check_consistent_length(weights, time)
     refuse_missing_labels(time, "time")
-    if (time != time).any():  # NaN or NaT
-        row = int(np.flatnonzero(time != time)[0])
-        raise ValueError(f"time[{row}] is {time[row]}: drop the rows without a time")
     if any(isinstance(value, str) for value in time):
         raise ValueError(
             f"time must be numeric or dates, got strings such as {str(time[0])!r}, "

@@ -90,6 +90,11 @@ class Cells:
             code_of[value] = places.setdefault(_plain(value), len(places))
         codes = np.fromiter(map(code_of.__getitem__, values), np.intp, len(values))
         for text, code in places.items():
+            if isinstance(text, complex | np.complexfloating):
+                raise ValueError(
+                    f"{name} has complex numbers, which are not supported: use their "
+                    "real and imaginary parts as two columns"
+                )
             if isinstance(text, str) and "\0" in text:
                 row = int(np.flatnonzero(codes == code)[0])
                 raise ValueError(
@@ -135,7 +140,7 @@ def _plain(value):
     floats = float | np.floating | np.datetime64 | np.timedelta64
     if isinstance(value, floats) and value != value:
         return ""
-    return value
+    return getattr(value, "start_time", value)  # pandas has periods
 
 
 def plain_text(text):

@@ -1,1 +1,1 @@
-"""What all parts share: paths, locks, and the names that a configuration may use."""
+"""Code shared by all packages: paths, locks, names that a configuration may use."""

@@ -1,4 +1,4 @@
-"""Names that a YAML file, possibly somebody else's, is allowed to use; see
+"""Names that a YAML file may use, even one from an untrusted source; see
 `docs/security.md`.
 """
 
@@ -16,46 +16,47 @@ from adakern._utils.dotted import resolve
 from adakern_bench.base.elsewhere_worker import check_handed_on
 from adakern_bench.base.paths import ROOT
 
-#: Typed beside the overrides, it lets results and data lie outside the project.
+#: Command-line flag that allows results and data outside the project.
 ALLOW_OUTSIDE = "--allow-outside"
 
-#: The folder of the project for estimators of its own.
+#: Folder of the project for the user's own estimators.
 OWN_METHODS = "methods"
 
-#: Folders of the project that hold code or settings: no result is written there.
+#: Folders of the project with code or settings, where no results are written.
 CODE_FOLDERS = (
     *("benchmarks", "conf", "config", "docs", "envs", OWN_METHODS, "profiles"),
     *("requirements", "src", "tests", "workflow", "site-packages", "dist-packages"),
 )
 
-#: Sets that come with scikit-learn; its generators (``make_...``) take no path either.
+#: Data sets bundled with scikit-learn; their loaders take no path, nor do its
+#: generators (``make_...``).
 EMBEDDED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 
-#: Names of packages whose distribution has another: looking through all is slow.
+#: Package -> distribution where the names differ; searching all distributions is slow.
 RENAMED = {"sklearn": "scikit-learn", "yaml": "PyYAML"}
 
-#: Variables of the environment that a configuration may read, by their beginnings, but
-#: for those that look like a password (SLURM_JWT lets its bearer submit jobs).
+#: Prefixes of the environment variables that a configuration may read, except for names
+#: that suggest a secret (with SLURM_JWT anybody can submit jobs).
 READABLE = ("ADAKERN_", "SLURM_")
 _SECRET = re.compile(r"JWT|TOKEN|KEY|SECRET|PASS", re.IGNORECASE)
 
-#: What is wrong with a setting of :func:`outside_paths`.
+#: Why a setting that :func:`outside_paths` yields is refused.
 IS_OUTSIDE = (
-    "is a path that leaves the project or leads among its code, has files read that "
-    "the data name, or pickles (memory)"
+    "is a path outside the project or among its code, makes the estimator read files "
+    "that the data name, or unpickles files (memory)"
 )
 _PATH_NAME = re.compile(
     r"(^|[_.])(memory|cache|dir|directory|folder|home|path|file|filename)$"
 )
-#: Names of which none is imported: private, or tests.
+#: Dotted names that are never imported: private modules and tests.
 NOT_PUBLIC = re.compile(r"(^|\.)(_|(conftest|tests|testing|setup)(\.|$))")
 
 
 def estimator_class(dotted):
-    """Return the class that ``_target_`` names; ValueError if it is not allowed.
+    """Return the class that ``_target_`` names, or raise a ValueError if not allowed.
 
-    Allowed are estimators of packages that the project declares and of its folder
-    ``methods``; nothing else is imported.
+    Only estimators from packages that the project declares and from its folder
+    ``methods`` are allowed; nothing else is imported.
     """
     from sklearn.base import BaseEstimator
 
@@ -70,8 +71,8 @@ def estimator_class(dotted):
     ):
         why = (
             f"{top!r} is neither a package that pyproject.toml or "
-            "workflow/pyproject.toml declares nor a module of the project's folder "
-            f"{OWN_METHODS}/ (a class of one's own: "
+            "workflow/pyproject.toml declares nor a module in the project's folder "
+            f"{OWN_METHODS}/ (for your own class: "
             f"{OWN_METHODS}/mine.py, _target_: {OWN_METHODS}.mine.Mine)"
         )
     else:
@@ -97,7 +98,7 @@ def distribution_of(package):
 
 @cache
 def _declared():
-    """Distributions that the project's own files declare, without its test tools."""
+    """Distributions that the pyproject.toml files declare, except for tests."""
     found = ["adakern"]
     for file in (ROOT / "pyproject.toml", ROOT / "workflow" / "pyproject.toml"):
         project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
@@ -117,7 +118,7 @@ def loader_function(dotted):
         or (kind == "load" and module == "sklearn.datasets" and rest in EMBEDDED)
         or (kind in ("load", "make", "fetch") and is_own(module))
     ):
-        raise ValueError("a loader may not use this function")
+        raise ValueError("it is not a function that a loader may use")
     return resolve(dotted)
 
 
@@ -132,7 +133,8 @@ def is_own(module):
 
 
 def is_inside(path, *, database=False):
-    """Whether a path, with links followed, is in the project but not among its code.
+    """Whether a path, with symbolic links resolved, is in the project but not among its
+    code.
 
     A path that ends in ``.db`` is only allowed for a database.
     """
@@ -149,7 +151,7 @@ def is_inside(path, *, database=False):
 
 
 def links_out(folder):
-    """Symbolic links below a folder that point out of it."""
+    """Yield the symbolic links below a folder that point outside it."""
     if not os.path.isdir(folder):
         return
     whole = Path(folder).resolve()
@@ -160,35 +162,35 @@ def links_out(folder):
 
 
 def outside_paths(node, where=""):
-    """Yield (where, value) of each setting that is a path outside the project."""
+    """Yield (setting, value) for each value that is, or leads to, a path outside."""
     if isinstance(node, dict | list):
         named = node.items() if isinstance(node, dict) else [("", v) for v in node]
         for name, value in named:
-            # A value in units of another parameter belongs to the parameter above it.
-            # No name ends the search, since names come from the file.
+            # Below "value" or "values" the name of the parameter is one level up.
+            # Whatever the key, the search goes on: keys come from the file, too.
             name = "" if name in ("value", "values") else name
             yield from outside_paths(value, f"{where}.{name}".strip("."))
     elif isinstance(node, str | Path):
         node = str(node)
-        # A network address is not a path, but it also leads out of the project
-        # (`machines` of LightGBM).
+        # A network address is not a path, but it also leaves the project (LightGBM's
+        # `machines`).
         is_path = (
             _PATH_NAME.search(f".{where}")
             or re.search(r"[/\\\0]|^\.\.$", node)
             or os.path.isfile(node)
         )
-        # scikit-learn's vectorizers open the files that a table names, and joblib
-        # unpickles what lies in its folder, wherever that is.
+        # scikit-learn's vectorizers open files that the table names, and joblib
+        # unpickles any file in its cache, wherever that is.
         opens = re.search(r"[_.](input\.?=file(name)?$|memory\.?=)", f".{where}={node}")
         if opens or re.search(r":\d+", node) or (is_path and not is_inside(node)):
             yield where, node
 
 
 def use_own_resolvers(**own):
-    """Let interpolations call these functions and read a few variables, no more."""
+    """Restrict interpolations to these functions and a few environment variables."""
     from omegaconf import OmegaConf
 
-    OmegaConf.clear_resolvers()  # Hydra's too; OmegaConf registers its own again
+    OmegaConf.clear_resolvers()  # also Hydra's; OmegaConf registers its own again
     for name, function in {"oc.env": _variable, **own}.items():
         OmegaConf.register_new_resolver(name, function, replace=True)
 
@@ -196,18 +198,19 @@ def use_own_resolvers(**own):
 def _variable(name, default=None):
     if not str(name).startswith(READABLE) or _SECRET.search(name):
         raise ValueError(
-            f"a configuration may read {'* and '.join(READABLE)}* of the environment, "
-            f"but no passwords, and not {name}; write the value itself"
+            "a configuration may read the environment variables "
+            f"{'* and '.join(READABLE)}*, unless the name suggests a secret; "
+            f"{name} is not one of them: write its value instead"
         )
     if default is None and name not in os.environ:
-        raise ValueError(f"the variable {name} is not set")
+        raise ValueError(f"the environment variable {name} is not set")
     return os.environ.get(name, default)
 
 
 def instantiate(node):
-    """Build what a ``_target_`` mapping describes, nested mappings first.
+    """Build the object that a ``_target_`` mapping describes, nested ones first.
 
-    Hydra's own function would make every job start slowly.
+    Hydra's own function would slow down the start of every job.
 
     >>> from adakern_bench.base.dotted import instantiate
     >>> instantiate({"_target_": "sklearn.svm.SVC", "C": 2.0})
@@ -227,7 +230,7 @@ def instantiate(node):
 
 
 def check_all_handed_on(estimator):
-    """Apply :func:`check_handed_on` to an estimator and to those nested in it."""
+    """Apply :func:`check_handed_on` to an estimator and to its nested estimators."""
     from sklearn.base import BaseEstimator
 
     for part in (estimator, *estimator.get_params().values()):

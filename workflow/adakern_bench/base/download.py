@@ -1,4 +1,4 @@
-"""Downloads: files fetched from known hosts and kept with a record of their bytes."""
+"""Downloads from known hosts, cached with a record of their hashes."""
 
 import hashlib
 import io
@@ -16,20 +16,20 @@ from adakern._utils.files import atomic_path, write_json
 from adakern.tables.unpack import most_unpacked
 from adakern_bench.base.plain_text import one_line
 
-#: Seconds of one network read, and repetitions of a download that fails.
+#: Timeout of one network read in seconds, and retries of a failed download.
 TIMEOUT, RETRIES = 30.0, 3
 
-#: Seconds of a download with its repetitions: a server may send one byte after another,
-#: each of them in time.
+#: Time limit of a download with its retries in seconds; a server that sends a byte now
+#: and then never exceeds TIMEOUT.
 LONGEST = 3600.0
 
-#: Bytes of a download, which is held in memory; a larger file is put in its place by
-#: hand.
+#: Maximum size of a download in bytes, since it is held in memory; a larger file must
+#: be put in place by hand.
 MOST_BYTES = 2 * 2**30
 
 
 class Refused(Exception):
-    """A URL or a kept file cannot be used; the message says why."""
+    """A URL or a cached file cannot be used; the message says why."""
 
 
 class Absent(Refused):
@@ -37,8 +37,8 @@ class Absent(Refused):
 
 
 class _Content(io.BytesIO):
-    """Body of a response; raises Refused if it does not end, or if it was compressed
-    for transfer and unpacks to more than a table of its size would.
+    """Body of a response; raises Refused if it exceeds MOST_BYTES, or if it was
+    compressed for transfer and unpacks to more than a table of its size would.
     """
 
     answer: Any = None
@@ -80,25 +80,27 @@ def download(url, hosts, progress=True):
             return content.getvalue()
         except RequestException as error:
             why = str(error)
-        except ValueError as error:  # the address of a redirect is none
+        except ValueError as error:  # a redirect to an invalid URL
             raise Refused(str(error)) from None
         except TimeoutError:
-            content.close()  # what still arrives is discarded
+            content.close()  # discards what still arrives
             raise Refused(
-                f"no response after {LONGEST / 60:.0f} minutes; download the file by "
-                "hand"
+                f"the download was not complete after {LONGEST / 60:.0f} minutes; "
+                "download the file by hand"
             ) from None
     raise Refused(why)
 
 
 def _within(seconds, task):
-    """Run a task; raise a TimeoutError if it takes longer, and let it end by itself."""
+    """Run a task in a thread; raise a TimeoutError if it takes longer, and let the
+    thread end by itself.
+    """
     ended: SimpleQueue = SimpleQueue()
 
     def run():
         try:
             ended.put(task())
-        except BaseException as error:  # raised again by the thread that waits for it
+        except BaseException as error:  # raised again in the waiting thread
             ended.put(error)
 
     Thread(target=run, daemon=True).start()
@@ -118,7 +120,7 @@ def host_of(url):
 
 
 def _check_answer(hosts, response, **_):
-    """Refuse an error status, and a redirect to a host that is not among `hosts`."""
+    """Refuse an error status, and a redirect to a host other than `hosts`."""
     if 400 <= response.status_code < 500:
         said = _message(next(response.iter_content(2000), b""))
         raise Absent(f"the server returned HTTP status {response.status_code}{said}")
@@ -129,14 +131,14 @@ def _check_answer(hosts, response, **_):
 
 
 def _message(answer):
-    """OpenML's own error message that comes with a status, in parentheses."""
+    """The error message in OpenML's response, in parentheses."""
     with suppress(ValueError, KeyError, TypeError):
         return f" ({one_line(json.loads(answer)['error']['message'])[:200]})"
     return ""
 
 
 def keep(path, data, url):
-    """Write a fetched file, and a record of its bytes beside it."""
+    """Write a downloaded file, and a record of its hash and URL beside it."""
     with atomic_path(path) as whole:
         whole.write_bytes(data)
     record = {"sha256": hashlib.sha256(data).hexdigest(), "url": url}
@@ -144,10 +146,10 @@ def keep(path, data, url):
 
 
 def kept(path):
-    """Return the bytes of a kept file; remove and refuse it if they have changed."""
+    """Return the bytes of a cached file; remove and refuse it if they have changed."""
     data = path.read_bytes()
     if not is_fetched(path):
-        return data  # put there by hand: left to the content check
+        return data  # put there by hand; its content is checked later
     try:
         recorded = json.loads(_record_of(path).read_text())["sha256"]
     except (ValueError, KeyError):
@@ -157,14 +159,14 @@ def kept(path):
         for spoilt in (path, _record_of(path)):
             spoilt.unlink(missing_ok=True)
         raise Refused(
-            f"is corrupt: its SHA-256 is {found}, {recorded} was recorded when it was "
-            "fetched. It is removed"
+            f"is corrupt: its SHA-256 is {found}, but {recorded} was recorded when it "
+            "was downloaded. It has been removed"
         )
     return data
 
 
 def is_fetched(path):
-    """Whether a file of the cache was downloaded rather than put there by hand."""
+    """Whether a cached file was downloaded rather than put there by hand."""
     return _record_of(Path(path)).is_file()
 
 

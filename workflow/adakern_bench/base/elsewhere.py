@@ -1,8 +1,8 @@
-"""An estimator that runs in another Python environment, with packages of its own.
+"""An estimator that runs in another Python environment with its own packages.
 
-The rows are sent as arrays, categorical columns as their codes, and the predictions
-come back as arrays. A process there (`elsewhere_worker.py`) fits and predicts; it
-imports nothing of this project but the estimator's class.
+A worker process in that environment (`elsewhere_worker.py`) fits and predicts; it
+imports nothing from this project except the estimator's class. Rows are sent to it as
+arrays, categorical columns as codes, and predictions are returned as arrays.
 """
 
 import json
@@ -38,7 +38,9 @@ def _program(python):
         )
     made = json.loads(path.read_text("utf-8"))
     if "failed" in made:
-        raise ValueError(f"the environment {named} cannot be made: {made['failed']}")
+        raise ValueError(
+            f"the environment {named} could not be created: {made['failed']}"
+        )
     return str(ROOT / made["python"])
 
 
@@ -66,7 +68,9 @@ class _Worker:
             line = ""
         if not line:
             status = self.process.wait()
-            raise RuntimeError(f"the other Python ended with exit status {status}")
+            raise RuntimeError(
+                f"the Python process of the method ended with exit status {status}"
+            )
         answer = json.loads(line)
         if "error" in answer:
             raise RuntimeError(answer["error"])
@@ -81,12 +85,12 @@ class _Worker:
         self.folder.cleanup()
 
 
-#: Program -> its processes whose estimator is gone: the next fit need not start one.
+#: Program -> workers whose estimator was garbage-collected; the next fit reuses one.
 _IDLE: dict[str, list[_Worker]] = {}
 
 
 def _worker(program):
-    """A worker of a Python, and the list of idle ones that it returns to."""
+    """A worker of this Python, and the list of idle workers that it returns to."""
     idle = _IDLE.setdefault(program, [])
     while idle:
         worker = idle.pop()
@@ -105,8 +109,8 @@ ENDINGS.append(_close_idle)
 
 
 def _sent(X):
-    """Return the arrays that rows are sent as and, for columns of a DataFrame, how many
-    categories each has.
+    """Return the arrays that represent rows; those of a DataFrame include the number of
+    categories per column.
 
     The categories of `CategoryColumns` are numbered from 0.
     """
@@ -127,7 +131,7 @@ def _there(name):
 
 
 class _Elsewhere(BaseEstimator):
-    """Fits the class that `recipe` names in another Python environment.
+    """Estimator that fits the class of `recipe` in another Python environment.
 
     Its parameters are those of the recipe.
     """
@@ -139,7 +143,7 @@ class _Elsewhere(BaseEstimator):
         self.threads = threads
 
     def get_params(self, deep=True):
-        """Return the parameters of the recipe or, for a clone, of this class."""
+        """Return the parameters of the recipe or, with deep=False, of this class."""
         if not deep:
             return super().get_params(deep=False)
         return {name: v for name, v in self.recipe.items() if name != "_target_"}
@@ -150,7 +154,7 @@ class _Elsewhere(BaseEstimator):
         return self
 
     def fit(self, X, y):
-        """Fit in the other process; its error becomes a RuntimeError."""
+        """Fit in the worker; an error there is raised as a RuntimeError."""
         self.worker_, idle = _worker(_program(self.python))
         weakref.finalize(self, idle.append, self.worker_)
         words = {"recipe": self.recipe, "seed": self.seed, "threads": self.threads}
@@ -163,7 +167,7 @@ class _Elsewhere(BaseEstimator):
         return self
 
     def predict(self, X):
-        """Predict in the other process."""
+        """Predict in the worker."""
         return self.worker_.ask("predict", _sent(X))[1]
 
 
@@ -179,7 +183,7 @@ class ElsewhereClassifier(ClassifierMixin, _Elsewhere):
 
 
 def elsewhere(recipe, python, seed, threads):
-    """The estimator of a recipe, fitted by the Python that `python_of` describes."""
+    """The estimator of a recipe, fitted with the Python that `python_of` describes."""
     is_classifier = python["task"] == "classification"
     kind = ElsewhereClassifier if is_classifier else ElsewhereRegressor
     return kind(recipe, python, seed, threads)

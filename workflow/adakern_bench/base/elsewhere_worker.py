@@ -1,6 +1,7 @@
-"""Script for another Python: fits one estimator and predicts, one request a line.
+"""Worker script for another Python: fits an estimator and predicts, one request per
+line.
 
-It needs NumPy, pandas if there are categorical columns, and nothing of this project.
+It needs NumPy, pandas for categorical columns, and nothing from this project.
 """
 
 import importlib
@@ -15,8 +16,9 @@ from importlib import metadata
 
 import numpy as np
 
-#: Package whose classes hand on any parameter (``**kwargs``) -> those, beside the named
-#: ones, that may be set: numbers and choices of a fit, no file and no other computer.
+#: Package whose classes pass on any keyword argument (``**kwargs``) -> the parameters
+#: that may be set in addition to the named ones: numbers and options of the fit, but
+#: neither files nor network addresses.
 HANDED_ON = {
     "lightgbm": re.findall(
         r"\w+",
@@ -44,9 +46,9 @@ HANDED_ON = {
 
 
 def build(node, usual):
-    """Build what a mapping with ``_target_`` describes, nested mappings first.
+    """Build the object that a ``_target_`` mapping describes, nested ones first.
 
-    Each gets the `usual` parameters that it accepts and that the mapping omits.
+    Each object gets the `usual` parameters that it accepts and the mapping omits.
     """
     if isinstance(node, list):
         return [build(item, usual) for item in node]
@@ -65,7 +67,7 @@ def build(node, usual):
 
 
 def check_handed_on(kind, params):
-    """Raise a ValueError if a class passes on a parameter that is not allowed."""
+    """Raise a ValueError if a class passes on a parameter that may not be set."""
     kinds = [p.kind for p in inspect.signature(kind.__init__).parameters.values()]
     if kind.__init__ is object.__init__ or inspect.Parameter.VAR_KEYWORD not in kinds:
         return
@@ -81,7 +83,8 @@ def check_handed_on(kind, params):
     for name, value in params.items():
         if name not in named | further:
             raise ValueError(
-                f"{kind.__name__} passes {name} on, and a configuration may not set it"
+                f"{kind.__name__} passes {name} on to its library, and a configuration "
+                "may not set it"
             )
         # LightGBM joins all parameters into one string, "name=value name=value".
         text = json.dumps(
@@ -89,13 +92,13 @@ def check_handed_on(kind, params):
         )
         if re.search(r'[\s=]|\\[^"]', text):
             raise ValueError(
-                f"{name}={value!r}: {kind.__name__} may read a blank or = in it as "
-                "the start of another parameter"
+                f"{name}={value!r}: {kind.__name__} may read a blank or = in the value "
+                "as the start of another parameter"
             )
 
 
 def targets(node):
-    """Every ``_target_`` of a mapping and of those nested in it, in order.
+    """Every ``_target_`` of a mapping and its nested mappings, in order.
 
     >>> from adakern_bench.base.elsewhere_worker import targets
     >>> targets({"_target_": "a.Outer", "steps": [["x", {"_target_": "b.Inner"}]]})
@@ -112,7 +115,7 @@ def targets(node):
 
 
 def fit(asked, given):
-    """Return (fitted estimator, answer, its classes)."""
+    """Return the fitted estimator, the answer, and the classes or None."""
     usual = {"random_state": asked["seed"], "n_jobs": asked["threads"]}
     estimator = build(asked["recipe"], usual)
     estimator.fit(rows(given), given["y"])
@@ -123,7 +126,7 @@ def fit(asked, given):
 
 
 def rows(given):
-    """Return the rows that were sent: an array, or columns with their categories."""
+    """Return the received rows: an array, or a DataFrame if there are categories."""
     if "categories" not in given:
         return given["X"]
     import pandas as pd
@@ -137,7 +140,7 @@ def rows(given):
 
 
 def versions(classes):
-    """Versions of Python, of what computes, and of the packages of the classes."""
+    """Versions of Python, the numerical packages, and the packages of the classes."""
     found = {"python": platform.python_version()}
     packages = [name.partition(".")[0] for name in classes]
     for name in ("numpy", "scipy", "scikit-learn", "pandas", "torch", *packages):
@@ -149,10 +152,10 @@ def versions(classes):
 
 
 def main(folder, root):
-    """Answer one request after another until the other end is closed."""
+    """Answer requests until standard input is closed."""
     sys.path.append(root)  # for classes of methods/
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # output of packages must not mix with answers
+    os.dup2(2, 1)  # keeps the output of packages out of the answers
     estimator = None
     for line in sys.stdin:
         asked = json.loads(line)

@@ -1,4 +1,4 @@
-"""Separate environments for methods whose packages are not the workflow's."""
+"""Separate environments for methods that need packages which the workflow lacks."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from adakern_bench.base.dotted import NOT_PUBLIC, OWN_METHODS, RENAMED, is_own
 from adakern_bench.base.elsewhere_worker import targets
 from adakern_bench.base.paths import ROOT
 
-#: In a recipe, which Python fits it: :func:`python_of`.
+#: Key of a recipe for the Python that fits it; see :func:`python_of`.
 PYTHON = "_python_"
 #: Folder of the project with the lock files.
 ENVS = "envs"
@@ -23,9 +23,10 @@ _VARIABLE = re.compile(r"\$ADAKERN_\w+")
 
 
 def python_of(python, task):
-    """What a recipe stores about its Python, a lock file or a variable; {} if none.
+    """Return what a recipe stores about its Python, which a lock file or an environment
+    variable gives; {} if none.
 
-    The name of an environment changes with the content of its lock file.
+    The name of an environment changes with its lock file and the version of Python.
     """
     if python is None:
         return {}
@@ -38,37 +39,38 @@ def python_of(python, task):
 
 
 def made_file(name):
-    """Path of the file that holds an environment's Python, or why there is none."""
+    """Path of the file with an environment's Python, or with the reason it has none."""
     return ROOT / ENVS / ".made" / f"{name}.json"
 
 
 def forget_failed():
-    """Let the next run try again to make the environments that failed."""
+    """Let the next run retry the environments whose creation failed."""
     for path in made_file("any").parent.glob("*.json"):
         if "failed" in read_json(path):
             path.unlink()
 
 
 def is_variable(python):
-    """Whether a method's Python is given by an environment variable that may do so."""
+    """Whether `python` refers to an environment variable that may name a Python."""
     return bool(_VARIABLE.fullmatch(python or ""))
 
 
 def absent_variable(python):
-    """The variable that should name a Python but does not; None if all is well."""
+    """Return the variable if it should name a Python but does not, else None."""
     if not is_variable(python):
         return None
     return None if os.access(os.environ.get(python[1:], ""), os.X_OK) else python
 
 
 def python_problems(recipe):
-    """What keeps a recipe from being fitted in its Python, a sentence each."""
+    """Yield the reasons why a recipe cannot be fitted with its Python."""
     python = recipe[PYTHON]["python"]
     locked = set()
     if not (_LOCK.fullmatch(python) or is_variable(python)):
         yield (
             f"python={python!r} is neither a lock file of the project, such as "
-            f"{ENVS}/mine.txt, nor a variable $ADAKERN_..., which names a program"
+            f"{ENVS}/mine.txt, nor an environment variable $ADAKERN_... with the path "
+            "of a Python"
         )
     elif not python.startswith("$"):
         path = ROOT / python
@@ -83,13 +85,13 @@ def python_problems(recipe):
         is_listed = packaged or is_own(target.rpartition(".")[0])
         if not is_listed or NOT_PUBLIC.search(target):
             yield (
-                f"_target_ {target!r} is neither of {OWN_METHODS}/ nor of a package "
-                f"that {python} names, or private, or a test"
+                f"_target_ {target!r} must be a public class in {OWN_METHODS}/ or in a "
+                f"package that {python} lists, and not a test"
             )
 
 
 def make_environment(python, name, log):
-    """Make the environment of a lock file once; return what `made_file` then holds."""
+    """Create the environment of a lock file; return the content of its `made_file`."""
     folder = made_file(name).with_suffix("")
     program = folder / "bin" / "python"
     steps = (
@@ -109,5 +111,5 @@ def make_environment(python, name, log):
         if done.returncode:
             lines = [line for line in done.stdout.splitlines() if line.strip()]
             told = [line for line in lines if not line.startswith("[notice]")]
-            return {"failed": (told or ["no word of pip"])[-1].strip()}
+            return {"failed": (told or ["pip printed no message"])[-1].strip()}
     return {"python": str(program.relative_to(ROOT))}

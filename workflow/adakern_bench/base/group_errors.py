@@ -1,11 +1,11 @@
-"""What an executor says of a failed group of jobs, which Snakemake does not print."""
+"""The executor's message about a failed group of jobs, which Snakemake omits."""
 
 from snakemake.jobs import GroupJob
 from snakemake.logging import logger
 
 
 def print_group_errors():
-    """Print from now on why a group failed, such as sbatch's words on a refusal."""
+    """Make Snakemake print why a group failed, such as sbatch's error message."""
     log_error = GroupJob.log_error
 
     def log_reason_too(group, msg=None, **details):

@@ -1,11 +1,11 @@
-"""The Python of a run: how it is interrupted, and a path without blanks for jobs."""
+"""The Python of a run: its path without blanks for jobs, and how it is interrupted."""
 
 import signal
 import sys
 import tempfile
 from pathlib import Path
 
-#: Removed, with the link in it, when the process ends.
+#: Temporary folders, removed with the link in them when the process ends.
 _FOLDERS = []
 
 
@@ -25,11 +25,11 @@ def path_without_blanks(executable, prefix):
 
 
 def name_without_blanks():
-    """Have jobs called by such a path from now on: `sys.executable` is replaced."""
+    """Replace `sys.executable`, with which jobs are started, by such a path."""
     sys.executable = path_without_blanks(sys.executable, sys.prefix)
 
 
 def interrupt(*_):
-    """Let the first Ctrl-C end Snakemake's jobs, and ignore others meanwhile."""
+    """Let the first Ctrl-C end Snakemake's jobs, and ignore any further ones."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt

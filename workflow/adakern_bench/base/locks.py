@@ -1,8 +1,8 @@
-"""Locks for runs that share a folder: one run of each experiment at a time, and one
-that makes tables.
+"""Locks for runs that share a folder: each experiment is run, and tables are made, by
+one run at a time.
 
-Snakemake's own lock stays behind when Snakemake is killed, and holds every table that a
-run has made until that run ends, so the profiles switch it off (``nolock``). These
+Snakemake's own lock remains if Snakemake is killed, and it keeps every table that a run
+has made locked until that run ends, so the profiles switch it off (``nolock``). These
 locks belong to a process and end with it.
 """
 
@@ -15,17 +15,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 FOLDER = Path(".snakemake/running")
-#: Seconds that a table must exist before others may rely on it: Snakemake still
-#: records how it was made.
+#: Seconds for which a table must exist before other runs may use it, since Snakemake
+#: records how it was made only after writing it.
 SETTLED = 5.0
 
 
 class RunningAlready(RuntimeError):
-    """Another run of the same experiment is at work in this folder."""
+    """Another run of the same experiment is in progress in this folder."""
 
 
 def not_ours(error):
-    """Message on what to do about a folder that is not writable."""
+    """Message that says what to do about a folder that is not writable."""
     return (
         f"{error}. The folder belongs to another user: share it with your group "
         "(chmod -R g+rwX, umask 002), or work in a copy"
@@ -37,12 +37,12 @@ def _file(path, ending):
 
 
 def progress_file(path):
-    """File in which the run that holds a path writes its progress."""
+    """File to which the run that locks a path writes its progress."""
     return _file(path, "progress")
 
 
 def at_work(path):
-    """Describe the run that holds a path and its progress; None if there is none."""
+    """Describe the run that locks a path and its progress; None if there is none."""
     file = _file(path, "lock")
     progress = progress_file(path)
     if not file.exists():

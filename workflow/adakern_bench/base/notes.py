@@ -1,4 +1,4 @@
-"""Results of slow checks by earlier plans, kept for later ones."""
+"""Cached results of slow checks, from one plan to the next."""
 
 import hashlib
 from contextlib import contextmanager, suppress
@@ -7,18 +7,18 @@ from adakern._utils.files import read_json, write_json
 
 
 def digest(text, length=16):
-    """Return the first hexadecimal digits of a text's SHA-256."""
+    """Return the first hexadecimal digits of the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
 @contextmanager
 def notes(path):
-    """Context of the notes in a file; what the block adds is written to it."""
+    """Yield the notes in a file as a dict; additions are written back to it."""
     known = {}
     with suppress(OSError, ValueError):
         known = dict(read_json(path))
     before = len(known)
     yield known
     if len(known) > before:
-        with suppress(OSError):  # only time is lost
+        with suppress(OSError):  # the check is only repeated
             write_json(path, known)

@@ -5,7 +5,8 @@ import os
 import signal
 import sys
 
-#: What ends the processes that a fit has started, before its memory is counted.
+#: Functions that end the processes a fit has started, so that its peak memory includes
+#: theirs.
 ENDINGS = []
 
 

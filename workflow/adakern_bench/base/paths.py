@@ -1,7 +1,6 @@
-"""Paths of the parts of the repository and of the files of an experiment.
+"""Paths of the repository and of an experiment's files.
 
-What a rule reads and writes is stated in the rule; here are the files that other code
-looks for.
+Rules state their own inputs and outputs; these are the files that other code uses.
 """
 
 import json
@@ -9,52 +8,53 @@ import os
 import sys
 from pathlib import Path
 
-#: The repository: the Snakefile, ``conf/`` and ``methods/`` belong together.
+#: The repository, which contains the Snakefile, ``conf/`` and ``methods/``.
 ROOT = Path(__file__).resolve().parents[3]
 CONF = ROOT / "conf"
 SCRIPTS = ROOT / "workflow" / "scripts"
-#: Special computations, figures and tables of the experiments, each a module.
+#: Modules with computations, figures and tables of particular experiments.
 SPECIAL = ROOT / "workflow" / "special"
-#: Of the report's page.
+#: Templates of the report.
 TEMPLATES = ROOT / "workflow" / "adakern_bench" / "report" / "templates"
 #: Tables of published numbers.
 PUBLISHED = Path("data/published")
-#: Names the mirror if the configuration has none.
+#: Environment variable that names the mirror if the configuration does not.
 MIRROR_VARIABLE = "ADAKERN_DATA_MIRROR"
-#: Ending of the mark beside a result that is computed again, whatever is kept of it.
+#: Suffix of the marker file beside a result that must be computed again, even if parts
+#: of it are kept.
 AGAIN = ".again"
 
-# YAML files name modules of these two folders: methods.mine.Mine, dank_boundary.plot.
+# YAML files name modules in these two folders: methods.mine.Mine, dank_boundary.plot.
 sys.path += [path for path in (str(ROOT), str(SPECIAL)) if path not in sys.path]
 
 
 def results_of(config):
-    """Folder of one experiment's results."""
+    """Folder of an experiment's results."""
     return Path(config.results) / config.name
 
 
 def columns_of(cache, name):
-    """File of how the columns of a user's table were read, until its entry is edited;
-    the report shows it under this title.
+    """File that lists how the columns of a user's table were read, until its entry is
+    edited; the report takes the title from its name.
     """
     return Path(cache) / "raw" / name / "how_columns_were_read.csv"
 
 
 def raw_folders(data):
-    """Folders with the files of data sets: in the cache, and the mirror, if any."""
+    """Folders with the files of data sets: that of the cache and any mirror."""
     mirror = data.mirror or os.environ.get(MIRROR_VARIABLE)
     return [Path(data.cache) / "raw", *map(Path, filter(None, [mirror]))]
 
 
 def listed(paths):
-    """Yield files of results; the file of a group stands for those that it lists."""
+    """Yield result files, replacing the file of a group by the files that it lists."""
     for path in map(Path, paths):
         is_group = path.suffix in (".tables", ".cells")
         yield from map(Path, json.loads(path.read_text())) if is_group else [path]
 
 
 def kept_models(results, record):
-    """Files of a record's model by their path in its folder; {} if it has none."""
+    """Files of a record's model, keyed by path in its folder; {} if it has none."""
     cell = Path(results) / "models" / record["dataset"] / record["method"]
     return {
         path.relative_to(folder).as_posix(): path
@@ -65,7 +65,7 @@ def kept_models(results, record):
 
 
 def repeats_of(path):
-    """Range of the repeats in a file that is named after its batch.
+    """Repeats in a file named after its batch.
 
     >>> from adakern_bench.base.paths import repeats_of
     >>> list(repeats_of("results/quickstart/records/heart/svm-cv/2-4.json"))

@@ -1,8 +1,8 @@
-"""Text from outside, made safe for a configuration."""
+"""Text from external sources, made safe for a configuration."""
 
 
 def one_line(text):
-    """Return a text as one printable line without interpolations.
+    """Return a text as one printable line in which interpolations are disabled.
 
     >>> from adakern_bench.base.plain_text import one_line
     >>> one_line("My ${oc.env:HOME}\\n data")

@@ -131,11 +131,8 @@ def table_view(metric):
     }
 
 
-def of_fit(record, config, model):
+def of_fit(record, model):
     """Run of one repeat."""
-    artifacts = {"record.json": json.dumps(record, indent=1, sort_keys=True)}
-    if config is not None:
-        artifacts["config.yaml"] = config
     # MLmodel contains a unique id of the model.
     made = model["MLmodel"].read_text(encoding="utf-8") if "MLmodel" in model else ""
     cell = f"{record['dataset']}/{record['method']}"
@@ -147,7 +144,7 @@ def of_fit(record, config, model):
         records=[record],
         params=_params(record),
         metrics=_metrics(record),
-        artifacts=artifacts,
+        artifacts={"record.json": json.dumps(record, indent=1, sort_keys=True)},
         model=model,
         parent=cell,
     )

@@ -67,16 +67,17 @@ def log_records(
     """Log records of fits that are not up to date.
 
     There is a run per data set and method, with means over the repeats, and a child run
-    per repeat. `config` (the resolved configuration as YAML) is an artifact of every
-    run, and provides descriptions; `models` maps a record to the files of its fitted
-    model. A run is out of date if its record changed (which contains every parameter of
-    the fit), not if something else in the configuration did. With `prune`, runs of
-    other fits are removed; `summary` (files by name) is a further run.
+    per repeat. `config` (the resolved configuration as YAML) provides descriptions. It
+    is an artifact of the summary alone: that of thousands of fits has megabytes.
+    `models` maps a record to the files of its fitted model. A run is out of date if its
+    record changed (which contains every parameter of the fit), not if something else in
+    the configuration did. With `prune`, runs of other fits are removed; `summary`
+    (files by name) is a further run.
     """
     described = _described(config)
     metric = described.get("metric")
     runs = [*of_methods(records, described, metric)]
-    runs += [of_fit(r, config, models(r) if models else {}) for r in records]
+    runs += [of_fit(r, models(r) if models else {}) for r in records]
     if summary:
         contents = {name: sha256(path.read_bytes()) for name, path in summary.items()}
         tags = {"kind": "summary", "experiment": experiment}
