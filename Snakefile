@@ -27,7 +27,12 @@ from adakern_bench.data.sources import check_tables
 from adakern_bench.data import DatasetError
 from adakern_bench.base.group_errors import print_group_errors
 from adakern_bench.base.interpreter import interrupt, name_without_blanks
-from adakern_bench.base.locks import RunningAlready, claim, why_not_written, progress_file
+from adakern_bench.base.locks import (
+    RunningAlready,
+    claim,
+    why_not_written,
+    progress_file,
+)
 from adakern_bench.base.locks import release_when_made
 from adakern_bench.records.machine import log_run
 
