@@ -207,6 +207,11 @@ def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypa
     asked = SimpleNamespace(experiment="results/dank_uci")
     found = main_module._selected(asked, [])
     assert found == ["experiment=quickstart", "name=dank_uci"]
+    (tmp_path / "results" / "mine" / "run.yaml").write_text(
+        yaml.safe_dump({"experiment": "dank_uci", "overrides": [], "name": "dank_uci"})
+    )
+    asked = SimpleNamespace(experiment="results/mine")  # which was copied
+    assert main_module._selected(asked, []) == ["experiment=dank_uci", "name=mine"]
     asked = SimpleNamespace(experiment="results/../results/mine")
     with pytest.raises(SystemExit, match="is not a folder of results"):
         main_module._selected(asked, [])

@@ -131,7 +131,10 @@ def _of_results(name):
     if is_known or not kept.is_file():
         return []
     config = yaml.load(kept.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    return [f"experiment={config['experiment']}", *config["overrides"]]
+    chosen = [f"experiment={config['experiment']}", *config["overrides"]]
+    folder = kept.parent.name.partition("~")[0]
+    # A copied folder has another name than its run.
+    return chosen + [f"name={folder}"] * (config.get("name", folder) != folder)
 
 
 def _planned(arguments, overrides, *, is_to_run=False):
