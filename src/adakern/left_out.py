@@ -5,10 +5,11 @@ import sys
 from adakern._utils.printable import as_written, printable
 
 #: Fraction of the rows, the latest ones, on which a method without out-of-fold
-#: predictions is scored if rows have a time.
+#: predictions is scored if rows have times.
 LATEST = 0.2
-#: Maximum number of categories of a column, or of groups, for which the model card
-#: lists the error. Of more groups, those with the greatest errors are listed.
+
+#: Maximum number of categories of a column for which the model card lists errors. Of
+#: groups, it lists at most so many, those with the greatest errors.
 FEW_CATEGORIES = 20
 
 
@@ -32,14 +33,14 @@ def score_found(pipeline, table):
     try:
         return _score(table, *_held_out(pipeline, table))
     except ValueError as error:
-        note(f"no score on left-out rows: fitting a part of the rows failed: {error}")
+        note(f"no score on left-out rows, since a fit to part of them failed: {error}")
         return None
 
 
 def _held_out(pipeline, table):
     """Return positions, predictions and class probabilities (or None) of left-out rows.
 
-    The predictions are those of models that were not fitted to these rows.
+    The predictions come from models that were not fitted to these rows.
     """
     import numpy as np
     from sklearn.base import clone
@@ -181,7 +182,7 @@ def print_coverage(coverage):
     if coverage:
         from adakern.adaptive.coverage import coverage_lines
 
-        print("\nCoverage of 90 % intervals or sets on rows left out, lowest first:")
+        print("\nCoverage of 90 % intervals or sets on left-out rows, lowest first:")
         print(printable("\n".join(coverage_lines(coverage))))
 
 
@@ -190,7 +191,7 @@ def print_result(model, kinds, score):
     if score is not None:
         print_score(score)
     if hasattr(model, "members_"):
-        if not model.verbose:  # otherwise, the model has printed them itself
+        if not model.verbose:  # otherwise, fit has printed them
             print(f"\n{model.members_}")
         print("\nPermutation importances:")
         shares = zip(model.feature_importances_, kinds, strict=True)
@@ -201,16 +202,14 @@ def print_result(model, kinds, score):
 def print_score(score):
     """Print the score on left-out rows."""
     if "accuracy" in score:
-        found = (
-            "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
-        )
+        found = "accuracy {accuracy:.1%} (the largest class alone: {largest_class:.1%})"
         found += ", balanced accuracy {balanced_accuracy:.1%}"
     else:
-        found = "R² {r2:.4g} (always the mean: 0), root mean squared error "
+        found = "R² {r2:.4g} (the mean alone: 0), root mean squared error "
         found += as_written(score["rmse"], 4)
     several = score.get("targets", {})
     if several:
-        found = "R² {r2:.4g}, the mean of " + f"{len(several)} targets"
+        found = "R² {r2:.4g}, the mean over " + f"{len(several)} targets"
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
     for name, of_target in several.items():
         error = as_written(of_target["rmse"], 4)

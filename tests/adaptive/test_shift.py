@@ -67,7 +67,7 @@ def test_what_is_outside_missing_or_new_is_said_once_with_its_share(model):
     X["day"] += pd.Timedelta(5000, "D")
     (said,) = warned(model, X)
     assert "40 rows unlike" in said
-    assert "normal: 25% outside of" in said
+    assert "normal: 25% outside" in said
     assert "count: 50% missing or of a new category, 0% in training" in said
     assert "kind: 75% missing or of a new category" in said
     assert "heavy" not in said

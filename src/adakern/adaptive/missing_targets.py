@@ -13,11 +13,11 @@ def for_missing(member, Y):
 
 
 class ByPattern(Member):
-    """Copies of a member for groups of targets that are known in the same rows.
+    """Copies of a member, one per group of targets that are known in the same rows.
 
-    ``columns`` are the columns of each group. ``mean`` (t,) is the prediction for
-    targets that are missing in all rows of a fit. Each copy is fitted to the rows in
-    which its group is known, as if there were no other targets.
+    Each copy is fitted to the rows in which its group is known, as if there were no
+    other targets. ``columns`` are the indices of the targets of each group. ``mean``
+    (t,) is the prediction for targets that are missing in all rows of a fit.
     """
 
     def __init__(self, like, columns, parts, mean):
@@ -73,7 +73,7 @@ class ByPattern(Member):
         return self._left_out if has_it else None
 
     def _left_out(self, X, Y, weights):
-        """Leave-one-out predictions; for a missing target, ordinary predictions."""
+        """Leave-one-out predictions, or ordinary ones where the target is missing."""
         values = []
         for part, columns, known in self._groups(Y):
             found = part.predict(X)

@@ -25,7 +25,8 @@ from adakern.tables.means import MOST_INDICATORS
 #: Maximum number of classes or targets for target encoding of categories.
 MOST_TARGETS = 10
 
-#: Number of parts of the rows for target encoding if there are fewer than three folds.
+#: Number of parts for target encoding if there are fewer than three folds, or if folds
+#: are in time order.
 PARTS_OF_FEW_FOLDS = 5
 
 
@@ -126,10 +127,10 @@ def prepare(
 
 
 def _encoded(estimator, X, y, sample_weight, X_val, y_val):
-    """Return X as read, its rows as numbers, targets, weights, reader and blend.
+    """Return X and X_val as read, rows as numbers, targets, weights, reader and blend.
 
-    ``read`` is a list of X and X_val, if given, whose rows follow those of X. Their
-    weights equal the largest one.
+    X_val and y_val may be None. Otherwise, their rows follow those of X, and have the
+    largest weight of these.
     """
     data, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
@@ -150,9 +151,9 @@ def _encoded(estimator, X, y, sample_weight, X_val, y_val):
 
 
 def _origin(position, n):
-    """Return the index of the first row that each row of a table of n represents.
+    """Return, for each row of a table of n, the index of the first row it represents.
 
-    ``position`` is the index of each row in the table.
+    ``position`` is the index of each passed row in the table.
     """
     given = np.flatnonzero(position >= 0)[::-1]
     origin = np.empty(n, dtype=int)
@@ -161,7 +162,7 @@ def _origin(position, n):
 
 
 def _ngrams(reader, read, origin):
-    """Frequencies of n-grams in the rows of a table, by column of text.
+    """N-gram frequencies in the rows of a table, by index of the text column.
 
     ``read`` are X and, if given, X_val.
     """
@@ -174,8 +175,8 @@ def _ngrams(reader, read, origin):
 def _places(position, origin, table, held_out, all_rows):
     """Return :attr:`Problem.position` and :attr:`Problem.origin`.
 
-    ``position`` is the index of each row in the table, ``origin`` of each row of the
-    table among those read.
+    ``position`` is the index in the table of each row read, ``origin`` the index among
+    the rows read of each row of the table.
     """
     n_held_out = 0 if held_out is None else np.count_nonzero(held_out)
     position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
@@ -202,7 +203,7 @@ def _validation_rows(estimator, X_val, y_val, reader, blend):
 
 
 def _add_means(table, reader, ngrams, classify):
-    """Add target encodings to the rows of a table, of texts and many categories."""
+    """Add target encodings of texts, and of columns with many categories, to X."""
     (n, k) = table.Y.shape
     fold = table.fold
     most = max(len(column.codes) for column in reader.columns_)
