@@ -82,8 +82,8 @@ def _score(table, rows, predicted, proba):
         known = y.notna().to_numpy()
         pairs = zip(y.columns, predicted.T, strict=True)
         found["targets"] = {
-            name: score(table.task, y[name][rows], of_target[rows])
-            for (name, of_target), rows in zip(pairs, known.T, strict=True)
+            name: score(table.task, y[name][rows], target_values[rows])
+            for (name, target_values), rows in zip(pairs, known.T, strict=True)
             if rows.any()
         }
     found["by_category"] = errors_by_category(table, rows, predicted)
@@ -92,7 +92,7 @@ def _score(table, rows, predicted, proba):
         found["largest_class"] = float(shares.iloc[0])
         if proba is not None and len(shares) == proba.shape[1]:
             found |= probability_scores(y, proba, np.unique(table.y))
-            found |= of_rare_class(y, proba, shares) if len(shares) == 2 else {}
+            found |= rare_class_scores(y, proba, shares) if len(shares) == 2 else {}
     return found
 
 
@@ -137,7 +137,7 @@ def kinds_of_rows(table):
     return kinds
 
 
-def of_rare_class(y, proba, shares):
+def rare_class_scores(y, proba, shares):
     """Average precision of the rarer class, and precision and recall at a threshold.
 
     The threshold balances precision and recall.
@@ -172,8 +172,8 @@ def coverage_found(model, table):
         return coverage_by(found, kinds)
     return {
         f"{target}, by {name}": shares
-        for target, of_target in zip(table.y.columns, found.T, strict=True)
-        for name, shares in coverage_by(of_target, kinds).items()
+        for target, target_values in zip(table.y.columns, found.T, strict=True)
+        for name, shares in coverage_by(target_values, kinds).items()
     }
 
 
@@ -211,9 +211,9 @@ def print_score(score):
     if several:
         found = "R² {r2:.4g}, the mean over " + f"{len(several)} targets"
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
-    for name, of_target in several.items():
-        error = as_written(of_target["rmse"], 4)
-        said = f"R² {of_target['r2']:.4g}, root mean squared error {error}"
+    for name, target_values in several.items():
+        error = as_written(target_values["rmse"], 4)
+        said = f"R² {target_values['r2']:.4g}, root mean squared error {error}"
         print(printable(f"  {name}: {said}"))
     if score.get("auc") is not None:
         said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"

@@ -19,7 +19,7 @@ from adakern.adaptive.choose import choose
 from adakern.adaptive.explain import (
     Explanation,
     contributions,
-    leans_on,
+    influential_rows,
 )
 from adakern.adaptive.fit_all import Limits, fit_all
 from adakern.adaptive.given import (
@@ -31,7 +31,7 @@ from adakern.adaptive.given import (
 from adakern.adaptive.many_rows import in_memory
 from adakern.adaptive.model import learned_rows, make_model, members_table, seen_in
 from adakern.adaptive.prepare import prepare
-from adakern.adaptive.shift import check_rows, sentence
+from adakern.adaptive.shift import check_rows, shift_warning
 from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
 
@@ -84,10 +84,10 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         """Return an unfitted blend, which defines encoding and loss of the targets."""
 
     @abstractmethod
-    def _set_out_of_fold(self, problem, blend, predicted, of_folds):
+    def _set_out_of_fold(self, problem, blend, predicted, from_folds):
         """Set the out-of-fold score, and the attributes for intervals or sets.
 
-        ``predicted`` and ``of_folds`` are the two results of
+        ``predicted`` and ``from_folds`` are the two results of
         :func:`adakern.adaptive.blend.predict_left_out`. Return the predictions in units
         of the targets, and whether the interval or set of coverage 0.9 contains each
         target.
@@ -194,7 +194,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         """Return rows X as numbers and category codes, and the blend's predictions."""
         check_is_fitted(self)
         read = read_rows(self, self.reader_, X)
-        if said := sentence(self.ensemble_.seen, self.reader_, read):
+        if said := shift_warning(self.ensemble_.seen, self.reader_, read):
             warn_user(said)
         with device_context(X):
             return read, self.ensemble_.predict(read)
@@ -252,11 +252,11 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
                 values, base = values[:, :, 0], float(base[0])
             predicted = model.blend.decode(predicted)
         names = [column.name for column in reader.columns_]
-        leant = leans_on(model, read, n_rows)
+        influential = influential_rows(model, read, n_rows)
         targets = getattr(self, "targets_", ())
         targets = targets if len(targets) > 1 else None
         return Explanation(
-            values, base, predicted, data, names, classes, *leant, targets
+            values, base, predicted, data, names, classes, *influential, targets
         )
 
     def check(self, X):

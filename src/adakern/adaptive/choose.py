@@ -48,24 +48,24 @@ def choose(wanted, shape, setting, rng):
     return [members[names.index(name)] for name in dict.fromkeys(wanted)]
 
 
-def candidates_kept(loss_of, may_go):
+def candidates_kept(loss_of, droppable):
     """Mask of the members to keep, the fewest that perform nearly as well as all.
 
-    Those in ``may_go`` are dropped one after another, each time the one with the
+    Those in ``droppable`` are dropped one after another, each time the one with the
     smallest effect, while the loss is at most 0.2 % above that of all members.
     ``loss_of`` maps a list of member indices to the loss of their blend on the
     evaluation rows.
     """
-    everyone, may_go = range(len(may_go)), set(np.flatnonzero(may_go))
+    everyone, droppable = range(len(droppable)), set(np.flatnonzero(droppable))
     kept = list(everyone)
     least = loss_of(kept)
-    while may_go and len(kept) > 1:
-        without = {i: loss_of([j for j in kept if j != i]) for i in may_go}
-        missed_least = min(without, key=without.get)
-        if without[missed_least] > (1 + RISE) * least:
+    while droppable and len(kept) > 1:
+        without = {i: loss_of([j for j in kept if j != i]) for i in droppable}
+        least_useful = min(without, key=without.get)
+        if without[least_useful] > (1 + RISE) * least:
             break
-        kept.remove(missed_least)
-        may_go.remove(missed_least)
+        kept.remove(least_useful)
+        droppable.remove(least_useful)
     return np.isin(everyone, kept)
 
 

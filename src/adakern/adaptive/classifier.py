@@ -199,13 +199,13 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         )
         return counts * (share / np.count_nonzero(total))[codes]
 
-    def _set_out_of_fold(self, problem, blend, proba, of_folds):
+    def _set_out_of_fold(self, problem, blend, proba, from_folds):
         table = problem.table.left_out
         codes = table.Y.argmax(axis=1)
         self.classes_ = blend.classes
         self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)
         # One minus the probability of the true class, for prediction sets.
-        self._doubts = 1 - of_folds[table.Y > 0]
+        self._doubts = 1 - from_folds[table.Y > 0]
         self._doubt_weights = table.weights
         (self.oof_score_,) = accuracies(proba[None], codes, table.weights)
         counts = np.bincount(codes, table.weights)
@@ -215,7 +215,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
             self.threshold_ = self._best_threshold(proba, codes, table.weights)
         # Every set contains the most probable class.
         within = covered(self._doubts, table.weights).astype(bool)
-        return proba, within | (of_folds.argmax(axis=1) == codes)
+        return proba, within | (from_folds.argmax(axis=1) == codes)
 
     def _best_threshold(self, proba, codes, weights):
         """Threshold on the probability of the second class with the best metric."""

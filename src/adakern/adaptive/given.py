@@ -136,10 +136,10 @@ def row_weights(estimator, rows, y, sample_weight):
         raise ValueError("sample_weight must be non-negative")
     if not (weights > 0).any():
         raise ValueError("sample_weight is zero for every row")
-    return weights if y.ndim == 1 else _of_known_targets(y, weights)
+    return weights if y.ndim == 1 else _drop_rows_without_target(y, weights)
 
 
-def _of_known_targets(Y, weights):
+def _drop_rows_without_target(Y, weights):
     """Set weights of rows without a target to zero; each target must keep a row."""
     known = ~np.isnan(Y)
     for j, column in enumerate(known.T):

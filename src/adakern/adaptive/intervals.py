@@ -130,7 +130,7 @@ def common_share(errors, weights, block):
     return float(max(share, 0.0))
 
 
-def of_blocks(model, block):
+def with_blocks(model, block):
     """Return the model for rows in time order, which lie in ``block`` (n,)."""
     common = [common_share(e, model.weights, block) for e in model.errors.T]
     return replace(model, n_blocks=int(block.max()) + 1, common=np.array(common))

@@ -76,9 +76,9 @@ class AllRows:
         """Return the arguments of ``fit`` for the sample; ``others`` may be None."""
         taken = in_memory(self._take(self.sample))
         of_rows = self.y[self.sample], self._sample_weight[self.sample]
-        return taken, *of_rows, *map(self._of_sample, others)
+        return taken, *of_rows, *map(self._select_sample, others)
 
-    def _of_sample(self, values):
+    def _select_sample(self, values):
         """Select the values of the sample from those of all rows (n,); None is kept."""
         if values is None:
             return None
@@ -96,7 +96,7 @@ class AllRows:
         starts = [0, *self._ends]
         cuts = np.searchsorted(rows, starts)
         parts = zip(self._partitions, cuts[:-1], cuts[1:], starts, strict=False)
-        return delayed(_joined)(
+        return delayed(_concatenate)(
             [take(p, rows[a:b] - start) for p, a, b, start in parts if a < b]
         )
 
@@ -146,12 +146,12 @@ class AllRows:
         """
         weights = self._weights / self._weights.max()  # since their sum may overflow
         weights /= weights[weights > 0].mean()
-        add = _added
+        add = _add_sums
         if is_dask(self.X):
             from dask import delayed
 
             work = delayed(work)
-            add = delayed(_added)
+            add = delayed(_add_sums)
         # A class whose rows all have zero weight is unknown to the model. Its rows are
         # still read, since all of X is validated.
         y = self.y.copy()
@@ -205,14 +205,14 @@ def _sums(X, y, weights, read, encode, models):
         ]
 
 
-def _added(parts):
+def _add_sums(parts):
     """Sum of the normal equations for each model."""
     return [
         tuple(map(sum, zip(*model, strict=True))) for model in zip(*parts, strict=True)
     ]
 
 
-def _joined(parts):
+def _concatenate(parts):
     """Concatenate blocks of rows."""
     if not hasattr(parts[0], "columns"):
         return np.concatenate(parts)
@@ -230,7 +230,7 @@ def in_blocks(method):
             return method(self, block, *args, **options)
 
         if is_dask(X):
-            return _lazily(predict, X)
+            return _predict_lazily(predict, X)
         blocks = (
             _blocks(X, _num_samples(X)) if len(getattr(X, "shape", ())) == 2 else []
         )
@@ -242,7 +242,7 @@ def in_blocks(method):
     return of_rows
 
 
-def _lazily(predict, X):
+def _predict_lazily(predict, X):
     """Dask array of predictions, whose type is inferred from a single row."""
     is_frame = hasattr(X, "columns")
     like = predict(

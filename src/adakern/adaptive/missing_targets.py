@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adakern.adaptive.members.base import Member, able
+from adakern.adaptive.members.base import Member, copy_or_constant
 
 
 def for_missing(member, Y):
@@ -52,14 +52,14 @@ class ByPattern(Member):
                 rows = X[:1]
                 targets = self.mean[None, columns]
                 mass = weights[:1]
-            parts.append(able(part, rows, targets).fit(rows, targets, mass))
+            parts.append(copy_or_constant(part, rows, targets).fit(rows, targets, mass))
         self.parts = parts
         return self
 
     def predict(self, X):
-        return self._joined(len(X), [part.predict(X) for part in self.parts])
+        return self._concatenate(len(X), [part.predict(X) for part in self.parts])
 
-    def _joined(self, n, values):
+    def _concatenate(self, n, values):
         """Join the values of all groups, shape (n, t)."""
         joined = np.empty((n, len(self.mean)))
         for columns, found in zip(self.columns, values, strict=True):
@@ -80,4 +80,4 @@ class ByPattern(Member):
             given = X[known], Y[known][:, columns], weights[known]
             found[known] = part.predict_left_out(*given)
             values.append(found)
-        return self._joined(len(X), values)
+        return self._concatenate(len(X), values)

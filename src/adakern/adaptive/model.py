@@ -18,7 +18,7 @@ from adakern.adaptive.views import KernelView
 PRIORS = np.logspace(-2, 2, 17)
 
 #: Equal rows are used if they improve predictions by so many standard errors.
-SURE = 2.0
+STANDARD_ERRORS = 2.0
 
 #: Equal rows are used if at least so many distinct rows are repeated, or if there are
 #: at least so many repetitions.
@@ -30,7 +30,7 @@ KEPT_ROWS, KEPT_CELLS = 500, 50_000
 
 
 #: Note below a table of members.
-_OF_DROPPED = (
+_NOTE_ON_DROPPED = (
     "dropped: the blend was as good without it in a quick comparison, which also gave\n"
     "the score in brackets (in closed form or on fewer rows); this score cannot be\n"
     "compared with the out-of-fold scores"
@@ -79,7 +79,7 @@ class MemberTable(list):
             score += f" {loss:>8}" * classifies
             lines.append(f"{m.name:18} {weight:>7} {score:>8} {m.seconds:8.2f}")
         if any(m.dropped for m in self):
-            lines.append(_OF_DROPPED)
+            lines.append(_NOTE_ON_DROPPED)
         return "\n".join(lines)
 
 
@@ -176,7 +176,7 @@ class EqualRows:
         gains = [_gains(prior, sums, mass, n, *data) for prior in PRIORS]
         best = int(np.argmax([gain for gain, _ in gains]))
         gain, error = gains[best]
-        if gain > SURE * error:
+        if gain > STANDARD_ERRORS * error:
             self.prior_rows_ = float(PRIORS[best])
             first = np.unique(table.cell, return_index=True)[1]
             self.n_columns_ = table.n_columns
@@ -221,10 +221,10 @@ def _gains(prior, sums, mass, n, table, predicted):
     Y = np.where(known, table.Y, 0.0)
     shares = own[:, None] * known
     others = _posterior(prior, predicted, sums[cell] - shares * Y, mass[cell] - shares)
-    falls = (Y - predicted) ** 2 - (Y - others) ** 2
-    fall = np.sum(falls * known, axis=1) * own
-    total = np.bincount(cell, table.counts * fall, minlength=len(n))
-    squares = np.bincount(cell, table.counts * fall**2, minlength=len(n))
+    decreases = (Y - predicted) ** 2 - (Y - others) ** 2
+    decrease = np.sum(decreases * known, axis=1) * own
+    total = np.bincount(cell, table.counts * decrease, minlength=len(n))
+    squares = np.bincount(cell, table.counts * decrease**2, minlength=len(n))
     alone = np.bincount(cell, table.alone, minlength=len(n)) > 0
     spread = np.maximum(squares - total**2 / n, 0) * n / np.maximum(n - 1, 1)
     variance = np.where(alone, total**2, spread)
@@ -278,24 +278,24 @@ class Ensemble:
         table = self.probe
         rng = np.random.default_rng(0)
         new = replace(self, equal_rows=EqualRows())
-        rises = np.zeros(source.max() + 1)
+        increases = np.zeros(source.max() + 1)
         for k in range(table.n_folds):
             part = table.take(table.fold == k)
             if not len(part.X):
                 continue
-            orders = [rng.permutation(len(part.X)) for _ in rises]
+            orders = [rng.permutation(len(part.X)) for _ in increases]
             loss = self.blend.losses(new.predict(part.X, k), part.Y).sum()
-            for block in row_blocks(len(rises), part.X.nbytes, TILE_BYTES):
-                features = range(len(rises))[block]
+            for block in row_blocks(len(increases), part.X.nbytes, TILE_BYTES):
+                features = range(len(increases))[block]
                 copies = np.repeat(part.X[None], len(features), axis=0)
                 for copy, j in zip(copies, features, strict=True):
                     copy[:, source == j] = part.X[orders[j]][:, source == j]
                 rows = copies.reshape(-1, part.X.shape[1])
                 Y = np.tile(part.Y, (len(features), 1))
                 losses = self.blend.losses(new.predict(rows, k), Y)
-                rises[block] += losses.reshape(len(features), -1).sum(axis=1) - loss
-        rises = np.maximum(rises, 0)
-        return rises / rises.sum() if rises.sum() > 0 else rises
+                increases[block] += losses.reshape(len(features), -1).sum(axis=1) - loss
+        increases = np.maximum(increases, 0)
+        return increases / increases.sum() if increases.sum() > 0 else increases
 
 
 def make_model(problem, members, blend, rng):

@@ -193,11 +193,11 @@ def _validation_rows(estimator, X_val, y_val, reader, blend):
         raise ValueError("X_val and y_val must be passed together")
     given = in_memory(X_val), in_memory(y_val)
     read, y_val, _ = validated(estimator, *given, held_out=True)
-    theirs = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
-    if np.size(theirs.unit) != np.size(blend.unit):
+    blend_val = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
+    if np.size(blend_val.unit) != np.size(blend.unit):
         raise ValueError(
             f"y_val must have the {np.size(blend.unit)} targets of y, in its order, "
-            f"got {np.size(theirs.unit)}"
+            f"got {np.size(blend_val.unit)}"
         )
     return read, reader.transform(read), blend.encode(y_val)
 

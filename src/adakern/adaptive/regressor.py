@@ -6,7 +6,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from adakern._utils.arrays import output_like
 from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.blend import WeightedMean, mean_of_known, scores_by_target
-from adakern.adaptive.intervals import ErrorModel, covered, fit_error_model, of_blocks
+from adakern.adaptive.intervals import ErrorModel, covered, fit_error_model, with_blocks
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
 
@@ -159,17 +159,17 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
         _, exponent = np.frexp(np.nanmax(np.abs(y.reshape(len(y), -1)), axis=0))
         return WeightedMean(unit=np.ldexp(1.0, np.minimum(exponent, 1023)))
 
-    def _set_out_of_fold(self, problem, blend, predicted, of_folds):
+    def _set_out_of_fold(self, problem, blend, predicted, from_folds):
         table = problem.table.left_out
         self._error_view = TreeView(problem.reader.is_categorical).fit(table.X)
         self._errors = fit_error_model(
             self._error_view.transform(table.X),
-            of_folds,
-            table.Y - of_folds,
+            from_folds,
+            table.Y - from_folds,
             table.weights,
         )
         if table.in_time_order:
-            self._errors = of_blocks(self._errors, table.fold)
+            self._errors = with_blocks(self._errors, table.fold)
         (self.oof_scores_,) = scores_by_target([predicted], table)
         self.n_outputs_ = len(self.oof_scores_)
         self.oof_score_ = mean_of_known(self.oof_scores_)

@@ -95,7 +95,7 @@ class ShiftReport:
         return "\n".join(lines)
 
 
-def _counted(seen, X):
+def _compare(seen, X):
     """Return which values are out of range or missing, and p-values (2, d)."""
     missing = np.isnan(X)
     outside = (seen.low > X) | (seen.high < X)
@@ -115,12 +115,12 @@ def _counted(seen, X):
     return outside, missing, np.where(np.isnan(p), 1.0, p)
 
 
-def sentence(seen, reader, read):
+def shift_warning(seen, reader, read):
     """Warning about rows to be predicted, or None if they resemble training rows."""
     if seen is None or not len(read):
         return None
     X = read[:, reader.first_]
-    outside, missing, p = _counted(seen, X)
+    outside, missing, p = _compare(seen, X)
     if p.min() * p.size >= WARNED:
         return None
     # New rows are usually later, and users cannot interpret ranges of text vectors.
@@ -160,7 +160,7 @@ def check_rows(seen, reader, read):
     first = reader.first_
     X = read[:, first]
     is_categorical = reader.is_categorical[first]
-    outside, missing, p = _counted(seen, X)
+    outside, missing, p = _compare(seen, X)
     pairs = zip(seen.sample.T, X.T, is_categorical, strict=True)
     p = np.vstack([p, [_two_samples(*pair) for pair in pairs]])
     corrected = np.reshape(holm_correction(p.ravel()), p.shape)
