@@ -37,6 +37,7 @@ def test_what_is_left_is_said_by_method_to_other_terminals_too(tmp_path):
     line, file = Line(io.StringIO()), tmp_path / "progress"
     line.plan({1: {"": 4.0}, 2: {"dank": 3.0}, 3: {"svm": 10.0, "dank": 3.0}}, file)
     line.bar.start_t -= 60
+    line.bar.last_print_t -= 60
     line.begin(1, "table: heart")
     assert line.left() == ""
     line.finish(1)
@@ -44,6 +45,9 @@ def test_what_is_left_is_said_by_method_to_other_terminals_too(tmp_path):
     line.begin(3, "cells: group 0")
     told = r"20 % · 01:0\d · about 04:\d\d left, cells: group 0; left: svm 2 min .*"
     assert re.fullmatch(told, file.read_text())
+    # A job that has run for ten minutes is no reason to expect more of the others.
+    line.bar.start_t -= 600
+    assert re.match(r"20 % · 11:0\d · about 04:\d\d left", str(line.bar).strip())
     line.end()
     assert not file.exists()
 

@@ -302,6 +302,16 @@ def test_full_disk(project):
         assert run.jobs == {"split": 1, "solve": 1}
 
 
+def test_full_project(project):
+    """As where a quota is on the home folder: nothing of a run can be written."""
+    folder = project.root / ".snakemake"
+    with mounted(folder, "size=64k"):
+        fill(folder / "filler")
+        run = project.adakern("run", "small", status=1)
+    assert "No space left on device. The disk of the project is full" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
 # The tracker and what is kept ------------------------------------------------------
 
 

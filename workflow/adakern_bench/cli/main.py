@@ -12,7 +12,7 @@ from adakern._utils.printable import as_written, printable
 from adakern._utils.wording import count
 from adakern.cli import add_commands, parsed
 from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
-from adakern_bench.base.locks import RunningAlready, at_work, not_ours
+from adakern_bench.base.locks import RunningAlready, at_work, why_not_written
 from adakern_bench.base.paths import CONF, ROOT
 from adakern_bench.cli import diff
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
@@ -43,10 +43,10 @@ def main(argv=None):
     overrides += getattr(arguments, "overrides", [])
     try:
         return arguments.handle(arguments, overrides)
-    except (ConfigError, DatasetError, FileNotFoundError, RunningAlready) as error:
+    except (ConfigError, DatasetError, RunningAlready) as error:
         sys.exit(printable(str(error)))
-    except PermissionError as error:
-        sys.exit(printable(not_ours(error)))
+    except OSError as error:
+        sys.exit(printable(why_not_written(error)))
 
 
 def _parser():
@@ -172,6 +172,11 @@ def _describe(arguments, overrides):
     from adakern_bench.config.validate import check_places
 
     name = arguments.name
+    if Path(name).is_file():
+        sys.exit(
+            f"{name} is a file, not the name of a data set: adakern compare {name} "
+            "--target COLUMN --dry-run prints what becomes of its columns"
+        )
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config = load_config([f"dataset=[{name}]", *settings])
     check_places(config, overrides)  # its file may contain an experiment
