@@ -19,12 +19,12 @@ from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive import MEMBERS, choose, fit_all, leaf_sets, members
 from adakern.adaptive.members import kernel_ridge, svm
 from adakern.adaptive.members.svm import (
-    MARGIN_COSTS,
-    MARGIN_FACTORS,
+    COSTS,
+    SCALE_FACTORS,
     _fit_svc,
     _Pairs,
     _scores,
-    choose_machine,
+    choose_parameters,
 )
 from adakern.adaptive.table import Table
 from adakern.kernels import gram_matrix
@@ -84,8 +84,8 @@ def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
     one = np.ones(n)
     table = Table(X, np.eye(2)[y], one, fold, np.arange(n), one, one, one == 1)
     judged, losses = fold <= (0 if n > 1000 else 2), {}
-    for factor in MARGIN_FACTORS:
-        for C in MARGIN_COSTS:
+    for factor in SCALE_FACTORS:
+        for C in COSTS:
             decision = np.zeros(n)
             for k in range(3):
                 model = SVC(C=C, gamma=factor**2).fit(X[fold != k], y[fold != k])
@@ -93,7 +93,7 @@ def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
             Z = decision[judged, None]
             p = LogisticRegression(C=1e6).fit(Z, y[judged]).predict_proba(Z)
             losses[factor, C] = log_loss(y[judged], p)
-    kernel, scales, C = choose_machine(table, {"rbf": (np.ones(2), 1.0)})
+    kernel, scales, C = choose_parameters(table, {"rbf": (np.ones(2), 1.0)})
     assert kernel == "rbf"
     assert losses[scales[0], C] <= 1.01 * min(losses.values())
 
@@ -182,7 +182,7 @@ def test_decision_values_of_many_pairs_are_never_stored_for_all_rows(
 @pytest.mark.slow
 def test_machines_of_many_rows_start_at_scales_that_the_screening_found(monkeypatch):
     for module, name, value in (
-        *((svm, "MARGIN_ROWS", 200), (svm, "PAIR_ROWS", 700)),
+        *((svm, "SHARED_GRAM_ROWS", 200), (svm, "PAIR_ROWS", 700)),
         (kernel_ridge, "MANY_ROWS", 700),
         *((fit_all, "LEARNERS", 600), (choose, "RISE", -1)),  # all are kept
     ):
