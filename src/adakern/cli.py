@@ -47,7 +47,7 @@ def main(argv=None):
 
 
 class _Output:
-    """Standard output that drops the rest if its reader, such as ``| head``, ends."""
+    """Standard output that drops the rest if its reader, such as ``| head``, exits."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -185,12 +185,12 @@ def add_table_arguments(command, needs_target=True):
     option("--categorical", default="", help=looks)
     alike = (
         "columns whose categories are merged if they differ only in case, accents or "
-        "blanks, and get the most frequent spelling; all: every column"
+        "blanks; they get the most frequent spelling; all: every column"
     )
     option("--merge", default="", help=alike)
     written = (
-        "format of a column, if not as inferred: price=, (decimal comma), mass=.kg "
-        "(decimal point, unit), or day=%%m/%%d/%%Y; repeat it for more columns"
+        "format of a column, if inferred wrongly: price=, (decimal comma), mass=.kg "
+        "(decimal point, unit), or day=%%m/%%d/%%Y; may be repeated for other columns"
     )
     form = {"action": "append", "default": [], "type": column_form}
     option("--form", metavar="COLUMN=FORM", help=written, **form)
@@ -313,7 +313,7 @@ def _for_each_target(estimator, y):
         )
     if get_tags(estimator).target_tags.multi_output:
         return estimator
-    note(f"{type(estimator).__name__} takes one target: one is fitted for each")
+    note(f"{type(estimator).__name__} takes one target: a copy is fitted to each")
     return MultiOutputRegressor(estimator)
 
 
@@ -331,7 +331,7 @@ def _seconds_left(minutes, started):
     left = 60 * minutes - (time.perf_counter() - started)
     if left < LEAST_SECONDS:
         note(
-            f"--minutes {minutes:g} is over before the fit begins, which is given a "
+            f"--minutes {minutes:g} is over before the fit begins; it takes at least a "
             "second"
         )
     return max(left, LEAST_SECONDS)
@@ -443,7 +443,8 @@ def _predict(arguments):
 def _explained(model, rows, predicted):
     """Yield contributions of columns and influential rows for each target, as columns.
 
-    Rows are given by their numbers, from 0, among those with a target, with weights.
+    Influential rows are given by number, from 0 among the rows with a target, with
+    their weights.
     """
     import pandas as pd
 

@@ -125,11 +125,11 @@ def check_sizes(archive):
     """Refuse arrays whose stated sizes are wrong, before memory is allocated."""
     members = archive.infolist()
     if len({member.filename for member in members}) < len(members):
-        raise DamagedModel("two of its parts have one name")
+        raise DamagedModel("two of its parts have the same name")
     packed = sum(member.compress_size for member in members)
     unpacked = sum(member.file_size for member in members)
     if unpacked > max(ALWAYS_UNPACKED, MOST_UNPACKED * packed):
-        raise DamagedModel(f"unpacked it has {unpacked / 1e9:.1f} GB")
+        raise DamagedModel(f"it would unpack to {unpacked / 1e9:.1f} GB")
     shapes = {
         member.filename: _shape(archive, member)
         for member in members
@@ -207,7 +207,7 @@ def _is_known(node, name):
 
 
 def _is_class(name, kind=object):
-    """Whether it is a class defined in ``ROOMS``, in Python or listed if compiled."""
+    """Whether it is a class defined in ``ROOMS``, and listed if it is compiled."""
     if not ROOMS.fullmatch(name):
         return False
     try:
@@ -257,8 +257,9 @@ def _has_attributes(node):
 
 
 def _is_sound(part):
-    """Whether an object has no folder that joblib unpickles, and compiled code can
-    safely follow its indices.
+    """Whether compiled code can safely follow the indices of an object.
+
+    An object with a folder of joblib's, which would be unpickled, is not sound.
     """
     if getattr(part, "memory", None) is not None:
         return False
@@ -289,10 +290,10 @@ def _is_sound_ensemble(forest):
 
 
 def _is_sound_start(boosting):
-    """Whether the predictions that the trees are added to have a column for each."""
+    """Whether the initial predictions have a column for each tree of an iteration."""
     if not hasattr(boosting, "estimators_"):
         return True
-    # Another estimator is not even tried: its own parts may not be sound.
+    # Other estimators are rejected untested, since their own parts may not be sound.
     if not isinstance(boosting.init_, str | DummyClassifier | DummyRegressor):
         return False
     trees = boosting.estimators_
@@ -359,7 +360,7 @@ def _leads_on(inner, children, features, width):
 
 
 def _is_sound_svm(model):
-    """Whether LIBSVM's arrays have the sizes that its loops take from each other."""
+    """Whether the arrays of LIBSVM have sizes consistent with each other."""
     if not hasattr(model, "support_vectors_"):
         return True
     n = len(model.support_)

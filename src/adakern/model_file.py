@@ -341,7 +341,7 @@ def load_model(path, trust=()):
         card = _read_card(archive)
         _check_version(path, card)
         if not _is_card(card) or archive.testzip():
-            raise ValueError("its parts are damaged")
+            raise ValueError("some of its parts are damaged")
         check_sizes(archive)
         refused, unasked = names_refused(archive, trust)
         types = skops.io.get_untrusted_types(data=data)
@@ -358,7 +358,7 @@ def load_model(path, trust=()):
     with _whole(path), warnings.catch_warnings():
         # Reported above, in one sentence.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
-        # Caused by the rows on which boosting's handling of categories is tried.
+        # Caused by the rows on which the categories of boosting are tested.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         pipeline = skops.io.loads(data, trusted=types)
         if not is_sound(pipeline):

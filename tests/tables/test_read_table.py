@@ -115,7 +115,7 @@ def test_no_class_vanishes(tmp_path, classes):
     found = read(tmp_path, lines("xzy", rows))
     assert found.task == "classification"
     assert set(found.y) == set(classes) and len(found.y) == N - 1
-    assert "'y'" in found.notes[0] and "empty cells alone" in "\n".join(found.notes)
+    assert "'y'" in found.notes[0] and "only empty cells" in "\n".join(found.notes)
 
 
 def frame():

@@ -109,8 +109,7 @@ def deep_gram_matrix(bank, weights, X, Y):
 
 
 def layer_kernels(bank, T):
-    """The bank's kernels at inner products T of unit vectors, and their
-    slopes there."""
+    """Kernels of the bank at inner products T of unit vectors, and their slopes."""
     for gamma in bank.gammas:
         K = np.exp(2 * gamma * (T - 1))
         yield K, 2 * gamma * K

@@ -29,9 +29,9 @@ def score(task, y_true, y_pred, labels=None):
     ----------
     task : {"classification", "regression"}
     y_true, y_pred : array-like of shape (n,) or (n, n_targets)
-        Targets and predictions, n >= 1. Of several targets each metric is the mean of
-        what it is for each, in units of that target's standard deviation; missing ones
-        (NaN) are left out.
+        Targets and predictions, n >= 1. For several targets, each metric is the mean
+        over the targets, in units of each target's standard deviation; missing targets
+        (NaN) are ignored.
     labels : array-like, default=None
         All classes of the data set, some of which may be missing in `y_true`. They
         determine which F1 is computed.
@@ -99,7 +99,7 @@ def _of_each_target(scores, y_true, *predicted):
             values = (values[known, number] / unit for values in (y_true, *predicted))
             found.append(scores(*values))
     if not found:
-        raise ValueError("y_true must have at least one value, got only NaN.")
+        raise ValueError("y_true must have at least one value that is not NaN.")
     return found
 
 
@@ -168,7 +168,7 @@ def probability_scores(y_true, probabilities, classes):
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Labels; the probability of one that is not in `classes` is 0.
+        Labels; a label that is not in `classes` has probability 0.
     probabilities : array-like of shape (n, n_classes)
         Rows sum to 1.
     classes : array-like of shape (n_classes,)
@@ -212,8 +212,8 @@ def probability_scores(y_true, probabilities, classes):
     def gaps(rows):
         return np.bincount(bins[rows], excess[rows], minlength=N_BINS) / len(p)
 
-    # The error of all bins together. The calibration errors of bootstrap samples
-    # would be biased upwards, since noise only adds to them.
+    # Bootstrap the signed errors of the bins: calibration errors of bootstrap samples
+    # would be biased upwards, since noise only increases them.
     rng = np.random.default_rng(0)
     found = gaps(slice(None))
     drawn = [gaps(rng.integers(len(p), size=len(p))) - found for _ in range(N_DRAWS)]
@@ -235,7 +235,7 @@ def interval_scores(y_true, low, high, coverage=0.9):
     Parameters
     ----------
     y_true, low, high : array-like of shape (n,) or (n, n_targets)
-        Of several targets each metric is the mean, as for :func:`score`.
+        For several targets, each metric is the mean, as in :func:`score`.
     coverage : float, default=0.9
         Nominal coverage of the intervals, in [0, 1).
 

@@ -65,7 +65,7 @@ def names_recur(first, others):
 def n_units(frame):
     """Number of rows below the header with words in otherwise numeric columns.
 
-    These are units, or the questions and import codes of Qualtrics.
+    Such rows contain units, or the questions and import codes of Qualtrics.
     """
     head = frame.head(_SAMPLE)
     if len(head) > 1 and any(_QUALTRICS in str(cell) for cell in head.iloc[1]):
@@ -168,11 +168,11 @@ OTHERS = {
 
 
 def without_others(frame, target, notes, *, keep=(), is_typed=False, all_rows=False):
-    """Remove rows that do not belong to the table, and number the others.
+    """Remove rows that do not belong to the table, and renumber the others.
 
     With ``all_rows``, they are kept and predicted, since each could be a row with
-    missing values. Files with typed columns are written by programs, so only totals are
-    searched for.
+    missing values. Files with typed columns are written by programs, so they are
+    searched for totals only.
     """
     rest = frame
     for name in OTHERS if not is_typed else ["rows:totals"]:

@@ -71,7 +71,9 @@ def in_order_of(names, X):
             f"X lacks the columns {', '.join(missing)}, which were passed to fit"
         )
     if extra := sorted(set(found) - set(names)):
-        warn_user(f"X has columns that training did not: {', '.join(extra)}; ignored")
+        warn_user(
+            f"X has columns that were not in training: {', '.join(extra)}; ignored"
+        )
     return X[[found[name] for name in names]], False
 
 
@@ -141,10 +143,10 @@ class ReadColumn(Column):
         """Return its :class:`~adakern.tables.account.Account`."""
         became = {
             "date": ", ".join([*PARTS, HOUR][: self.width]),
-            "text": f"feature, {self.width} numbers by pieces of its words",
+            "text": f"feature, {self.width} numbers from its character n-grams",
         }
         if self.with_limits:
-            became["numeric"] = "feature, and which cells are limits"
+            became["numeric"] = "feature, with a mark of cells that are limits"
         if self.means is not None:
             became["categorical"] = "feature, with target encoding of its levels"
             became["text"] += ", with target encoding"
@@ -356,7 +358,7 @@ class TableReader:
         if new:
             warn_user(
                 f"{cells.name}: the model does not know the category of {len(new)} of "
-                f"{count(len(codes), 'row')}, such as {new[0]!r}; it is taken for "
+                f"{count(len(codes), 'row')}, such as {new[0]!r}; it is treated as "
                 "missing"
             )
         return codes
@@ -372,7 +374,7 @@ def _text_numbers(cells, column):
     if n_long:
         warn_user(
             f"{cells.name}: only the first {MOST_CHARACTERS:,} characters of a text "
-            f"are used; longer texts: {n_long}"
+            f"are used; number of longer texts: {n_long}"
         )
     return column.vectors.transform(texts, column.means)[codes]
 

@@ -54,7 +54,7 @@ class Layout:
 def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
     """Parse a file to (frame, layout, notes), with cells of text files as strings.
 
-    With ``all_rows``, no rows are dropped: empty rows and totals are predicted, too.
+    With ``all_rows``, no rows are dropped: empty rows and totals are predicted as well.
     """
 
     layout, notes, data = layout or Layout(), [], unpack(data, name)
@@ -143,7 +143,7 @@ def _by_pandas(reader, data, name, **settings):
         said = str(error).strip()
         if "Expected" in said and "fields in line" in said:
             said += (
-                ", lines counted from the header: a field that holds the separator "
+                ", lines counted from the header: a field that contains the separator "
                 "needs quotation marks"
             )
         if "EOF inside string" in said:
@@ -233,10 +233,10 @@ def _text(data, name, target, layout, notes):
         if frame[0].duplicated().any() or frame[0].str.fullmatch(_FRACTION).any():
             raise TableError(
                 f"{name}: most lines have {width + 1} fields, and the header {width}: "
-                "a field that holds the separator needs quotation marks."
+                "a field that contains the separator needs quotation marks."
             )
         names = ["", *names]
-        notes.append("the first field of each row has no name: it names the row")
+        notes.append("the first field of each row has no name: it is the row's name")
     found = replace(layout, separator=separator, encoding=encoding, header=header)
     return frame, names, found
 
@@ -314,7 +314,7 @@ def _about_fields(text, separator, width, frame):
     if swallowed:
         yield (
             f"{count(swallowed, 'row')} within a single cell, between quotation marks: "
-            "is one of these not closed?"
+            "is a quotation mark not closed?"
         )
 
 
@@ -336,7 +336,7 @@ def _has_header(first, others, target, notes):
         notes.append("no header: the columns are x0, x1, ...")
         return False
     shown = ", ".join(first[:4]) + ", ..." * (len(first) > 4)
-    notes.append(f"the first line is taken for the names of the columns: {shown}")
+    notes.append(f"the first line is taken as the names of the columns: {shown}")
     return True
 
 
@@ -378,7 +378,7 @@ def _separator(text, name, target, notes):
         1 for line in itertools.islice(io.StringIO(text), 1000) if line.strip()
     )
     if n_lines < 2:
-        raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
+        raise TableError(f"{name} has only {n_lines} lines; a table needs more.")
     if text.partition("\n")[0].strip('\r" ') == target:
         return _NONE  # new rows of a single column
     scores = {}
@@ -429,7 +429,9 @@ def _names(header, target, notes):
             unique = next(
                 f"{name}.{k}" for k in itertools.count(i) if f"{name}.{k}" not in taken
             )
-            notes.append(f"another column is called {name!r} too, here {unique!r}")
+            notes.append(
+                f"another column is also named {name!r}; here it is {unique!r}"
+            )
             name = unique
         names.append(name)
     return names

@@ -15,10 +15,10 @@ from adakern.tables.cells import (
     read_cells,
 )
 
-#: Maximum number of distinct numbers that may be codes, of which a text may be another.
+#: Maximum number of distinct numbers that may be codes, to which a text may belong.
 FEW_NUMBERS = 10
-#: Number of distinct numbers up to which those that recur may be sizes, scores, floors
-#: or versions, of which a frequent word is another.
+#: Number of distinct numbers up to which recurring ones may be sizes, scores, floors or
+#: versions; a frequent word may then be another one.
 MANY_NUMBERS = 30
 #: Minimum number of distinct strings of a text column; with fewer, it is categorical.
 FEWEST_TEXTS = 50
@@ -29,7 +29,7 @@ _SUBTOTAL = re.compile(
     r"(?i)(\S+\s){0,2}(totals?|summe|zwischensumme|sous-total|ergebnis|durchschnitt"
     r"|mittelwert|average)(\s\S+){0,2}"
 )
-#: One cell in this many may be of another kind in a column of numbers or dates.
+#: In a column of numbers or dates, one cell in this many may be of another kind.
 ONE_IN = 20
 
 
@@ -81,7 +81,7 @@ def describe(cells, *, usual=".", is_target=False):
         kept = sorted({t for t in cells.counts({""}) if t.casefold() in NO_VALUE})
         if kept:
             notes = [
-                f"classes of {cells.name}: {', '.join(kept)}; empty cells alone are "
+                f"classes of {cells.name}: {', '.join(kept)}; only empty cells are "
                 "missing"
             ]
     return Column("categorical", notes=notes)
@@ -93,7 +93,7 @@ def of_form(cells, form):
     values, strays = read_cells(cells, kind, form)
     if (values != values).all():
         raise ValueError(
-            f"{cells.name} has no cell of the form {form[:60]!r}, but such as "
+            f"{cells.name} has no cell of the form {form[:60]!r}, but cells such as "
             f"{next(iter(strays), '')!r}; a form is the decimal mark and the unit of "
             "numbers (',' or '.kg'), or the strptime format of dates (%d/%m/%Y)"
         )
@@ -201,7 +201,7 @@ def _described_amounts(cells, usual):
 
 
 def _about_mark(name, texts, form):
-    """Say how the first cell that both decimal marks can read is read."""
+    """Return a note about how the first cell with an ambiguous mark is read."""
     other = numbers.other_mark(form[0]) + form[1:]
     readings = ((t, number_of(t, form), number_of(t, other)) for t in texts)
     shown, value, otherwise = next(
@@ -228,14 +228,14 @@ def _about_numbers(name, texts, form, is_doubtful):
         notes.append(f"{name}: {shown!r} is read as {number_of(shown, form):g}")
     if limits:
         notes.append(
-            f"{name}: limits such as {limits[0]!r} are read as the limit itself; a "
-            "further column says which cells are below one (-1) or above (1)"
+            f"{name}: limits such as {limits[0]!r} are read as the limit itself; "
+            "another column marks cells below (-1) or above (1) a limit"
         )
     return notes
 
 
 def _about_signs(name, texts):
-    """Yield a note about different currencies, or numbers some of them percentages."""
+    """Yield a note about different currencies, or about some numbers in percent."""
     firsts = {numbers.signs_of(text): text for text in texts}
     first, second, *_ = firsts.values()
     yield f"{name}: {first!r} and {second!r} are read as if in the same unit"
@@ -244,7 +244,7 @@ def _about_signs(name, texts):
 def about_new(cells, kind, form):
     """Yield notes about numbers and dates of new rows that may have been misread.
 
-    They are read in the form of the training rows, but may be meant otherwise.
+    They are read in the form of the training rows, which may not be theirs.
     """
     texts = cells.counts(NO_VALUE)
     if kind == "date":
@@ -320,7 +320,7 @@ def _described_dates(cells, texts):
     note = f"dates: {cells.name}, read as {form}" if form else f"dates: {cells.name}"
     if other is not None:
         first = "day" if form.startswith("%d") else "month"
-        note += f" (the {first} comes first; --form COLUMN={other} would do as well)"
+        note += f" (the {first} comes first; --form COLUMN={other} would also fit)"
     notes = [note]
     strays = [text for text in texts if dates.parse_date(text, form) is None]
     if strays:

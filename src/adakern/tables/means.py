@@ -2,8 +2,8 @@
 
 import numpy as np
 
-#: Maximum number of categories of a column with an indicator of their own; rarer ones
-#: share one. Columns with more levels are also target encoded.
+#: Maximum number of categories of a column with a separate indicator; rarer ones share
+#: one. Columns with more levels are also target encoded.
 MOST_INDICATORS = 30
 
 #: Number of standard errors, under the hypothesis of equal levels, by which the

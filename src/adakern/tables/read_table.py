@@ -33,8 +33,8 @@ from adakern.tables.typed import (
 )
 from adakern.tables.unpack import TableError
 
-#: Maximum number of new rows that may all have one word in place of a number or date.
-#: It marks at most half of the training rows, so that more would hardly be chance.
+#: Maximum number of new rows that may all have a word in place of a number or date. The
+#: word marks at most half of the training rows, so more would hardly be due to chance.
 MOST_LACKING = 10
 
 
@@ -105,14 +105,13 @@ def read_table(
     Parquet and Excel (.xlsx, requires openpyxl), compressed or not.
 
     A column is numeric if at least 19 of 20 cells are numbers, including formats such
-    as ``$45,123``, ``33%`` and ``12 kg``, or if the others are a single word in at most
-    half of the rows and the numbers are more than 30 or seldom recur; other cells
-    become missing values. The decimal mark is the one with which more cells can be
-    read. NA, N/A, NaN, null, ? and empty cells are missing
-    values, in numeric columns also none, n.a., - and the like.
-    In a categorical target only empty cells are missing; NA and none are classes. Rows
-    without a target and a final row of totals are dropped. The header is the line with
-    the name of the target.
+    as ``$45,123``, ``33%`` and ``12 kg``, or if the other cells are a single word in at
+    most half of the rows and there are more than 30 distinct numbers or these seldom
+    recur; other cells become missing values. The decimal mark is the one with which
+    more cells can be read. NA, N/A, NaN, null, ? and empty cells are missing values, in
+    numeric columns also none, n.a., - and the like. In a categorical target, only empty
+    cells are missing; NA and none are classes. Rows without a target and a final row of
+    totals are dropped. The header is the line with the name of the target.
 
     Parameters
     ----------
@@ -133,7 +132,7 @@ def read_table(
         Columns to treat as categorical even if they look like numbers or dates.
     merge : sequence of str, default=()
         Columns whose categories are merged if they differ only in case, accents or
-        blanks, and get the most frequent spelling; ``["all"]`` for all categorical
+        blanks; they get the most frequent spelling. ``["all"]`` means all categorical
         columns.
     form : dict of str to str, default=None
         Format of columns, if not that inferred: the decimal mark and unit of numbers,
@@ -185,7 +184,7 @@ def read_columns(
     categorical=(),
     **read,
 ):
-    """Return the result of `read_table`, and the typed columns that it is made of."""
+    """Return the result of `read_table`, and the typed columns that it contains."""
     with _named(Path(path)) as (data, name):
         layout = Layout(keep=[key for key in keep if key in OTHERS])
         keep = [key for key in keep if key not in OTHERS]
@@ -261,7 +260,7 @@ def read_as(values, name, kind, form):
         if len(others) < len(strays):
             shown = next(cell for cell in strays if cell not in others)
             warn_user(
-                f"{cells.name} has another decimal mark than the training rows: "
+                f"{cells.name} has a different decimal mark from the training rows: "
                 f"{shown!r} is read as {number_of(shown, other):g}"
             )
             read, strays = by_other, others
@@ -450,7 +449,7 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
             became = "feature, -1 below a limit and 1 above"
             undo = f"--drop {typed}"
         elif kind == "text":
-            became = "feature, numbers by pieces of its words"
+            became = "feature, numbers from its character n-grams"
         n_levels = frame[name].nunique() if kind == "categorical" else None
         n_missing = int(frame[name].isna().sum())
         found.append(Account(name, kind, form, n_missing, n_levels, became, undo))

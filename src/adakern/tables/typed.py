@@ -44,7 +44,7 @@ def typed_columns(
     merged = columns_of(raw, merge)
     stated = {find_column(raw, key): one for key, one in (form or {}).items()}
     if both := declared & stated.keys():
-        raise TableError(f"{min(both)!r} cannot have a form and be categorical.")
+        raise TableError(f"{min(both)!r} cannot both have a form and be categorical.")
     cells = {key: cells_of(raw[key], key) for key in raw.columns}
     layout.decimal = _usual_mark(cells, layout)
     notes += ["decimal comma"] * (layout.decimal == ",")
