@@ -323,7 +323,7 @@ def test_other_types_are_refused_or_told(ridge, rows, folder):
     with pytest.raises(SystemExit, match="fitted on numbers"):
         cli.main(["predict", ridge, "text.csv"])
     rows["dose"] = rows["dose"].astype(str).where(rows.index > 0, "much")
-    with pytest.warns(UserWarning, match="thus missing"):
+    with pytest.warns(UserWarning, match="treated as missing"):
         load_model(ridge)[0].predict(rows)
 
 

@@ -17,12 +17,12 @@ from adakern._utils.printable import printable, without_formula
 from adakern._utils.wording import count
 from adakern._version import __version__
 from adakern.left_out import (
-    coverage_found,
+    coverage_left_out,
     fit_table,
     note,
     print_coverage,
     print_result,
-    score_found,
+    score_left_out,
 )
 
 #: Options whose values are comma-separated column names.
@@ -91,8 +91,8 @@ def _run(argv):
     arguments = parsed(parser, own, argv or ["--help"])
     try:
         with warnings.catch_warnings():
-            told = cache(note)  # print each note once, whatever the number of outputs
-            warnings.showwarning = lambda message, *_, **__: told(str(message))
+            note_once = cache(note)  # the same whatever the number of outputs
+            warnings.showwarning = lambda message, *_, **__: note_once(str(message))
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
         extra = (
@@ -108,8 +108,8 @@ def _run(argv):
         )
     except (ValueError, OSError) as error:
         file = getattr(error, "filename", None)
-        said = f"{file}: {error.strerror}" if file else error
-        sys.exit(printable(f"adakern {argv[0]}: {said}"))
+        message = f"{file}: {error.strerror}" if file else error
+        sys.exit(printable(f"adakern {argv[0]}: {message}"))
 
 
 def parsed(parser, commands, argv):
@@ -264,9 +264,9 @@ def _fit(arguments):
         pipeline.set_params(model__time_limit=left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
     fit_table(pipeline, table)
-    score = score_found(pipeline, table)
+    score = score_left_out(pipeline, table)
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
-    facts["coverage"] = coverage = coverage_found(pipeline[-1], table)
+    facts["coverage"] = coverage = coverage_left_out(pipeline[-1], table)
     save_model(pipeline, output, make_card(table, score=score, **facts))
     _check_written(output, table.X.head(1), is_flagship)
     print_result(pipeline[-1], table.kinds, score)
@@ -404,20 +404,20 @@ def _predict(arguments):
     from adakern.model_file import load_model, new_categories
 
     model, card = load_model(arguments.model, trust=arguments.trust.split(","))
-    asked = {
+    requested = {
         "predict_interval": arguments.interval is not None,
         "predict_proba": arguments.proba,
         "explain": arguments.explain,
         "check": arguments.check or arguments.fail_on_shift,
     }
-    for method in (name for name in asked if asked[name]):
+    for method in (name for name in requested if requested[name]):
         if not hasattr(model, method):
             raise ValueError(f"{card['estimator']} has no {method}")
     rows = read_rows(arguments.file, card["kinds"], card["forms"])
-    for said in new_categories(rows, card):
-        note(said)
+    for message in new_categories(rows, card):
+        note(message)
     code = 0
-    if asked["check"]:
+    if requested["check"]:
         report = model.check(rows)
         print(printable(repr(report)), file=sys.stderr)
         code = 3 if arguments.fail_on_shift and report.shifted else 0

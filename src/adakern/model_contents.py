@@ -37,7 +37,7 @@ MOST_UNPACKED = 200
 ALWAYS_UNPACKED = 2**28
 
 #: Modules whose classes do not access files, processes or a network.
-ROOMS = re.compile(
+SAFE_MODULES = re.compile(
     r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
     r"|adakern\.tables\.(columns|encoding|texts)\.\S+"
     r"|adakern\.model_file\.TableModel"
@@ -107,7 +107,7 @@ class DamagedModel(ValueError):
     """A file whose objects cannot be constructed, or cannot be used safely."""
 
 
-def names_refused(archive, trust):
+def refused_names(archive, trust):
     """Names in an archive that are refused always, and those refused unless trusted."""
     unknown = set()
     for node in _nodes(json.loads(archive.read("schema.json"))):
@@ -207,8 +207,8 @@ def _is_known(node, name):
 
 
 def _is_class(name, kind=object):
-    """Whether it is a class defined in ``ROOMS``, and listed if it is compiled."""
-    if not ROOMS.fullmatch(name):
+    """Whether it is a class of ``SAFE_MODULES``, and listed if it is compiled."""
+    if not SAFE_MODULES.fullmatch(name):
         return False
     try:
         found = resolve(name)
@@ -217,7 +217,7 @@ def _is_class(name, kind=object):
         return False
     if not (isinstance(found, type) and issubclass(found, kind)):
         return False
-    if not ROOMS.fullmatch(f"{found.__module__}.{found.__name__}"):
+    if not SAFE_MODULES.fullmatch(f"{found.__module__}.{found.__name__}"):
         return False  # only imported by the module, and defined elsewhere
     return file.endswith(".py") or bool(COMPILED.fullmatch(name))
 
@@ -289,7 +289,7 @@ def _is_sound_ensemble(forest):
     )
 
 
-def _is_sound_start(boosting):
+def _is_sound_initial(boosting):
     """Whether the initial predictions have a column for each tree of an iteration."""
     if not hasattr(boosting, "estimators_"):
         return True
@@ -307,7 +307,7 @@ def _is_sound_tree(estimator):
     width = estimator.n_features_in_
     inner = tree.children_left != -1
     children = np.stack([tree.children_left, tree.children_right])[:, inner]
-    return tree.n_features == width and _leads_on(
+    return tree.n_features == width and _leads_downwards(
         inner, children, tree.feature[inner], width
     )
 
@@ -340,7 +340,7 @@ def _is_sound_predictor(predictor, categorical):
     inner = predictor.nodes["is_leaf"] == 0
     nodes = predictor.nodes[inner]
     children = np.stack([nodes["left"], nodes["right"]]).astype(np.int64)
-    if not _leads_on(inner, children, nodes["feature_idx"], len(categorical)):
+    if not _leads_downwards(inner, children, nodes["feature_idx"], len(categorical)):
         return False
     by_category = nodes[nodes["is_categorical"] != 0]
     kept = predictor.raw_left_cat_bitsets
@@ -352,7 +352,7 @@ def _is_sound_predictor(predictor, categorical):
     )
 
 
-def _leads_on(inner, children, features, width):
+def _leads_downwards(inner, children, features, width):
     """Whether children come after their parents, and features are in range."""
     after = (children > np.flatnonzero(inner)) & (children < len(inner))
     in_range = (features >= 0) & (features < width)
@@ -422,7 +422,7 @@ def _is_sound_neighbours(tree):
 CHECKS = {
     BaseDecisionTree: _is_sound_tree,
     BaseForest | BaseGradientBoosting | IsolationForest: _is_sound_ensemble,
-    BaseGradientBoosting: _is_sound_start,
+    BaseGradientBoosting: _is_sound_initial,
     BaseHistGradientBoosting: _is_sound_boosting,
     BaseLibSVM: _is_sound_svm,
     NeighborsBase: _is_sound_metric,

@@ -335,7 +335,7 @@ def test_columns_of_every_kind():
         np.testing.assert_array_equal(model.predict(frame.assign(more=1)), predicted)
     with pytest.raises(ValueError, match="X lacks the columns number, took"):
         model.predict(frame.drop(columns=["number", "took"]))
-    with pytest.warns(UserWarning, match="day. is a date: 60 cells are no date"):
+    with pytest.warns(UserWarning, match="day. is a date: no date in 60 cells"):
         assert np.isfinite(model.predict(frame.assign(day="soon"))).all()
 
 

@@ -415,7 +415,9 @@ def test_one_word_among_many_values_is_missing_and_said(word, typed, what):
     column, values, strays = read(cells)
     assert column.kind == ("numeric" if what == "numbers" else "date")
     assert strays == [word] and np.isnan(values).sum() == 10
-    assert f"10 cells are no {what[:-1]}, thus missing ({word!r}" in column.notes[-1]
+    assert (
+        f"no {what[:-1]} in 10 cells, treated as missing ({word!r}" in column.notes[-1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -483,7 +485,7 @@ def test_a_form_of_a_megabyte_is_refused_and_never_compiled():
     for form in ("%d" * 500_000, "%d.%m.%Y " * 100_000, "x" * 1_000_000):
         before = dates._pattern.cache_info().misses
         with pytest.raises(ValueError, match="no cell of the form") as raised:
-            kinds.of_form(Cells.of(["1.2.2020"], "column 'a'"), form)
+            kinds.column_of_form(Cells.of(["1.2.2020"], "column 'a'"), form)
         assert dates._pattern.cache_info().misses == before
         assert len(str(raised.value)) < 400
 

@@ -66,7 +66,7 @@ def score(task, y_true, y_pred, labels=None):
     y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
     several = y_true.ndim == 2 and y_true.shape[1] > 1
     if task == "regression" and several and y_true.shape == y_pred.shape:
-        return _mean(_of_each_target(_regression_scores, y_true, y_pred))
+        return _mean(_score_each_target(_regression_scores, y_true, y_pred))
     if y_true.ndim != 1 or y_true.shape != y_pred.shape or not y_true.size:
         raise ValueError(
             "y_true and y_pred must be one-dimensional, non-empty and of equal "
@@ -89,7 +89,7 @@ def _classification_scores(y_true, y_pred, labels):
     }
 
 
-def _of_each_target(scores, y_true, *predicted):
+def _score_each_target(scores, y_true, *predicted):
     """Compute `scores` of each target, in units of its spread."""
     found = []
     for number, y in enumerate(y_true.T):
@@ -265,7 +265,7 @@ def interval_scores(y_true, low, high, coverage=0.9):
     y_true, low, high = (np.asarray(values, float) for values in (y_true, low, high))
     if y_true.ndim == 2:
         of_one = partial(interval_scores, coverage=coverage)
-        return _mean(_of_each_target(of_one, y_true, low, high))
+        return _mean(_score_each_target(of_one, y_true, low, high))
     held = (low <= y_true) & (y_true <= high)
     width = high - low
     outside = np.maximum(low - y_true, 0) + np.maximum(y_true - high, 0)
@@ -317,7 +317,7 @@ def quantile_crps(y_true, quantiles, levels):
     y_true = np.asarray(y_true, float)
     if y_true.ndim == 2:
         of_one = partial(quantile_crps, levels=levels)
-        return float(np.mean(_of_each_target(of_one, y_true, np.asarray(quantiles))))
+        return float(np.mean(_score_each_target(of_one, y_true, np.asarray(quantiles))))
     error = y_true[:, None] - np.asarray(quantiles, float)
     loss = np.maximum(levels * error, (levels - 1) * error).mean(axis=0)
     between = (levels[1:] + levels[:-1]) / 2

@@ -15,13 +15,13 @@ from adakern.tables.cells import (
     sides_of_limits,
     without_decimals,
 )
-from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours, says_date
+from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours, suggests_date
 from adakern.tables.kinds import Column
 from adakern.tables.means import (
     MOST_INDICATORS,
+    levels_differ,
     means_left_out,
     means_of_levels,
-    say_something,
     worth,
 )
 from adakern.tables.texts import MOST_CHARACTERS, TextVectors
@@ -193,7 +193,7 @@ class TableReader:
             values = X[:, j]
             is_other = declared or X.dtype.kind not in "biuf"
             # Integers such as 20240131 are dates if the column's name suggests it.
-            is_day = self.names is not None and says_date(name)
+            is_day = self.names is not None and suggests_date(name)
             if is_other or (is_day and kinds.are_days(Cells.of(values, name))):
                 column = self._learned(values, j)
             else:
@@ -243,7 +243,7 @@ class TableReader:
         """
         for place, column in zip(self.first_, self.columns_, strict=True):
             codes = (X[:, place], targets, weights, len(column.codes))
-            if len(column.codes) > MOST_INDICATORS and say_something(*codes):
+            if len(column.codes) > MOST_INDICATORS and levels_differ(*codes):
                 column.means = means_of_levels(*codes)
         for j, effects in ngrams.items():
             column = self.columns_[j]

@@ -140,15 +140,15 @@ def _by_pandas(reader, data, name, **settings):
     except ImportError as error:
         raise TableError(f"{name}: {error} Or save it as CSV.") from None
     except Exception as error:
-        said = str(error).strip()
-        if "Expected" in said and "fields in line" in said:
-            said += (
+        message = str(error).strip()
+        if "Expected" in message and "fields in line" in message:
+            message += (
                 ", lines counted from the header: a field that contains the separator "
                 "needs quotation marks"
             )
-        if "EOF inside string" in said:
-            said += ": a quotation mark is not closed"
-        raise TableError(f"{name} cannot be read: {said}.") from error
+        if "EOF inside string" in message:
+            message += ": a quotation mark is not closed"
+        raise TableError(f"{name} cannot be read: {message}.") from error
 
 
 def _packed_bytes_of_parquet(file):
@@ -198,7 +198,7 @@ def _cells_of_sheets(file):
 def _text(data, name, target, layout, notes):
     """Return (cells, header, layout) of a delimited text file."""
     encoding = layout.encoding or _encoding(data)
-    text = _without_rulers(_decoded(data, encoding, name, notes), notes)
+    text = _without_rulers(_decode(data, encoding, name, notes), notes)
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
     separator = (
@@ -220,7 +220,7 @@ def _text(data, name, target, layout, notes):
     width = len(first) if header else usual
     # Rows may have one more field than the header, without a name.
     is_longer = bool(header) and usual == width + 1
-    frame = _separated(text, name, separator, width + is_longer)
+    frame = _parse_fields(text, name, separator, width + is_longer)
     notes += _about_fields(text, separator, width, frame)
     frame = frame.fillna("").iloc[int(header) :]
     if separator == "|":  # cells of drawn tables are padded
@@ -241,7 +241,7 @@ def _text(data, name, target, layout, notes):
     return frame, names, found
 
 
-def _decoded(data, encoding, name, notes):
+def _decode(data, encoding, name, notes):
     """Decode the text of a file; add a note if the encoding is uncertain."""
     try:
         text = data.decode(encoding)
@@ -274,7 +274,7 @@ def _without_rulers(text, notes):
     return text
 
 
-def _separated(text, name, separator, width):
+def _parse_fields(text, name, separator, width):
     """Parse all fields as strings, with NaN for the missing fields of short lines."""
     import pandas as pd
 
@@ -309,8 +309,10 @@ def _about_fields(text, separator, width, frame):
     if text.count(separator) < n_separators:  # pandas does not tell which are missing
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         n_short = sum(1 < len(line) < width for line in lines)
-        said = f"{SHORT} {width} fields in {count(n_short, 'line')}: others are missing"
-        yield from [said] * bool(n_short)
+        message = (
+            f"{SHORT} {width} fields in {count(n_short, 'line')}: others are missing"
+        )
+        yield from [message] * bool(n_short)
     if swallowed:
         yield (
             f"{count(swallowed, 'row')} within a single cell, between quotation marks: "

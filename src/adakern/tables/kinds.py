@@ -66,14 +66,14 @@ def describe(cells, *, usual=".", is_target=False):
     texts = cells.counts(MISSING if is_target else NO_VALUE)
     others = cells.others()
     if any(dates.is_date(value) for value in others):
-        return _described_dates(cells, texts) or Column("categorical")
+        return _describe_dates(cells, texts) or Column("categorical")
     if not is_target and are_days(cells):
         return Column("date", dates.WHOLE, [f"dates: {cells.name}, read as %Y%m%d"])
-    found = _described_numbers(cells, texts, usual, is_target)
+    found = _describe_numbers(cells, texts, usual, is_target)
     if found is None and is_target:
-        found = _described_amounts(cells, usual)
+        found = _describe_amounts(cells, usual)
     if found is None and not others:
-        found = _described_dates(cells, texts)
+        found = _describe_dates(cells, texts)
     if found is not None:
         return found
     notes = []
@@ -87,7 +87,7 @@ def describe(cells, *, usual=".", is_target=False):
     return Column("categorical", notes=notes)
 
 
-def of_form(cells, form):
+def column_of_form(cells, form):
     """Return the :class:`Column` of cells whose form is given."""
     kind = "numeric" if form.startswith(numbers.MARKS) else "date"
     values, strays = read_cells(cells, kind, form)
@@ -106,7 +106,7 @@ def are_days(cells):
 
     The name of the column must suggest dates, too.
     """
-    if not dates.says_date(cells.name):
+    if not dates.suggests_date(cells.name):
         return False
     values = [*cells.counts(NO_VALUE), *cells.others()]
     return bool(values) and all(dates.parse_whole(value) for value in values)
@@ -147,7 +147,7 @@ def _most_strays(n):
     return max(1, n // ONE_IN) if n > 5 else 0
 
 
-def _described_numbers(cells, texts, usual, is_target):
+def _describe_numbers(cells, texts, usual, is_target):
     """Return the column of numbers, or None if it is not numeric."""
     if not is_target and _are_truths([*texts, *cells.others()]):
         return Column("numeric", TRUE_OR_FALSE)
@@ -188,13 +188,13 @@ def _are_truths(values):
     return len({TRUTHS[str(value).casefold()] for value in values}) == 2
 
 
-def _described_amounts(cells, usual):
+def _describe_amounts(cells, usual):
     """Return the column of a target with numbers and markers such as "-" for none.
 
     If there are few distinct numbers, they are classes, and so is the marker.
     """
     texts = cells.counts(NO_VALUE)
-    found = _described_numbers(cells, texts, usual, is_target=False)
+    found = _describe_numbers(cells, texts, usual, is_target=False)
     if found is None or found.form == TRUE_OR_FALSE or len(texts) <= FEW_NUMBERS:
         return None
     return found
@@ -300,12 +300,12 @@ def about_strays(cells, kind, strays):
     shown = ", ".join(map(repr, strays[:4])) + ", ..." * (len(strays) > 4)
     shown += f"; row{'s' * (n > 1)} {', '.join(map(str, rows[:4]))}"
     shown += ", ..." * (n > 4) + " from 0"
-    cells_are = f"{count(n, 'cell')} {'is' if n == 1 else 'are'}"
+    lack = f"no {noun} in {count(n, 'cell')}, treated as missing"
     kind = "numeric" if kind == "numeric" else "a date"
-    return f"{cells.name} is {kind}: {cells_are} no {noun}, thus missing ({shown})"
+    return f"{cells.name} is {kind}: {lack} ({shown})"
 
 
-def _described_dates(cells, texts):
+def _describe_dates(cells, texts):
     """Return the column of dates, or None if it does not contain dates."""
     others = cells.others()
     if not all(dates.is_date(value) for value in others):

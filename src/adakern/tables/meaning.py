@@ -46,7 +46,7 @@ def is_whole(values):
     return bool((values == np.rint(values)).all())
 
 
-def checked_task(y, kind, task, notes):
+def resolve_task(y, kind, task, notes):
     """Return the task of a target, inferred if it is not given."""
     if kind == "date":
         raise TableError(

@@ -26,7 +26,7 @@ def means_of_levels(codes, targets, weights, n_levels):
     return (means * share * (between > 0)).T
 
 
-def say_something(codes, targets, weights, n_levels):
+def levels_differ(codes, targets, weights, n_levels):
     """Whether levels differ in some target by more than expected by chance."""
     *_, between, error = _scatter(codes, targets, weights, n_levels)
     return bool((between > SURE * error).any())
