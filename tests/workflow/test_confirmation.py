@@ -140,8 +140,8 @@ def test_a_table_is_read_again_only_where_it_or_its_line_changed(
 
 GAPS = made(3).assign(y=lambda frame: frame["y"].mask(frame.index < 4))
 REFUSED = {
-    "no file": ({}, {"lost.csv": "y,random,"}, "lost.csv: file not found"),
-    "outside": ({}, {"../x.csv": "y,random,"}, "../x.csv: file not found"),
+    "no file": ({}, {"lost.csv": "y,random,"}, "lost.csv: there is no such file"),
+    "outside": ({}, {"../x.csv": "y,random,"}, "../x.csv: there is no such file"),
     "no target": ({}, {"plain.csv": "z,random,"}, "plain.csv: no column 'z' among"),
     "no group": ({}, {"wards.csv": "y,grouped,wards"}, "no column 'wards'.* 'ward'"),
     "no kind": (
@@ -175,7 +175,7 @@ REFUSED = {
     "twice": (
         {"plain.parquet": made(9)},
         {"plain.parquet": "y,random,"},
-        "plain.parquet: it is declared twice",
+        "the table is declared twice",
     ),
 }
 
@@ -201,7 +201,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path, planned):
         (None, "there is no .*confirmation with a SETS.csv. Put the tables there"),
         (HEAD, "has no line"),
         ("file;target\n", "no 'file' and no 'target' and no 'kind'"),
-        (f"{HEAD}größe.csv,y,random,\n", "file not found"),
+        (f"{HEAD}größe.csv,y,random,\n", "there is no such file"),
     ],
 )
 def test_a_folder_without_a_declaration(tmp_path, planned, text, message):
