@@ -164,7 +164,7 @@ def test_silent_on_a_plain_table_and_pickled_small_and_the_same():
 def test_progress_and_members_are_printed(capsys):
     model = fast(AdaptiveKernelClassifier, verbose=1).fit(X, y)
     told = capsys.readouterr().out
-    assert "extra-trees: " in told and "s for the others" in told
+    assert "extra-trees: " in told and "s; the other members take about" in told
     assert "out-of-fold score" in told and repr(model.members_) in told
     lines = repr(model.members_).splitlines()
     assert lines[0].split() == ["member", "weight", "score", "log", "loss", "seconds"]
@@ -184,7 +184,7 @@ def large_table(estimator):
     return X[:-1000], X[-1000:], y[:-1000], y[-1000:]
 
 
-@pytest.mark.filterwarnings("ignore:9000 different rows")
+@pytest.mark.filterwarnings("ignore:9000 distinct rows")
 @pytest.mark.parametrize("estimator", BOTH)
 @pytest.mark.slow
 def test_on_many_rows_members_are_screened(estimator, capsys):
@@ -229,7 +229,7 @@ def test_on_few_rows_kernels_are_judged_in_closed_form(estimator):
     assert not dropped
 
 
-@pytest.mark.filterwarnings("ignore:9000 different rows")
+@pytest.mark.filterwarnings("ignore:9000 distinct rows")
 @pytest.mark.slow
 def test_members_that_the_user_named_are_not_screened_nor_without_time(capsys):
     X, _, y, _ = large_table(AdaptiveKernelRegressor)
@@ -237,7 +237,7 @@ def test_members_that_the_user_named_are_not_screened_nor_without_time(capsys):
     AdaptiveKernelRegressor(members=["linear", "rbf"], **few).fit(X, y)
     hasty = AdaptiveKernelRegressor(time_limit=1e-6, **few)
     with pytest.warns(
-        UserWarning, match="=1e-06 s was too short for the members .*used: linear"
+        UserWarning, match="=1e-06 s was too short for the members .*fitted: linear"
     ):
         hasty.fit(X, y)
     assert list(hasty.weights_) == ["linear"]
@@ -311,7 +311,7 @@ def test_many_rows_stand_on_centres_and_say_so():
     model = fast(
         AdaptiveKernelRegressor, members=["laplacian-ard", "linear"], max_support=150
     )
-    with pytest.warns(UserWarning, match="500 different rows: .* max_support=150"):
+    with pytest.warns(UserWarning, match="500 distinct rows: .* max_support=150"):
         model.fit(X[:500], y[:500])
     fits = {member.name: member.fits for member in model.ensemble_.members}[
         "laplacian-ard"

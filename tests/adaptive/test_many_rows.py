@@ -20,7 +20,7 @@ OPTIONS = {
 #: More rows than max_rows, and fewer blocks than one for each.
 X, y = make_friedman1(2500, n_features=5, noise=0.5, random_state=0)
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*different rows. kernel members stand")
+pytestmark = pytest.mark.filterwarnings("ignore:.*distinct rows. kernel members use")
 
 
 def fitted(estimator=BOTH[0], X=X, y=y, fit_params=(), **options):

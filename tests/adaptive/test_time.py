@@ -75,7 +75,7 @@ def test_times_that_have_no_order_are_refused(time, words):
             (2500, 10, 400),
             False,
             np.inf,
-            "400 classes; the longest, svm, takes",
+            "400 classes, of which svm takes",
         ),
         ((2500, 10, 400), True, np.inf, None),  # no machines of pairs of classes
         ((2500, 10, 400), False, 60.0, None),

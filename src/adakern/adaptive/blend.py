@@ -102,8 +102,8 @@ def capped_rows(errors, weights):
     """Reduce the weights of rows on which all members have large errors.
 
     A row's weight is reduced if the smallest squared error of any member on it exceeds
-    a twentieth of the best member's loss. ``errors`` has the shape (m, n), with one row
-    per member.
+    a twentieth of the best member's loss. ``errors`` has one row per member, shape
+    (m, n).
     """
     losses = weights * errors**2
     best = losses[losses.sum(axis=1).argmin()]
@@ -234,7 +234,7 @@ class WeightedMean:
     unit: Any = 1.0
 
     def encode(self, y):
-        """Convert targets to the units of the fit, shape (n, t)."""
+        """Convert targets to the units used by the fit, shape (n, t)."""
         return y.reshape(len(y), -1) / self.unit
 
     def decode(self, predicted):
@@ -243,7 +243,7 @@ class WeightedMean:
         return found[:, 0] if found.shape[1] == 1 else found
 
     def standardised(self, table):
-        """Return the blend, and several targets, in units of their spread."""
+        """Return the blend and the targets, both in units of each target's spread."""
         known = ~np.isnan(table.Y)
         mass = table.mass[:, None] * known
         Y = np.where(known, table.Y, 0.0)
@@ -255,7 +255,8 @@ class WeightedMean:
     def bounds(self, Y):
         """Lower and upper bounds (t,) of the members' predictions.
 
-        If all targets have the same sign, so have the bounds, and thereby the blend.
+        If all values of a target have the same sign, so do its bounds, and therefore
+        the blend.
         """
         low = np.nanmin(Y, axis=0)
         high = np.nanmax(Y, axis=0)
@@ -276,7 +277,7 @@ class WeightedMean:
         return replace(self, weights=weights, scores=scores, mean=mean)
 
     def only(self, used):
-        """The blend of the members that are used."""
+        """Return the blend of the ``used`` members only."""
         return replace(self, weights=self.weights[used])
 
     def combine(self, values, X):
@@ -291,7 +292,7 @@ class WeightedMean:
         return np.nansum((predicted - Y) ** 2, axis=1)
 
     def judge(self, values, slopes, table):
-        """Return a function for the loss of a subset of members, and each one's R²."""
+        """Return the loss as a function of a subset of members, and each one's R²."""
         targets = list(_by_target(values, table))
         capped = [capped_rows(f - y, weights) for f, y, weights in targets]
 
@@ -338,7 +339,8 @@ def scores_by_target(values, table):
 def r_squared(predictions, y, weights):
     """R² (m,) of predictions (m, n), as in scikit-learn; NaN for fewer than two rows.
 
-    Computed here since scikit-learn's input checks take longer than a nested blend.
+    It is computed here because scikit-learn's input checks take longer than a whole
+    nested blend.
     """
     if len(y) < 2:
         return np.full(len(predictions), np.nan)
@@ -359,7 +361,7 @@ def mean_of_known(scores):
 class Mixture:
     """Calibrated mixture of the calibrated probabilities of the members.
 
-    Without members, it is given by the class frequencies.
+    Without members, it predicts the class frequencies.
     """
 
     classify = True
@@ -392,7 +394,7 @@ class Mixture:
         codes = table.Y.argmax(axis=1)
         row_weights = table.weights
         k = table.Y.shape[1]
-        # By Laplace's rule, no class is impossible, even without any rows.
+        # Laplace's rule: no class is impossible, even one without any rows.
         counts = np.bincount(codes, row_weights, minlength=k)
         log_prior = np.log((counts + 1 / k) / (counts.sum() + 1))
         nearer = PRIOR_ROWS_OF_CLASSES / (PRIOR_ROWS_OF_CLASSES + counts.sum())
@@ -402,7 +404,7 @@ class Mixture:
             calibrated = self._calibrated(values, slopes, codes, row_weights)
             calibrations, log_proba, likelihoods = calibrated
             weights = mixture_weights(likelihoods, row_weights, prior=PRIOR_ROWS)
-            if self.few_rows:  # the best member cannot be identified reliably
+            if self.few_rows:  # too few to identify the best member reliably
                 weights = drop_smallest(weights)
             else:
                 weights = no_worse_than_best(
@@ -455,7 +457,7 @@ class Mixture:
         return np.logaddexp(np.log1p(-self.nearer) + found, nearer)
 
     def only(self, used):
-        """The blend of the members that are used."""
+        """Return the blend of the ``used`` members only."""
         calibrations = [
             c for c, counts in zip(self.calibrations, used, strict=True) if counts
         ]
@@ -475,7 +477,7 @@ class Mixture:
         return -np.log(predicted[np.arange(len(Y)), Y.argmax(axis=1)])
 
     def judge(self, values, slopes, table):
-        """Return a function for the loss of a subset, and each member's accuracy."""
+        """Return the loss as a function of a subset, and each member's accuracy."""
         codes = table.Y.argmax(axis=1)
         row_weights = table.weights
         calibrated = self._calibrated(values, slopes, codes, row_weights)
@@ -508,12 +510,11 @@ def fit_blend(problem, members, by="left_out"):
 
 
 def predict_left_out(problem, members, blend):
-    """Predict left-out rows by blends whose weights were found without their fold.
+    """Predict left-out rows by blends whose weights were fitted without their fold.
 
-    Return predictions from both kinds of values in
-    :class:`adakern.adaptive.model.Fits`, ``left_out`` and ``predicted``. If there are
-    too few rows to split, or enough to determine the weights well, ``blend``, which is
-    fitted to all rows, predicts them.
+    Return predictions for both kinds of values in :class:`adakern.adaptive.model.Fits`,
+    ``left_out`` and ``predicted``. If there are too few rows to split, or enough to
+    determine the weights well, ``blend`` is used, which is fitted to all rows.
     """
     table = problem.table.left_out
     slopes = [m.slope for m in members]

@@ -14,8 +14,8 @@ from adakern.linalg import ridge_solution
 #: Maximum number of columns for which all coalitions are enumerated.
 MOST_ENUMERATED = 6
 
-#: Maximum number of rows that are predicted together, below the number for which
-#: boosting uses threads that wait for each other; and memory for their columns.
+#: Maximum number of rows that are predicted together, below the number from which on
+#: boosting predicts in several threads; and maximum memory for these rows.
 ROWS_AT_ONCE = 1900
 BYTES_AT_ONCE = 16 * 2**20
 
@@ -117,7 +117,7 @@ class LearnedRows:
 
 
 def leans_on(ensemble, X, n_rows):
-    """Labels and weights (n, n_rows) of the most influential training rows for X."""
+    """Return labels and weights (n, n_rows) of the most influential rows for X."""
     known = ensemble.rows
     members = [
         member
@@ -163,8 +163,8 @@ def contributions(ensemble, X, source, n_background):
     all others those of a training row. The values are averaged over ``n_background``
     training rows. ``source`` is the original column of each column of X. For few
     columns, all coalitions are enumerated. Otherwise, each training row has a random
-    permutation and its reverse. They are the same for all rows of X, so that the result
-    for a row does not depend on other rows.
+    permutation and its reverse, which are the same for all rows of X, so that the
+    result for a row does not depend on other rows.
 
     Štrumbelj and Kononenko. Explaining prediction models and individual predictions
     with feature contributions. Knowledge and Information Systems 41 (2014).
@@ -213,7 +213,10 @@ def _every_coalition(d, b):
 
 
 def _along(orders):
-    """As :func:`_every_coalition`, for coalitions along one order per training row."""
+    """Do as :func:`_every_coalition`, but only for coalitions along the given orders.
+
+    There is one training row per order.
+    """
     p, d = orders.shape
     rank = np.argsort(orders, axis=1)
     before = (np.arange(p)[:, None] * (d + 1) + np.arange(d)).ravel()

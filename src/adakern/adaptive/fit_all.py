@@ -1,4 +1,4 @@
-"""Fitting of the members, one after another within the time limit, after screening."""
+"""Screening of the members, and fitting one after another within the time limit."""
 
 import time
 from collections.abc import Callable
@@ -42,12 +42,12 @@ SCREENING_SHARE = 0.2
 #: are computed after the members.
 SHARE_AFTER = 0.1
 
-#: What takes longer is said before it begins, with what shortens it.
+#: Fits estimated to take longer are announced, with ways to shorten them.
 LONG_SECONDS = 300
 
 
 class Limits(NamedTuple):
-    """Time limit of all members, and whether some of them may be dropped.
+    """Time limit for all members together, and whether members may be dropped.
 
     ``tell`` prints a progress message.
     """
@@ -62,9 +62,9 @@ class Limits(NamedTuple):
 class Screened(NamedTuple):
     """Remaining members, and results of their screening.
 
-    ``on_trial`` are members, by name, that would have been ``dropped`` if they could
-    not catch up with more rows. ``found`` are the results of searches for scales, by
-    key.
+    ``found`` are the results of searches for scales, by key. ``on_trial`` are records,
+    by name, of members that did not help on the subsample, but might with more rows.
+    ``dropped`` are the records of the members that were dropped.
     """
 
     members: list
@@ -96,7 +96,7 @@ class Scheduler:
         """Fit the member if there is time, in folds or only to all rows.
 
         The first member is always fitted. A member on trial is dropped after its first
-        fold unless it improves the blend. The progress message estimates the time of
+        fold unless it improves the blend. The progress message estimates the time for
         the members that come ``later``.
         """
         started = time.perf_counter()
@@ -119,7 +119,7 @@ class Scheduler:
             self.problem, member, self.found, run, before, whole_only=whole_only
         )
         self.took += time.perf_counter() - started
-        if fitted is None:  # after its first fold
+        if fitted is None:  # stopped after its first fold
             self.estimated += estimate / shape.n_folds
             self.dropped += [self.on_trial[name]] if goes_on else []
             return
@@ -129,11 +129,11 @@ class Scheduler:
             self.found.update(fitted.fits.whole.found)
         left = sum(m.seconds(shape) for m in later) * self.took / self.estimated
         self.limits.tell(
-            f"{name}: {fitted.seconds:.1f} s, about {left:.0f} s for the others"
+            f"{name}: {fitted.seconds:.1f} s; the other members take about {left:.0f} s"
         )
 
     def drop(self):
-        """Drop members fitted only to all rows that do not help; names of the rest."""
+        """Drop members fitted only to all rows that do not help; name the kept ones."""
         fitted = list(self.fitted.values())
         wholes = np.array([not member.fits.models for member in fitted])
         if not wholes.any():
@@ -174,13 +174,13 @@ def fit_all(problem, members, limits, rng):
     if skipped:
         warn_user(
             f"time_limit={limits.seconds} s was too short for the members "
-            f"{', '.join(skipped)}; used: {', '.join(done)}"
+            f"{', '.join(skipped)}; members fitted: {', '.join(done)}"
         )
     return [scheduler.fitted[name] for name in done], dropped
 
 
 def tell_of_long_fit(problem, members, limits):
-    """Say before a fit that takes long, and has no limit, what takes less time."""
+    """Announce a long fit without a time limit, and say how to shorten it."""
     shape = problem.seen
     seconds = {member.name: member.seconds(shape) for member in members}
     total = sum(seconds.values())
@@ -188,37 +188,37 @@ def tell_of_long_fit(problem, members, limits):
         return
     name = max(seconds, key=seconds.__getitem__)
     classes = f" of {shape.k} classes" * problem.setting.classify
-    ways = "time_limit=SECONDS (--minutes) fits those members that there is time for"
+    ways = "time_limit=SECONDS (--minutes) fits as many members as time permits"
     if not problem.setting.fast:
-        ways = f'preset="fast" (--preset fast) leaves out members, {ways}'
+        ways = f'preset="fast" (--preset fast) uses fewer members, {ways}'
     limits.tell(
-        f"about {total / 60:.0f} min or more for {shape.n} rows{classes}; the longest, "
-        f"{name}, takes {seconds[name] / 60:.0f} min. To take less: {ways}"
+        f"about {total / 60:.0f} min or more for {shape.n} rows{classes}, of which "
+        f"{name} takes {seconds[name] / 60:.0f} min. To shorten this: {ways}"
     )
 
 
 def screen_many_rows(problem, left, limits, run, rng):
-    """Screen the members of a table on which not all rows are centres, and warn."""
+    """Screen the members if there are too many rows for all to be centres, and warn."""
     n = len(problem.table.X)
     max_support = problem.setting.max_support
     if limits.may_drop and n > LEARNERS:
         left = screen(problem, left, limits, run, rng)
     names = ", ".join(member.name for member in left.members)
     warn_user(
-        f"{n} different rows: kernel members stand on at most "
-        f"max_support={max_support} of them (Nyström) instead of all; "
+        f"{n} distinct rows: kernel members use at most "
+        f"max_support={max_support} of them as centres (Nyström) instead of all; "
         f"members: {names}"
     )
     return left
 
 
 def in_order(problem, members, limits, on_trial):
-    """Return the members in order of fitting, and whether first only to all rows.
+    """Return the members in order of fitting, and whether to begin with all rows only.
 
     With a time limit, the cheapest comes first. Members on trial come last. On small
     tables, members with closed-form leave-one-out predictions are first fitted only to
-    all rows, and in folds only if these predictions improve the blend. With a time
-    limit this is not done, since it could end before the folds of the only kernel kept.
+    all rows, and in folds only if these predictions improve the blend. This is not
+    done with a time limit, which could end before the folds of the only kernel kept.
     """
     table = problem.table
     order = list(members)
@@ -235,7 +235,7 @@ def in_order(problem, members, limits, on_trial):
 
 
 def screen(problem, left, limits, run, rng):
-    """Screen the members on a subsample, if that takes a small part of the time."""
+    """Screen the members on a subsample, unless that takes too much of the time."""
     started = time.perf_counter()
     part = problem.table.subsample(rng, LEARNERS, JUDGES)
     setting = problem.setting
@@ -266,7 +266,7 @@ def screen(problem, left, limits, run, rng):
     by_name = {member.name: member for member in left.members}
     names = [fitted[i].name for i in np.flatnonzero(kept | tried)]
     took = time.perf_counter() - started
-    limits.tell(f"screening: {took:.1f} s; {', '.join(names)} are kept")
+    limits.tell(f"screening: {took:.1f} s; members kept: {', '.join(names)}")
     return Screened(
         [by_name[name] for name in names],
         found,
@@ -281,9 +281,9 @@ def _screened(place, problem, member, found):
 
 
 def judge(members, blend, rows, may_go):
-    """Return which members are kept, records of all, and a loss function of subsets.
+    """Return which members are kept, records of all, and the loss of subsets.
 
-    The records are of :class:`Member`, in which dropped members are described.
+    The records are :class:`Member` objects, as they are published for dropped members.
     """
     values = [m.fits.left_out for m in members]
     slopes = [m.slope for m in members]
@@ -309,7 +309,7 @@ def improves(problem, fitted, first):
 
 
 def fit_member(problem, member, found, run, before=None, *, whole_only=False):
-    """Fit one member; return None if ``run`` decides that its folds are not worth it.
+    """Fit one member; return None if ``run`` stops after its first fold.
 
     With ``whole_only``, a member with closed-form leave-one-out predictions is fitted
     only to all rows. ``before`` is the result of such a fit.
@@ -331,8 +331,8 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
         started = started - before.seconds
         whole = before.fits.whole
     elif table.in_time_order or (
-        # Members that are not refitted predict by the mean over folds, except if rows
-        # are in the order of time, since then folds are not fitted to later rows.
+        # Members that are not refitted predict by the mean over folds, unless rows are
+        # in time order, because then no fold is fitted to later rows.
         member.refit and table.learns_all and (whole_only or not member.fit_folds)
     ):
         learner = able(of_all, table.X, table.Y)
@@ -354,8 +354,8 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
 def fit_in_folds(member, given, table, view, run, whole):
     """Return the :class:`Fits` of a member, or None if ``run`` stops early.
 
-    ``table`` is the ``given`` table, transformed by the member's view. ``whole`` is the
-    member fitted to all rows, or None if it is not used for predictions.
+    ``table`` is the ``given`` table transformed by the member's view. ``whole`` is the
+    member fitted to all rows, or None if there is none.
     """
     if member.fit_folds and table.n_folds > 1 and not table.in_time_order:
         *models, whole = member.fit_folds(table)
@@ -381,10 +381,10 @@ def fit_in_folds(member, given, table, view, run, whole):
 def fit_fold(member, table, k, place):
     """Fit the member without fold k, and return it with two predictions for the fold.
 
-    The second prediction is as if all rows but the predicted one were known. Otherwise,
-    refitted members would be underrated on small tables without noise, where four
-    fifths of the rows predict much worse. ``place`` tells worker processes on which
-    device to compute kernels.
+    In the second one, each row is predicted from all others if there is a closed form.
+    Otherwise, refitted members would be underrated on small tables without noise, where
+    four fifths of the rows predict much worse than all. ``place`` tells worker
+    processes on which device to compute kernels.
     """
     left_out = table.fold == k
     X = table.X
@@ -410,9 +410,10 @@ def run_in_processes(parallel, tasks):
 
 
 def run_in_time(run, n_jobs, deadline, goes_on, tasks):
-    """Run the tasks; return None if, after the first, the rest would take too long.
+    """Run the tasks, or stop after the first if the rest would miss the deadline.
 
-    The same applies if ``goes_on`` is False for the result of the first task.
+    They also stop if ``goes_on`` returns False for the first result. If they stop, None
+    is returned.
     """
     started = time.perf_counter()
     first = tasks[0]()

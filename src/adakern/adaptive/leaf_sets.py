@@ -1,7 +1,7 @@
 """Fast predictions of boosting with small trees for hundreds of rows.
 
-Each call of a compiled tree takes some fifty nanoseconds for each row. Here, all trees
-of a model look a value up at once.
+Calling a compiled tree takes about fifty nanoseconds per row. Here, each value is
+looked up for all trees of a model at once.
 
 Lucchese, Nardini, Orlando, Perego, Tonellotto, Venturini. QuickScorer: a fast algorithm
 to rank documents with additive ensembles of regression trees. SIGIR 2015.
@@ -18,11 +18,11 @@ MOST_LEAVES = 8
 #: Maximum number of columns for which this is faster than calling each tree.
 MOST_COLUMNS = 100
 
-#: Tables of fitted models. They are not attributes, which would be written to model
-#: files without being checked.
+#: Cached tables of fitted models. They are not stored as attributes, which would be
+#: written to model files without being checked.
 _KNOWN = WeakKeyDictionary()
 
-#: Place of the lowest bit of a byte with one bit.
+#: Position of the set bit in a byte with exactly one set bit.
 _PLACE = np.zeros(256, dtype=np.intp)
 _PLACE[1 << np.arange(8)] = np.arange(8)
 
@@ -35,11 +35,11 @@ class LeafSets(NamedTuple):
     first of the leaves that no split rules out.
     """
 
-    #: Of each column: its number, its thresholds in ascending order (None for category
-    #: codes), and the leaves (n_places, n_trees) by the number of thresholds below a
-    #: value, or by its code; the last place is that of missing values.
+    #: For each column: its index, its thresholds in ascending order (None for category
+    #: codes), and the remaining leaves (n_entries, n_trees), indexed by the number of
+    #: thresholds below a value, or by its code. The last entry is for missing values.
     columns: list
-    #: Values of the leaves, eight for each tree.
+    #: Leaf values, eight per tree.
     value: np.ndarray
 
     def values(self, X):
@@ -56,7 +56,7 @@ class LeafSets(NamedTuple):
 
 
 def leaf_sets(model):
-    """Return the :class:`LeafSets` of a boosting model, None if it is too large."""
+    """Return the :class:`LeafSets` of a boosting model, or None if it is too large."""
     if model.max_leaf_nodes > MOST_LEAVES or model.n_features_in_ > MOST_COLUMNS:
         return None
     if model not in _KNOWN:
@@ -72,8 +72,8 @@ def _of_trees(trees):
     tree = np.repeat(np.arange(len(trees)), sizes)
     first = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)
     is_leaf = nodes["is_leaf"] > 0
-    # Nodes are in preorder: leaves are in order, and those on the left of a split are
-    # between its two children.
+    # Nodes are in preorder, so leaves are ordered from left to right, and those on the
+    # left of a split lie between its two children.
     place = np.cumsum(is_leaf) - is_leaf
     place -= place[first]
     value = np.zeros((len(trees), MOST_LEAVES))

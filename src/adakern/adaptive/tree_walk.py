@@ -1,7 +1,7 @@
 """Fast predictions of scikit-learn's trees for a few rows.
 
-Each call of a compiled tree takes about ten microseconds, and a model has hundreds of
-trees. Here, all trees of a model are descended simultaneously.
+Calling a compiled tree takes about ten microseconds, and a model has hundreds of trees.
+Here, all trees of a model are descended simultaneously.
 """
 
 from itertools import chain
@@ -13,34 +13,37 @@ import numpy as np
 #: Maximum number of rows for which this is faster than calling each tree.
 FEW_ROWS_ASKED = 10
 
-#: Cached arrays of fitted models. They are not attributes, which would be written to
-#: model files without being checked.
+#: Cached arrays of fitted models. They are not stored as attributes, which would be
+#: written to model files without being checked.
 _KNOWN = WeakKeyDictionary()
 
 _NO_BITS = np.empty(0, dtype=np.uint32)
 
 
 class Trees(NamedTuple):
-    """Trees as arrays; ``child`` has two entries per node, for leaves themselves."""
+    """Trees as arrays.
+
+    ``child`` has two entries per node; both children of a leaf are the leaf itself.
+    """
 
     feature: np.ndarray
     threshold: np.ndarray
     missing_left: np.ndarray
-    #: Of a node that splits categories, where its bits start; -1 of others.
+    #: Index into ``bits`` of each node that splits categories, -1 for other nodes.
     category: np.ndarray
     child: np.ndarray
     value: np.ndarray
-    #: Words of 32 categories, a bit each: whether it goes left.
+    #: Packed bits, 32 categories per entry; a set bit sends its category to the left.
     bits: np.ndarray
     roots: np.ndarray
-    #: How many trees each model has.
+    #: Number of trees of each model.
     counts: list
     depth: int
 
     def leaves(self, *rows):
-        """Values of the leaves that rows reach, an array (n_trees, n, k) per model.
+        """Values of the leaves that the rows reach, an array (n_trees, n, k) per model.
 
-        Each model has its own copy of the rows, with categories encoded from 0.
+        ``rows`` has one array per model, with categories encoded from 0.
         """
         (n, d) = rows[0].shape
         numbers = np.concatenate(rows, axis=None)
@@ -60,7 +63,7 @@ class Trees(NamedTuple):
         return np.split(values, np.cumsum(self.counts[:-1]))
 
     def _split_categories(self, node, x, goes_right):
-        """Say of the rows at nodes that split categories whether they go right."""
+        """Set ``goes_right`` for the rows at nodes that split categories."""
         word = self.category.take(node)
         here = np.flatnonzero((word >= 0) & ~np.isnan(x))
         code = x[here].astype(np.intp)
@@ -69,7 +72,7 @@ class Trees(NamedTuple):
 
 
 def trees_of(*models):
-    """Trees of forests, or of boosting, in their order."""
+    """Return all trees of several forests, or of several boosting models."""
     known = _KNOWN.setdefault(models[0], {})
     key = tuple(map(id, models))
     if key not in known:
@@ -80,7 +83,7 @@ def trees_of(*models):
 
 
 def _joined(trees, counts, depth):
-    """Concatenate trees, which are tuples of all arrays but the roots."""
+    """Concatenate trees, each given as a tuple of all arrays except the roots."""
     sizes = [len(tree[0]) for tree in trees]
     words = np.cumsum([0, *(len(tree[-1]) for tree in trees)])[:-1]
     roots = np.cumsum([0, *sizes[:-1]])
@@ -139,9 +142,10 @@ def _of_boosting(model):
 
 
 def rows_of_boosting(model, X):
-    """Rows as the trees of boosting have them: categories first, as numbers from 0.
+    """Move categorical columns to the front and encode them from 0.
 
-    As scikit-learn, whose checks take most of the time of a few rows.
+    This is scikit-learn's preprocessing for boosting, without the checks that take most
+    of the time for a few rows.
     """
     categorical = model.is_categorical_
     if categorical is None:
@@ -153,6 +157,6 @@ def rows_of_boosting(model, X):
 
 
 def _codes(column, categories):
-    """Places in sorted categories; NaN for what is missing or in none of them."""
+    """Indices into the sorted categories; NaN for missing and unknown values."""
     place = np.minimum(np.searchsorted(categories, column), len(categories) - 1)
     return np.where(categories[place] == column, place, np.nan)

@@ -1,7 +1,7 @@
 """The members of the blend.
 
-Each module of this package lists its members in ``MEMBERS``. They are not listed
-anywhere else.
+Each module of this package lists its members in ``MEMBERS``, and they are listed
+nowhere else.
 """
 
 from importlib import import_module

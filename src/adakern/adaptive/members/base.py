@@ -34,15 +34,15 @@ FEW_ROWS = 300
 #: which takes no longer.
 FULL_FACTOR = 3
 
-#: Centres of fitted members, and what of their products is known. They are not
-#: attributes, which would be written to model files.
+#: Centres of fitted members, and cached terms of their Gram matrices. They are not
+#: stored as attributes, which would be written to model files.
 _READY = WeakKeyDictionary()
 
 
 class Shape(NamedTuple):
-    """Rows, columns and targets (or classes) of a table, and its folds.
+    """Numbers of rows, columns, targets (or classes) and folds of a table.
 
-    ``pair`` is the number of rows of the two largest classes.
+    ``pair`` is the number of rows of the two largest classes together.
     """
 
     n: int
@@ -70,7 +70,7 @@ DEFAULTS = Setting()
 
 @dataclass(kw_only=True, eq=False)
 class Member:
-    """Base class of members: when to fit them, their cost, and how to fit them.
+    """Base class of members: which tables they suit, their cost, and how to fit them.
 
     Each member is an object in ``MEMBERS`` of its module, copies of which are fitted. A
     member must define
@@ -99,7 +99,7 @@ class Member:
     setting: Setting = DEFAULTS
     random_state: int | None = None
 
-    #: View of the rows that it is fitted to: scaled and without missing values, or
+    #: View of the rows to which it is fitted: scaled and without missing values, or
     #: :class:`TreeView`, with categories as ranks.
     view: ClassVar[type] = KernelView
 
@@ -118,9 +118,9 @@ class Member:
     #: Whether a screening fits it after the others, to start from their results.
     waits = False
 
-    #: Method that takes a table, transformed by the member's view, and results of other
-    #: members by key. It returns the member to be fitted. None if nothing is to be set
-    #: up.
+    #: Method that takes a table, transformed by the member's view, and the results of
+    #: other members' searches by key, and returns the member to be fitted. None if
+    #: there is nothing to set up.
     set_up: ClassVar[Callable | None] = None
 
     #: Method that takes the member fitted to all rows (None if it is not), and returns
@@ -132,8 +132,8 @@ class Member:
     #: predictions (n, k). None if these have no closed form.
     predict_left_out: ClassVar[Callable | None] = None
 
-    #: Method that takes a table, and returns the members without each fold, followed by
-    #: that of all rows. None if they are fitted separately.
+    #: Method that takes a table, and returns the members fitted without each fold,
+    #: followed by that fitted to all rows. None if they are fitted separately.
     fit_folds: ClassVar[Callable | None] = None
 
     #: Method that takes the normal equations, summed over rows, and returns the member
@@ -170,9 +170,10 @@ class MeanOfCopies(Member):
 
 
 def ready_centres(member, X, centres, kernel):
-    """What products of rows X with the centres of a member need, computed once.
+    """Return the terms of Gram matrices that depend on a member's centres only, cached.
 
-    None unless there are few rows, of which it takes most of the time.
+    Return None for many rows, for which these terms take a small part of the time, and
+    for the Laplacian kernel, which has none.
     """
     if kernel == "laplacian" or len(X) > FEW_ROWS_ASKED:
         return None
@@ -184,7 +185,7 @@ def ready_centres(member, X, centres, kernel):
 
 
 class ConstantMember(Member):
-    """The mean target, used if there is nothing to learn from."""
+    """Prediction by the mean target, used if there is nothing to learn from."""
 
     def fit(self, X, Y, weights):
         self.mean_ = np.average(Y, axis=0, weights=weights)
@@ -195,14 +196,14 @@ class ConstantMember(Member):
 
 
 def able(member, X, Y):
-    """Copy the member, or return the mean if there is nothing to learn from."""
+    """Copy the member, or return a constant one if there is nothing to learn from."""
     return copy(member) if varies(X) and varies(Y) else ConstantMember()
 
 
 def log_proba(proba, classes, n_classes, n_votes=None):
-    """Log probabilities of all classes, with the smallest one for unseen classes.
+    """Log probabilities of all classes, at least log(1e-6), as for unseen classes.
 
-    If probabilities are shares of ``n_votes`` votes, they are shrunk a little to 1/2.
+    If probabilities are shares of ``n_votes`` votes, they are shrunk slightly to 1/2.
     """
     every = np.zeros((len(proba), n_classes))
     every[:, classes] = proba

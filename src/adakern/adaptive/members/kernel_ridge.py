@@ -47,8 +47,8 @@ MANY_COLUMNS = 500
 EVALUATIONS_PER_FEATURE = 30
 EVALUATIONS_IN_FOLD = (4, 8)
 
-#: Number of rows of the last search steps: in regression; in classification, where more
-#: do not help, and in a screening; in a fold.
+#: Number of rows for the last search steps: in regression; in classification, where
+#: more rows do not help, and in a screening; in a fold.
 MOST_ROWS = 2000
 FEWER_ROWS = 1000
 MOST_ROWS_IN_FOLD = 500
@@ -60,9 +60,9 @@ FEWEST_CENTRES = 500
 ROWS_OF_SPECTRUM = 1000
 
 #: Candidate factors of the common ridge for each of several targets; the last one keeps
-#: it. Another factor is used if the squared error of so many left-out rows is below
-#: this fraction. Noisy targets dominate the common ridge, and targets with little noise
-#: need a smaller one.
+#: it. Another factor is used if it reduces the squared leave-one-out error on so many
+#: rows to less than this fraction. Noisy targets dominate the common ridge, and targets
+#: with little noise need a smaller one.
 RIDGE_FACTORS = np.array([1e-3, 1e-2, 0.1, 10.0, 1.0])
 ROWS_OF_RIDGES, LESS_BY_RIDGE = 250, 0.95
 
@@ -75,11 +75,11 @@ class KernelRidge(Member):
     """Kernel ridge regression with scales and ridge chosen by leave-one-out error.
 
     ``search`` are the settings of the search for scales, which begins at ``start``, a
-    pair of scales and ridge. In a fold, they are ``fold_search``; the search
-    ``refines`` the result on all rows, or begins at the same start. Equal rows are
-    merged, with the mean target and the sum of weights, so that no row is predicted
-    from its copy. Kernels are computed on the device of the context
-    (:func:`adakern._utils.arrays.device_context`). Fitted attributes are in NumPy:
+    pair of scales and ridge. ``fold_search`` are those in a fold, where the search
+    ``refines`` the result for all rows, or begins at the same start. Equal rows are
+    merged, with their mean target and the sum of their weights, so that no row is
+    predicted from its copy. Kernels are computed on the device of the context
+    (:func:`adakern._utils.arrays.device_context`). Fitted attributes are NumPy arrays:
     ``scales_``, ``alpha_`` (``ridges_`` for several targets), the scaled centres
     ``support_``, ``dual_coef_`` and ``intercept_``.
     """
@@ -98,9 +98,9 @@ class KernelRidge(Member):
     def suits(self, shape):
         """Whether the blend needs this kernel and kind of scales for such tables.
 
-        The preset "fast" uses the members that were best for a sixth of the time on the
-        development sets: with a common scale for classification, but not for
-        regression.
+        The preset "fast" uses the members that were best within a sixth of the time on
+        the development sets: those with a common scale for classification, and those
+        with scales per feature for regression.
         """
         classify = self.setting.classify
         fast = self.setting.fast
@@ -111,7 +111,7 @@ class KernelRidge(Member):
         if fast and (third or self.per_feature == tied):
             return False
         if self.per_feature:
-            # Takes a fifth of the time, and the held-out loss is lower without it.
+            # It takes a fifth of the time, and the held-out loss is lower without it.
             few_a_column = shape.n < ROWS_PER_SCALE * shape.d
             return not wide and not (third and classify and few_a_column)
         if wide:
@@ -138,8 +138,8 @@ class KernelRidge(Member):
         """Return the member with a search suitable for the table.
 
         It is the Nyström variant if there are too many rows for all to be centres. The
-        search starts from the result of the screening, or of the same kernel with a
-        common scale.
+        search starts from the result of the screening, or else from that of the same
+        kernel with a common scale.
         """
         (n, d) = table.X.shape
         setting = self.setting
@@ -171,9 +171,9 @@ class KernelRidge(Member):
         return NystromKernelRidge(**vars(self) | changes)
 
     def in_fold(self, whole):
-        """Return the member for folds, which starts from the end or start of a search.
+        """Return the member for folds.
 
-        That is the search on all rows.
+        Its search starts where that on all rows ended (``refines``) or started.
         """
         if not hasattr(whole, "start_"):
             return self
@@ -210,11 +210,11 @@ class KernelRidge(Member):
         return self
 
     def _ridges(self, Y, weights, rng):
-        """Ridge of each of several targets of a regression.
+        """Ridges of the targets, for a regression with several.
 
-        They minimise the leave-one-out error on some rows, with common scales, unless
-        the common ridge is nearly as good. In a fold, the factors are those of all
-        rows.
+        Each minimises the leave-one-out error on some rows with the common scales,
+        unless the common ridge is nearly as good. In a fold, the ratios to the common
+        ridge are those found on all rows.
         """
         if self.factors is not None:
             return self.alpha_ * self.factors
@@ -250,7 +250,7 @@ class KernelRidge(Member):
     def predict_left_out(self, X, Y, weights):
         """Predict each row from all other rows.
 
-        Scales and ridge are those of all rows; coefficients are those of all other
+        Scales and ridge are those of all rows; coefficients are fitted to all other
         rows, in closed form. Rows equal to the predicted one are left out with it.
         """
         X, Y, weights, place = merge_equal_rows(X, Y, weights)
@@ -282,9 +282,9 @@ class NystromKernelRidge(KernelRidge):
     """Kernel ridge regression with at most ``max_support`` centres, and local models.
 
     Scales, ridge and centres are those of all rows; only coefficients are computed
-    without each fold. The least squares problem in the span of the centres' kernels is
-    given by sums over rows. Without a fold, these are the total sums minus those of the
-    fold.
+    without each fold. The least squares problem in the span of the centres' kernel
+    functions is given by sums over rows; without a fold, these are the total sums minus
+    those of the fold.
     """
 
     #: Local models that are added to the Nyström predictions.
@@ -328,7 +328,7 @@ class NystromKernelRidge(KernelRidge):
     def _enough_centres(self, Z, n):
         """Number of centres: a multiple of the effective degrees of freedom of n rows.
 
-        These are estimated from some of the rows.
+        The degrees of freedom are estimated from some of the rows.
 
         Rudi, Camoriano, Rosasco. Less is more: Nyström computational regularization.
         NeurIPS 2015.
@@ -345,7 +345,7 @@ class NystromKernelRidge(KernelRidge):
         return member
 
     def normal_equations(self, X, Y, weights):
-        """Sums over rows for :meth:`with_sums`; all weights together have mean 1."""
+        """Sums over rows for :meth:`with_sums`; the weights of all rows have mean 1."""
         return self._normal_equations(X * self.scales_, Y - self.intercept_, weights)
 
     def with_sums(self, normal, right):
@@ -369,7 +369,7 @@ class NystromKernelRidge(KernelRidge):
             )
 
     def _normal_equations(self, Z, Y, weights):
-        """Sums over the rows Z of products of kernel columns, and of these with Y."""
+        """Products of kernel columns with each other and with Y, summed over rows Z."""
         normal = right = 0.0
         for rows in row_blocks(len(Z), 8 * len(self.support_), BLOCK_BYTES):
             root = to_device(np.sqrt(weights[rows, None]))
@@ -380,7 +380,7 @@ class NystromKernelRidge(KernelRidge):
         return normal, right
 
     def _gram_in_threads(self, Z):
-        """Kernel values between rows and the centres."""
+        """Kernel values between rows and centres, computed in several threads."""
         if not is_numpy_array(to_device(np.empty(0))):
             return self._gram(Z, self.support_)
         parts = [part for part in np.array_split(Z, blas_threads()) if len(part)]
@@ -392,7 +392,7 @@ class NystromKernelRidge(KernelRidge):
 
 
 def _quicker(search, n):
-    """Return the search of preset "fast", on a quarter of the rows, at least 250."""
+    """Return the search of preset "fast", on at most a quarter of the rows, or 250."""
     rows = max(FEWEST_ROWS // 2, n // 4)
     steps = EVALUATIONS_PER_FEATURE // 2
     return search._replace(
@@ -403,7 +403,7 @@ def _quicker(search, n):
 
 
 def by_ridge(ridges, K):
-    """Yield each ridge, its targets, and K, which is copied if there are several."""
+    """Return triples of ridge, its targets, and K, copied if there are several."""
     distinct = np.unique(ridges)
     xp = array_namespace(K)
     if len(distinct) == 1:
@@ -417,8 +417,8 @@ def by_ridge(ridges, K):
 def merge_equal_rows(X, Y, weights):
     """Return the distinct rows of X, with mean targets and summed weights.
 
-    Ridge regression on the merged rows has the same solution. The index of each row of
-    X among the distinct rows is returned as well.
+    The index of each row of X among the distinct rows is returned as well. Ridge
+    regression on the distinct rows has the same solution.
     """
     order = np.lexsort(X.T)
     new = np.append(True, (X[order[1:]] != X[order[:-1]]).any(axis=1))

@@ -43,7 +43,7 @@ class Linear(Member):
 
     def predict(self, X):
         if self.setting.classify:
-            # Same as in scikit-learn, whose checks take most of the time for one row.
+            # As in scikit-learn, whose checks would take most of the time for one row.
             z = X @ self.model_.coef_.T + self.model_.intercept_
             binary = z.shape[1] == 1
             proba = (

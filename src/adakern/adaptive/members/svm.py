@@ -30,9 +30,9 @@ MARGIN_COSTS = (0.3, 3.0, 30.0)
 #: matrix, and on which parameters are chosen if there are more.
 MARGIN_ROWS = 4000
 
-#: Range of the number of rows for which kernel ridge regressions have centres, but
-#: support vector machines use all rows, if no two classes have more rows than the first
-#: value.
+#: Range of the number of rows for which kernel ridge regressions use some rows as
+#: centres, but support vector machines use all rows, provided that no two classes
+#: together have more rows than the first value.
 PAIR_ROWS, MOST_OF_MARGIN = 9000, 25_000
 
 
@@ -63,11 +63,11 @@ class SupportVectorMachine(Member):
 
     @property
     def found(self):
-        """The chosen parameters, for the same member on more rows."""
+        """The chosen parameters, reused by the same member on more rows."""
         return [("margin", self.chosen)]
 
     def set_up(self, table, found):
-        """Return the member with the best parameters, chosen on a part of many rows."""
+        """Return the member with the best parameters, chosen on at most 4,000 rows."""
         chosen = found.get("margin")
         part = table
         many = len(table.X) > MARGIN_ROWS
@@ -106,10 +106,10 @@ class SupportVectorMachine(Member):
 
 
 def choose_machine(table, starts, random_state=None, *, by_odds=False):
-    """Choose kernel, scales and C by the log loss on the left-out rows.
+    """Choose kernel, scales and C by the log loss on left-out rows.
 
-    If there are many rows, only the first fold is used. ``starts`` are pairs of scales
-    and ridge by kernel; if there are none, a search finds them.
+    If there are many rows, only the first fold is left out. ``starts`` maps kernels to
+    pairs of scales and ridge; if it is empty, a search finds those of "rbf".
     """
     n, k = table.Y.shape
     folds = range(table.n_folds if n < ENOUGH_ROWS else 1)
@@ -182,9 +182,9 @@ class _Pairs:
 
 
 def _fit_svc(K, codes, weights, C):
-    """Fit an SVC with a limit on iterations; return None if there is one class.
+    """Fit an SVC with a limit on iterations; return None if there is only one class.
 
-    Noisy data with a large C would take too long otherwise.
+    Without the limit, noisy data with a large C would take too long.
     """
     if np.ptp(codes) == 0:
         return None
@@ -195,21 +195,23 @@ def _fit_svc(K, codes, weights, C):
         tol=1e-2,
         max_iter=10_000 + 100 * len(K),
         cache_size=500,
-        random_state=0,  # drawn from the global generator otherwise
+        random_state=0,  # otherwise drawn from the global generator
     )
     return model.fit(K, codes, sample_weight=weights)
 
 
 def _scores(model, given, n_classes, *, by_odds=False):
-    """Scores of classes from the decision values of pairs, for kernels or rows.
+    """Class scores from one-vs-one decision values.
 
-    The score of a class is its mean log probability against each other class. With
-    ``by_odds``, it is minus the logarithm of one plus the sum of the odds against it
-    (Price, Knerr, Personnaz, Dreyfus. Pairwise neural network classifiers with
-    probabilistic outputs. NIPS 1994), in which pairs irrelevant for a row have no
-    influence. For two classes, the difference of the scores is in both cases
-    proportional to the decision value. Unseen classes are a little less likely than all
-    others.
+    ``given`` are kernel values for an SVC, and rows for :class:`_Pairs`. The score of a
+    class is its mean log probability against each other class. With ``by_odds``, it is
+    minus the logarithm of one plus the sum of the odds against it, so that pairs
+    irrelevant for a row have no influence. For two classes, the difference of the
+    scores is proportional to the decision value in both cases. Unseen classes score
+    slightly below all others.
+
+    Price, Knerr, Personnaz, Dreyfus. Pairwise neural network classifiers with
+    probabilistic outputs. NIPS 1994.
     """
     if model is None:
         return np.zeros((len(given), n_classes))
@@ -220,18 +222,18 @@ def _scores(model, given, n_classes, *, by_odds=False):
 
 
 def _scores_of_block(model, n_classes, by_odds, given):
-    """Scores of a block of rows, small enough for the decision values of all pairs."""
+    """Class scores of a block of rows for which all decision values fit into memory."""
     present = model.classes_
     if not isinstance(model, SVC):
         decision = model.decision_function(given)
-    # scikit-learn's checks would take most of the time of a row.
+    # scikit-learn's checks would take most of the time for a single row.
     elif len(present) == 2:
-        # The positive class of SVC is the second one, here it is the first.
+        # The positive class is the second one in SVC, but the first one here.
         kernel = given[:, model.support_]
         decision = -(kernel @ model.dual_coef_.T + model.intercept_)
     else:
         decision = model._dense_decision_function(given)
-    # Margins of each class against each other.
+    # Margins of each class against each other class.
     margins = np.zeros((len(given), len(present), len(present)))
     first, second = np.triu_indices(len(present), 1)
     margins[:, first, second] = decision

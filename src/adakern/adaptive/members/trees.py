@@ -30,13 +30,14 @@ MAX_CATEGORIES = 255
 #: forest, which takes longer than extremely randomised ones, then draws so many rows.
 ROWS_PER_TREE = 20_000
 
-#: Number of rows from which on forests are fitted, and predict, in several threads.
+#: Number of rows from which on trees predict, and forests are fitted, in several
+#: threads.
 ROWS_FOR_THREADS = 2000
 
-#: Number of rows from which on boosting uses several threads. With fewer rows, a second
-#: thread gains little, since threads wait for each other at the end of every short
-#: loop. If another process occupies a core, they wait for that as well, and a fit to
-#: 8,000 rows takes twice as long.
+#: Number of rows from which on boosting is fitted in several threads. With fewer rows,
+#: a second thread gains little, since threads wait for each other at the end of every
+#: short loop. If another process occupies a core, they wait for that as well, and a fit
+#: to 8,000 rows takes twice as long.
 ROWS_FOR_BOOSTING_THREADS = 50_000
 
 #: Maximum number of trees of boosting, summed over the classes if there are many.
@@ -148,7 +149,7 @@ class Forest(Member):
             self.model_.set_params(n_estimators=min(n_trees, max(2, room)))
         self.model_.fit(X, target, sample_weight=weights)
         self.model_.warm_start = False
-        # Sums over trees in threads would depend on their order, by rounding.
+        # If threads added up the trees, rounding would depend on their order.
         self.model_.n_jobs = None
         return self
 
@@ -182,7 +183,7 @@ class Forest(Member):
         return np.where(self.empty_, 0.0, X).astype(np.float32)
 
     def _mean_of_trees(self, X):
-        """Values or probabilities (n, k), summed in the order of scikit-learn."""
+        """Mean values or probabilities (n, k), summed in the order of scikit-learn."""
         trees = self.model_.estimators_
         total = sum(tree.tree_.predict(X) for tree in trees) / len(trees)
         return total.reshape(len(X), -1)
@@ -195,7 +196,7 @@ class Forest(Member):
 
 
 def _form_of(member):
-    """Key of a forest; forests with the same key can be evaluated together."""
+    """Return a key; forests with the same key can be evaluated together."""
     trees = getattr(member, "model_", ())  # missing if there was nothing to learn from
     classes = tuple(getattr(trees, "classes_", ()))
     return len(trees), classes, tuple(getattr(member, "empty_", ()))
@@ -215,7 +216,7 @@ class Boosting(Member):
         return shape.n >= (MANY_ROWS + 1 if self.setting.fast else FEW_ROWS)
 
     def seconds(self, shape):
-        # Hundreds of iterations take some time on any table.
+        # Hundreds of iterations take some time even on small tables.
         least = 0.05 if shape.n < SMALL_ROWS else 0.8
         trees = min(shape.k, 15) * (least + 6e-6 * shape.n * shape.d**0.7)
         return shape.n_folds * (0.05 + trees)
@@ -270,7 +271,7 @@ class Boosting(Member):
         return self.predict_each([self], X)[0]
 
     def predict_each(self, models, X):
-        """For a few rows the trees of all models are asked at once."""
+        """Predict by each model; for few rows, by the trees of all models together."""
         rows = [np.where(member.empty_, 0.0, X) for member in models]
         ask = _ask_few if len(X) <= FEW_ROWS_ASKED else _ask_many
         asked = zip(*(member.models_ for member in models), strict=True)
@@ -285,9 +286,10 @@ class Boosting(Member):
 
 
 def _ask_many(models, rows):
-    """Values or probabilities (n, k) of boosting models, each of its rows.
+    """Predict values or probabilities (n, k) by boosting models, each for its own rows.
 
-    As scikit-learn, whose preprocessing takes half of the time of a thousand rows.
+    scikit-learn gives the same, but its preprocessing would take half of the time for a
+    thousand rows.
     """
     few = len(rows[0]) < ROWS_FOR_THREADS
     n_threads = _openmp_effective_n_threads(1 if few else None)
@@ -304,13 +306,16 @@ def _ask_many(models, rows):
 
 
 def _ask_few(models, rows):
-    """The same of a few rows: rounds are added up in the order of scikit-learn."""
+    """Do as :func:`_ask_many`, faster for a few rows."""
     leaves = trees_of(*models).leaves(*map(rows_of_boosting, models, rows))
     return [_of_rounds(*pair) for pair in zip(models, leaves, strict=True)]
 
 
 def _of_rounds(model, leaves):
-    """What a model answers whose trees end in leaves (n_trees, n)."""
+    """Return a model's predictions from the values of its leaves, (n_trees, n).
+
+    Iterations are added up in the order of scikit-learn.
+    """
     n = leaves.shape[1]
     rounds = leaves.reshape(-1, model.n_trees_per_iteration_, n)
     terms = np.empty((len(rounds) + 1, *rounds.shape[1:]))
@@ -320,12 +325,12 @@ def _of_rounds(model, leaves):
 
 
 def _answer_of(model, raw):
-    """Values or probabilities from the sums of a model's trees."""
+    """Convert sums over a model's trees to values or probabilities."""
     return model._loss.predict_proba(raw) if hasattr(model, "classes_") else raw
 
 
 def _share(share, X):
-    """Fraction of columns per split: at least two columns, at most some hundreds."""
+    """Fraction of columns per split: at least 2, and at most 300 columns."""
     d = X.shape[1]
     return min(max(round(share * d), 2), MOST_FEATURES, d) / d
 
