@@ -859,6 +859,31 @@ def test_a_class_that_commands_a_terminal_is_written_without_its_command(run, fo
     assert "red" in said.out and "\x1b" not in said.out + said.err
 
 
+def test_an_ascii_terminal_takes_names_of_other_letters(folder):
+    """Python of the C locale would not even read its own arguments."""
+    frame = pd.DataFrame({"Größe": ["größer", "x"] * 30, "dose": np.arange(60) % 7})
+    frame.to_csv(folder / "größe.csv", index=False)
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    script = "import sys; from adakern.cli import main; sys.exit(main())"
+
+    def adakern(line, encoding):
+        return subprocess.run(
+            [sys.executable, "-c", script, *line.split()],
+            cwd=folder,
+            env=os.environ | ascii_only | {"PYTHONIOENCODING": encoding},
+            capture_output=True,
+        )
+
+    method = "--method sklearn.naive_bayes.GaussianNB"
+    fit = adakern(f"fit größe.csv --target Größe {method}", "ascii")
+    assert fit.returncode == 0, fit.stderr
+    assert b"'gr??e.skops'" in fit.stdout and not fit.stderr
+    predict = adakern("predict größe.skops größe.csv", "ascii")
+    assert predict.returncode == 1 and b"PYTHONIOENCODING=utf-8" in predict.stderr
+    predict = adakern("predict größe.skops größe.csv", "utf-8")
+    assert "größer" in predict.stdout.decode()
+
+
 def test_a_threshold_is_chosen_by_fit_and_kept_in_the_file(run, folder):
     run("fit my.csv --target outcome --drop cost --preset fast --threshold f1")
     model = load_model(folder / "my.skops")[0]

@@ -34,6 +34,10 @@ LEAST_SECONDS = 1.0
 
 def main(argv=None):
     """Run a command of the library, or of the workflow if it is installed."""
+    if argv is None and sys.getfilesystemencoding() == "ascii":
+        # Names and texts have other characters, whatever the locale and PYTHONUTF8 say.
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
     output = _Output(sys.stdout)
     with redirect_stdout(output):
         try:
@@ -96,6 +100,12 @@ def _run(argv):
             "baselines with `.venv/bin/pip install -e .[rivals]` in the repository"
         )
         sys.exit(f"adakern {argv[0]}: there is no package {error.name}; {extra}")
+    except UnicodeEncodeError as error:
+        lacking = error.object[error.start : error.end]
+        sys.exit(
+            f"adakern {argv[0]}: {lacking!r} cannot be written in {error.encoding}, "
+            "the encoding of the output: set PYTHONIOENCODING=utf-8"
+        )
     except (ValueError, OSError) as error:
         file = getattr(error, "filename", None)
         said = f"{file}: {error.strerror}" if file else error

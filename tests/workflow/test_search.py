@@ -14,6 +14,7 @@ from adakern_bench.config.estimators import expand_grid, make_estimator
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.search import scoring, search_grid, search_repeat
+from adakern_bench.records.solve import solve_one
 from adakern_bench.records.split import folds, load_split, make_splits, save_splits
 from script import run_fits
 
@@ -263,3 +264,8 @@ def test_a_search_for_new_units_does_not_choose_the_neighbour_of_the_same_unit(
             assert (min(errors, key=errors.get) == 1) == (kind == "holdout")
     assert chosen["holdout", 0] == chosen["holdout", 1] == 1
     assert min(chosen["group-holdout", 0], chosen["group-holdout", 1]) >= 30
+    flagship = {"_target_": "adakern.AdaptiveKernelRegressor", "preset": "fast"}
+    settings = params(estimator=flagship, validates_from=None)
+    record = solve_one(tmp_path / "table.npz", split, settings, {}, 0)
+    # A tenth without the groups; twenty units, each held or not as a whole.
+    assert record["metrics"]["test"]["interval_coverage"] > 0.6
