@@ -154,7 +154,7 @@ REFUSED = {
     "a comma in a name": (
         {},
         {"wards.csv": "y,grouped,ward, town"},
-        "wards.csv: more values than SETS.csv has columns",
+        "wards.csv: the line has more values than SETS.csv has columns",
     ),
     "a single time": (
         {"river.csv": made(2).assign(day="2021-03-01")[columns_of("river.csv")]},
@@ -198,7 +198,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path, planned):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "there is no .*confirmation with a SETS.csv. Put the tables there"),
+        (None, "there is no .*confirmation with a file SETS.csv. Put the tables there"),
         (HEAD, "has no line"),
         ("file;target\n", "no 'file' and no 'target' and no 'kind'"),
         (f"{HEAD}größe.csv,y,random,\n", "there is no such file"),
@@ -227,16 +227,22 @@ def copies():
     other = made(0).rename(columns={"ward": "part"})
     other = other[["c", "word", "part", "a", "b", "y"]]
     return {
-        "the same": (diabetes, "sk-diabetes: as many rows .442. with the same target"),
+        "the same": (
+            diabetes,
+            "sk-diabetes: the same number of rows .442. and the same target",
+        ),
         "other units, columns and words": (
             units.sample(frac=1, random_state=0).loc[:, ::-1],
-            "(sk-wine|uci121-wine): as many rows .178. and 14 equal columns",
+            "(sk-wine|uci121-wine): the same number of rows .178. and 14 equal columns",
         ),
         "half of its rows": (
             diabetes.sample(frac=0.5, random_state=0).assign(y=lambda x: x["y"] ** 2),
             r"sk-diabetes: about \d+% equal rows",
         ),
-        "another of the folder": (other, "confirmation-wards: as many rows .72. with"),
+        "another of the folder": (
+            other,
+            "confirmation-wards: the same number of rows .72. and",
+        ),
     }
 
 

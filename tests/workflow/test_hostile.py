@@ -483,9 +483,9 @@ def record_elsewhere(conf):
     path = conf / "demo/records/heart/dank/0-0.json"
     path.parent.mkdir(parents=True)
     for record, message in (
-        (make_record("../../home", "dank"), "belongs elsewhere"),
-        (make_record("heart", "dank") | {"task": "x"}, "lacks a known task"),
-        ([1], "not a record of a run"),
+        (make_record("../../home", "dank"), "belongs in another file"),
+        (make_record("heart", "dank") | {"task": "x"}, "lacks a valid task"),
+        ([1], "is not the record of a run"),
     ):
         path.write_text(json.dumps([record]))
         with pytest.raises(SystemExit, match=message):

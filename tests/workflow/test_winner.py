@@ -236,7 +236,7 @@ def test_where_no_run_was_finished_none_is_looked_into(tmp_path):
     settings = {"metric": None, "fits": {"dummy": {}}, "limits": {}, "own": "mine"}
     run_script("winner", files, made, **settings)
     told = json.loads((made["figures"] / "captions.json").read_text())
-    assert told == {"": "no run of dummy finished, so none is explained"}
+    assert told == {"": "no run of dummy finished, so there is nothing to explain"}
     assert pd.read_csv(made["table"]).empty
 
 
