@@ -191,7 +191,7 @@ REFUSED = {
     "no column 7 among 2": (b"1,2\n", {"target": 7}),
     "no column 'beyond'": (b"1,2\n", {"fill": {0: {"beyond": 1}}}),
     CATEGORIES: (b"1,x,2\n3,z,1\n", {}),
-    r"codes: column 0 also has \['X'\]": (b"M,1\nX,2\n", {"codes": {0: {"M": 1}}}),
+    r"codes: column 0 also contains \['X'\]": (b"M,1\nX,2\n", {"codes": {0: {"M": 1}}}),
     "target is missing in 1 of 2 rows": (b"1,a\n2,\n", {}),
     "cannot be read as csv: No columns": (b"", {}),
     "cannot be read as csv: Error": (b"1,2,3\n4,5\n6,7,8,9,10\n", {}),
