@@ -11,10 +11,8 @@ from adakern.tables.columns import TableReader
 from adakern.tables.texts import (
     MOST_CHARACTERS,
     RIDGES,
+    NgramEffects,
     TextVectors,
-    best_ridge,
-    effects_left_out,
-    effects_of_ngrams,
 )
 
 GOOD = ["bright", "sunny", "garden", "quiet", "street", "new", "kitchen", "balcony"]
@@ -159,7 +157,7 @@ def test_effects_are_those_of_the_normal_equations(rng):
     targets = np.column_stack([y, rng.standard_normal(40)])
     weights = rng.uniform(0.5, 2, 40)
     weights[:3] = 0
-    effects = effects_of_ngrams(frequencies, targets, weights, 0.3)
+    effects = NgramEffects(frequencies, targets).coefficients(weights, 0.3)
     Z = frequencies.toarray()
     centred = targets - np.average(targets, axis=0, weights=weights)
     # The dual form: coefficients are Z' (Z Z' + ridge / weights)^-1 of the targets.
@@ -176,9 +174,9 @@ def test_effects_of_a_row_know_nothing_of_its_own_part():
     frequencies = ngrams_of(texts)
     part = np.arange(60) % 3
     weights = np.ones(60)
-    before = effects_left_out(frequencies, y[:, None], weights, part, 0.1)
+    before = NgramEffects(frequencies, y[:, None]).left_out(weights, part, 0.1)
     changed = np.where(part == 1, -y, y)[:, None] * [1.0]
-    after = effects_left_out(frequencies, changed, weights, part, 0.1)
+    after = NgramEffects(frequencies, changed).left_out(weights, part, 0.1)
     np.testing.assert_array_equal(after[part == 1], before[part == 1])
     assert np.abs(after - before)[part != 1].max() > 0.1
 
@@ -189,11 +187,58 @@ def test_texts_that_say_nothing_get_no_target_encoding(rng):
     part = np.arange(200) % 5
     weights = np.ones(200)
     chosen = [
-        best_ridge(frequencies, rng.standard_normal((200, 1)), weights, part)
-        for _ in range(10)
+        NgramEffects(frequencies, targets).best_ridge(weights, part)
+        for targets in rng.standard_normal((10, 200, 1))
     ]
     assert chosen.count(None) >= 9
-    assert best_ridge(frequencies, y[:, None], weights, part) in RIDGES
+    assert NgramEffects(frequencies, y[:, None]).best_ridge(weights, part) in RIDGES
+
+
+@pytest.mark.parametrize("n_hashes", [20, 400])
+def test_regressions_together_are_those_of_scikit_learn(n_hashes, rng):
+    """For more and for fewer n-grams than rows, several targets and all ridges."""
+    texts, y = long_texts(150)
+    frequencies = ngrams_of(texts)[:, :n_hashes]
+    targets = np.column_stack([y, rng.standard_normal(150), np.ones(150)])
+    weights = rng.integers(0, 3, 150) * 0.7
+    found = NgramEffects(frequencies, targets).coefficients(weights, *RIDGES)
+    used = weights > 0
+    above = targets - np.average(targets, axis=0, weights=weights)
+    known = frequencies[used], above[used], weights[used]
+    for ridge, effects in zip(
+        RIDGES, np.split(found, len(RIDGES), axis=1), strict=True
+    ):
+        model = Ridge(ridge, fit_intercept=False, solver="sparse_cg").fit(*known)
+        np.testing.assert_allclose(effects, model.coef_.T, rtol=1e-6, atol=1e-12)
+
+
+def test_regressions_on_the_same_rows_are_computed_once(monkeypatch):
+    texts, y = long_texts(60)
+    effects = NgramEffects(ngrams_of(texts), y[:, None])
+    fitted = []
+    plain = NgramEffects._fitted
+    monkeypatch.setattr(
+        NgramEffects,
+        "_fitted",
+        lambda self, *rows: fitted.append(rows) or plain(self, *rows),
+    )
+    part = np.arange(60) % 3
+    weights = np.ones(60)
+    ridge = effects.best_ridge(weights, part)
+    assert len(fitted) == 3
+    for fold in range(3):
+        effects.left_out(weights * (part != fold), part, ridge)
+    assert len(fitted) == 6  # the pairs of parts; one part alone is known
+
+
+def test_more_than_ten_classes_need_no_ngrams(monkeypatch):
+    monkeypatch.delattr(TableReader, "ngrams")
+    texts, y = long_texts(120)
+    X = np.array([texts, y], dtype=object).T
+    model = AdaptiveKernelClassifier(members=["linear"], random_state=0)
+    model.fit(X, np.arange(120) % 11)
+    assert model.columns_[0].kind == "text"
+    assert not model.columns_[0].became.endswith("with target encoding")
 
 
 @pytest.mark.parametrize("classify", [False, True])

@@ -21,6 +21,7 @@ from adakern.adaptive.table import Table, make_table, varies
 from adakern.adaptive.views import KernelView, TreeView
 from adakern.tables.columns import TableReader, declared_categorical
 from adakern.tables.means import MOST_INDICATORS
+from adakern.tables.texts import NgramEffects
 
 #: Maximum number of classes or targets for target encoding of categories.
 MOST_TARGETS = 10
@@ -107,7 +108,7 @@ def prepare(
     if Y.shape[1] > 1 and not blend.classify:
         blend, table.Y = blend.standardised(table)
     origin = _origin(position, len(table.X))
-    _add_means(table, reader, _ngrams(reader, read, origin), blend.classify)
+    _add_means(table, reader, read, origin, blend.classify)
     is_fast = estimator.preset == "fast"
     setting = Setting(
         blend.classify, is_fast, estimator.max_support, reader.is_categorical
@@ -160,14 +161,14 @@ def _origin(position, n):
     return origin
 
 
-def _ngrams(reader, read, origin):
-    """Frequencies of n-grams in the rows of a table, by column of text.
-
-    ``read`` are X and, if given, X_val.
-    """
+def _ngrams(reader, read, origin, targets):
+    """Regressions of the targets on the n-grams of each column of text."""
     found = [reader.ngrams(part) for part in read]
     return {
-        j: csr_matrix(vstack([part[j] for part in found]))[origin] for j in found[0]
+        j: NgramEffects(
+            csr_matrix(vstack([part[j] for part in found]))[origin], targets
+        )
+        for j in found[0]
     }
 
 
@@ -201,16 +202,19 @@ def _validation_rows(estimator, X_val, y_val, reader, blend):
     return read, reader.transform(read), blend.encode(y_val)
 
 
-def _add_means(table, reader, ngrams, classify):
-    """Add target encodings to the rows of a table, of texts and many categories."""
+def _add_means(table, reader, read, origin, classify):
+    """Add target encodings to the rows of a table, of texts and many categories.
+
+    ``read`` are X and, if given, X_val, of which ``origin`` are the rows of the table.
+    """
     (n, k) = table.Y.shape
     fold = table.fold
-    most = max(len(column.codes) for column in reader.columns_)
-    is_needed = ngrams or most > MOST_INDICATORS
-    if not is_needed or k > MOST_TARGETS or not (fold != 0).any():
+    needed = [c.vectors or len(c.codes) > MOST_INDICATORS for c in reader.columns_]
+    if not any(needed) or k > MOST_TARGETS or not (fold != 0).any():
         return
     targets = table.Y[:, 1:] if classify and k == 2 else table.Y
     targets = np.where(np.isnan(targets), np.nanmean(targets, axis=0), targets)
+    ngrams = _ngrams(reader, read, origin, targets)
     # Validation rows are not used for the encoding.
     learned = table.weights * (table.learns_all | table.known(0))
     dealt = table.n_folds < 3 or table.in_time_order

@@ -24,13 +24,7 @@ from adakern.tables.means import (
     say_something,
     worth,
 )
-from adakern.tables.texts import (
-    MOST_CHARACTERS,
-    TextVectors,
-    best_ridge,
-    effects_left_out,
-    effects_of_ngrams,
-)
+from adakern.tables.texts import MOST_CHARACTERS, TextVectors
 
 
 def as_columns(X):
@@ -242,27 +236,25 @@ class TableReader:
     def learn_means(self, X, ngrams, targets, weights, part):
         """Fit target encodings of texts and of columns with many categories.
 
-        X are rows returned by ``transform``, with frequencies of n-grams, targets
-        (n, k), weights and the part of each row.
+        X are rows returned by ``transform``, with :class:`NgramEffects` of columns of
+        text, targets (n, k), weights and the part of each row.
         """
         for place, column in zip(self.first_, self.columns_, strict=True):
             codes = (X[:, place], targets, weights, len(column.codes))
             if len(column.codes) > MOST_INDICATORS and say_something(*codes):
                 column.means = means_of_levels(*codes)
-        for j, frequencies in ngrams.items():
+        for j, effects in ngrams.items():
             column = self.columns_[j]
-            column.ridge = best_ridge(frequencies, targets, weights, part)
+            column.ridge = effects.best_ridge(weights, part)
             if column.ridge is not None:
-                known = frequencies, targets, weights
-                column.means = effects_of_ngrams(*known, column.ridge)
+                column.means = effects.coefficients(weights, column.ridge)
 
     def means_left_out(self, X, ngrams, targets, weights, part):
         """Target encodings of each row, computed from other parts only, (n, m)."""
-        known = targets, weights, part
         means = [
-            means_left_out(X[:, place], *known, len(column.codes))
+            means_left_out(X[:, place], targets, weights, part, len(column.codes))
             if column.ridge is None
-            else effects_left_out(ngrams[j], *known, column.ridge)
+            else ngrams[j].left_out(weights, part, column.ridge)
             for j, (place, column) in enumerate(
                 zip(self.first_, self.columns_, strict=True)
             )

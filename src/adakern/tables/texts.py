@@ -1,9 +1,9 @@
 """Free text as numbers: singular vectors of its n-grams, and their effects."""
 
 import numpy as np
+from scipy.sparse import diags
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
-from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
 #: Maximum number of characters of a cell that are used.
@@ -20,6 +20,9 @@ MOST_LEARNED, AT_ONCE = 20_000, 1000
 
 #: Candidates for the ridge of a regression on n-grams; frequencies have unit norm.
 RIDGES = (0.01, 0.1, 1.0, 10.0)
+
+#: Residual of conjugate gradients, relative to the right-hand side, at which they stop.
+LEAST_RESIDUAL = 1e-4
 
 #: Maximum number of rows from which effects of n-grams are estimated.
 MOST_REGRESSED = 10_000
@@ -81,43 +84,100 @@ class TextVectors:
         return normalize(hashed.multiply(self.weights_).tocsr())
 
 
-def effects_of_ngrams(frequencies, targets, weights, ridge):
-    """Coefficients (N_HASHES, k) of ridge regressions of centred targets (n, k)."""
-    mean = np.average(targets, axis=0, weights=weights)
-    rows = np.flatnonzero(weights > 0)
-    rows = rows[:: -(-len(rows) // MOST_REGRESSED)]
-    model = Ridge(ridge, fit_intercept=False, solver="sparse_cg")
-    model.fit(frequencies[rows], (targets - mean)[rows], weights[rows])
-    return np.reshape(model.coef_, (-1, frequencies.shape[1])).T
+class NgramEffects:
+    """Ridge regressions of targets (n, k) on the frequencies of n-grams.
 
-
-def effects_left_out(frequencies, targets, weights, part, ridge):
-    """Sums (n, k) of the effects of n-grams, each by the rows of all other parts."""
-    values = np.zeros(targets.shape)
-    for label in np.unique(part):
-        here = part == label
-        others = weights * ~here
-        if others.any():
-            effects = effects_of_ngrams(frequencies, targets, others, ridge)
-            values[here] = frequencies[here] @ effects
-    return values
-
-
-def best_ridge(frequencies, targets, weights, part):
-    """Return the ridge of least left-out squared error.
-
-    It is None if that error is not significantly smaller than that of the mean target.
+    Those on the same rows are computed once: without the parts i and j, they are needed
+    for part j in fold i and for part i in fold j.
     """
-    above = targets - np.average(targets, axis=0, weights=weights)
-    gains = []
-    for ridge in RIDGES:
-        left_out = effects_left_out(frequencies, targets, weights, part, ridge)
-        gains.append(np.sum(above**2 - (above - left_out) ** 2, axis=1))
-    best = int(np.argmax([weights @ gain for gain in gains]))
-    shares = weights / weights.sum()
-    mean = shares @ gains[best]
-    error = np.sqrt(shares**2 @ (gains[best] - mean) ** 2)
-    return RIDGES[best] if mean > SURE * error else None
+
+    def __init__(self, frequencies, targets):
+        self.frequencies = frequencies
+        self.targets = targets
+        self._known = {}
+
+    def coefficients(self, weights, *ridges):
+        """Coefficients (N_HASHES, k) of centred targets, of one ridge after another."""
+        rows = weights.tobytes()
+        new = [ridge for ridge in ridges if (rows, ridge) not in self._known]
+        if new:
+            found = np.split(self._fitted(weights, new), len(new), axis=1)
+            keys = [(rows, ridge) for ridge in new]
+            self._known.update(zip(keys, found, strict=True))
+        return np.hstack([self._known[rows, ridge] for ridge in ridges])
+
+    def _fitted(self, weights, ridges):
+        mean = np.average(self.targets, axis=0, weights=weights)
+        rows = np.flatnonzero(weights > 0)
+        rows = rows[:: -(-len(rows) // MOST_REGRESSED)]
+        root = diags(np.sqrt(weights[rows]))
+        Z = root @ self.frequencies[rows]
+        above = np.tile(root @ (self.targets - mean)[rows], len(ridges))
+        ridge = np.repeat(ridges, self.targets.shape[1])
+        if Z.shape[1] > Z.shape[0]:
+            return Z.T @ _solved(lambda V: Z @ (Z.T @ V), above, ridge)
+        return _solved(lambda V: Z.T @ (Z @ V), Z.T @ above, ridge)
+
+    def left_out(self, weights, part, *ridges):
+        """Sums (n, k) of the effects of n-grams, each by the rows of other parts."""
+        values = np.zeros((len(part), self.targets.shape[1] * len(ridges)))
+        for label in np.unique(part):
+            here = part == label
+            others = weights * ~here
+            if others.any():
+                effects = self.coefficients(others, *ridges)
+                values[here] = self.frequencies[here] @ effects
+        return values
+
+    def best_ridge(self, weights, part):
+        """Return the ridge of least left-out squared error.
+
+        It is None if that error is not significantly smaller than that of the mean
+        target.
+        """
+        above = self.targets - np.average(self.targets, axis=0, weights=weights)
+        left_out = self.left_out(weights, part, *RIDGES)
+        gains = [
+            np.sum(above**2 - (above - values) ** 2, axis=1)
+            for values in np.split(left_out, len(RIDGES), axis=1)
+        ]
+        best = int(np.argmax([weights @ gain for gain in gains]))
+        shares = weights / weights.sum()
+        mean = shares @ gains[best]
+        error = np.sqrt(shares**2 @ (gains[best] - mean) ** 2)
+        return RIDGES[best] if mean > SURE * error else None
+
+
+def _solved(gram_product, B, ridge):
+    """Solve ``(G + ridge_j I) x_j = b_j`` for all columns j by conjugate gradients.
+
+    They are bit for bit those of scikit-learn's solver "sparse_cg", but products with G
+    are those of all columns at once.
+    """
+    residual = B.T.copy()  # a row for each column, as sums depend on the memory layout
+    direction = residual.copy()
+    solution = np.zeros_like(residual)
+    squares = _dots(residual, residual)
+    least = LEAST_RESIDUAL * np.sqrt(squares)
+    for _ in range(10 * len(B)):
+        left = np.flatnonzero((np.sqrt(squares) >= least) & (squares > 0))
+        if not len(left):
+            break
+        along = direction[left]
+        image = np.ascontiguousarray(gram_product(along.T).T)
+        image += ridge[left, None] * along
+        step = (squares[left] / _dots(along, image))[:, None]
+        solution[left] += step * along
+        residual[left] -= step * image
+        now = _dots(residual[left], residual[left])
+        direction[left] = residual[left] + (now / squares[left])[:, None] * along
+        squares[left] = now
+    return solution.T
+
+
+def _dots(A, B):
+    """Scalar products of the rows of A and B."""
+    return np.array([a @ b for a, b in zip(A, B, strict=True)])
 
 
 def _hashed(texts):

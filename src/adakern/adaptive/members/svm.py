@@ -124,15 +124,16 @@ def choose_machine(table, starts, random_state=None, *, by_odds=False):
     for kernel, factor in product(starts, MARGIN_FACTORS):
         scales = factor * starts[kernel][0]
         K = gram_matrix(table.X * scales, kernel=kernel, gamma=1.0)
-        for C in MARGIN_COSTS:
-            scores = np.zeros((n, k))
-            for fold in folds:
-                rest = np.flatnonzero(table.known(fold))
-                rows = np.flatnonzero(table.fold == fold)
-                K_rest = K[np.ix_(rest, rest)]
+        by_cost = np.zeros((len(MARGIN_COSTS), n, k))
+        for fold in folds:
+            rest = np.flatnonzero(table.known(fold))
+            rows = np.flatnonzero(table.fold == fold)
+            K_rest = K[np.ix_(rest, rest)]
+            K_rows = K[np.ix_(rows, rest)]
+            for C, scores in zip(MARGIN_COSTS, by_cost, strict=True):
                 model = _fit_svc(K_rest, codes[rest], table.weights[rest], C)
-                K_rows = K[np.ix_(rows, rest)]
                 scores[rows] = _scores(model, K_rows, k, by_odds=by_odds)
+        for C, scores in zip(MARGIN_COSTS, by_cost, strict=True):
             part = scores[judged], codes[judged], table.weights[judged]
             log_proba = Calibration().fit(*part).log_probabilities(part[0])
             loss = log_loss(log_proba, *part[1:])
