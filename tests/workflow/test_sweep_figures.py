@@ -107,7 +107,7 @@ def test_table_has_mean_and_deviation_at_each_point_in_the_order_of_numbers():
     ("arguments", "words"),
     [
         ({"x": "tau"}, "there is no sweep over 'tau'; swept are eta"),
-        ({"x": "eta", "y": "speed"}, "the records have no 'speed'"),
+        ({"x": "eta", "y": "speed"}, "the records have no quantity 'speed'"),
     ],
 )
 def test_a_wrong_name_says_what_there_is(arguments, words):
