@@ -27,7 +27,12 @@ from adakern_bench.data.sources import check_tables
 from adakern_bench.data import DatasetError
 from adakern_bench.base.group_errors import print_group_errors
 from adakern_bench.base.interpreter import interrupt, name_without_blanks
-from adakern_bench.base.locks import RunningAlready, claim, not_ours, progress_file
+from adakern_bench.base.locks import (
+    RunningAlready,
+    claim,
+    why_not_written,
+    progress_file,
+)
 from adakern_bench.base.locks import release_when_made
 from adakern_bench.records.machine import log_run
 
@@ -54,8 +59,8 @@ try:
         check_tables(PLAN)
 except (ConfigError, DatasetError) as error:
     raise WorkflowError(str(error)) from None
-except PermissionError as error:
-    raise WorkflowError(not_ours(error)) from None
+except OSError as error:
+    raise WorkflowError(why_not_written(error)) from None
 
 # Concurrent jobs with many threads each would slow each other down.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -109,8 +114,8 @@ onstart:
             write_parts(PLAN)
     except (ConfigError, RunningAlready) as error:
         raise WorkflowError(str(error)) from None
-    except PermissionError as error:
-        raise WorkflowError(not_ours(error)) from None
+    except OSError as error:
+        raise WorkflowError(why_not_written(error)) from None
     for job in jobs:
         if is_forced(job) and job.rule.name in FITTING:
             mark = Path(job.output[-1]).with_suffix(AGAIN)

@@ -184,7 +184,7 @@ def test_what_is_said_of_a_rare_class_is_right(capsys):
     y = pd.Series(["no"] * 20)
     y[[0, 2]] = "yes"
     shares = y.value_counts(normalize=True)
-    found = left_out.of_rare_class(y, np.c_[1 - p, p], shares)
+    found = left_out.rare_class_scores(y, np.c_[1 - p, p], shares)
     assert found["rare_class"] == "yes" and found["rare_share"] == 0.1
     assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
     # Of the first two rows one is it, and one of two is among them.
@@ -194,7 +194,7 @@ def test_what_is_said_of_a_rare_class_is_right(capsys):
         {"of": "rows left out", "auc": 0.97, "brier": 0.1, **plain, **found}
     )
     said = capsys.readouterr().out
-    for words in ("always the largest class: 90.0%", "ROC curve 97.0%", "Brier score"):
+    for words in ("the largest class alone: 90.0%", "ROC curve 97.0%", "Brier score"):
         assert words in said
     assert "'yes' (10.0% of the rows): average precision 83.3%" in said
 

@@ -54,7 +54,7 @@ def test_a_model_of_two_targets_from_a_file_and_back(run, folder):
     assert "regression of 'weight', 'price'" in said
     assert "left out: 1 row without a target" in said
     assert "9 rows without some of the targets" in said
-    assert "the mean of 2 targets" in said
+    assert "the mean over 2 targets" in said
     for name in ("weight", "price"):
         assert re.search(rf"\n  {name}: R² (0\.9|1)", said)
     model, card = load_model(folder / "m.skops")

@@ -5,10 +5,11 @@ import sys
 from adakern._utils.printable import as_written, printable
 
 #: Fraction of the rows, the latest ones, on which a method without out-of-fold
-#: predictions is scored if rows have a time.
+#: predictions is scored if rows have times.
 LATEST = 0.2
-#: Maximum number of categories of a column, or of groups, for which the model card
-#: lists the error. Of more groups, those with the greatest errors are listed.
+
+#: Maximum number of categories of a column for which the model card lists errors. Of
+#: groups, it lists at most so many, those with the greatest errors.
 FEW_CATEGORIES = 20
 
 
@@ -32,14 +33,14 @@ def score_found(pipeline, table):
     try:
         return _score(table, *_held_out(pipeline, table))
     except ValueError as error:
-        note(f"no score on left-out rows: fitting a part of the rows failed: {error}")
+        note(f"no score on left-out rows, since a fit to part of them failed: {error}")
         return None
 
 
 def _held_out(pipeline, table):
     """Return positions, predictions and class probabilities (or None) of left-out rows.
 
-    The predictions are those of models that were not fitted to these rows.
+    The predictions come from models that were not fitted to these rows.
     """
     import numpy as np
     from sklearn.base import clone
@@ -81,8 +82,8 @@ def _score(table, rows, predicted, proba):
         known = y.notna().to_numpy()
         pairs = zip(y.columns, predicted.T, strict=True)
         found["targets"] = {
-            name: score(table.task, y[name][rows], of_target[rows])
-            for (name, of_target), rows in zip(pairs, known.T, strict=True)
+            name: score(table.task, y[name][rows], target_values[rows])
+            for (name, target_values), rows in zip(pairs, known.T, strict=True)
             if rows.any()
         }
     found["by_category"] = errors_by_category(table, rows, predicted)
@@ -91,7 +92,7 @@ def _score(table, rows, predicted, proba):
         found["largest_class"] = float(shares.iloc[0])
         if proba is not None and len(shares) == proba.shape[1]:
             found |= probability_scores(y, proba, np.unique(table.y))
-            found |= of_rare_class(y, proba, shares) if len(shares) == 2 else {}
+            found |= rare_class_scores(y, proba, shares) if len(shares) == 2 else {}
     return found
 
 
@@ -136,7 +137,7 @@ def kinds_of_rows(table):
     return kinds
 
 
-def of_rare_class(y, proba, shares):
+def rare_class_scores(y, proba, shares):
     """Average precision of the rarer class, and precision and recall at a threshold.
 
     The threshold balances precision and recall.
@@ -171,8 +172,8 @@ def coverage_found(model, table):
         return coverage_by(found, kinds)
     return {
         f"{target}, by {name}": shares
-        for target, of_target in zip(table.y.columns, found.T, strict=True)
-        for name, shares in coverage_by(of_target, kinds).items()
+        for target, target_values in zip(table.y.columns, found.T, strict=True)
+        for name, shares in coverage_by(target_values, kinds).items()
     }
 
 
@@ -181,7 +182,7 @@ def print_coverage(coverage):
     if coverage:
         from adakern.adaptive.coverage import coverage_lines
 
-        print("\nCoverage of 90 % intervals or sets on rows left out, lowest first:")
+        print("\nCoverage of 90 % intervals or sets on left-out rows, lowest first:")
         print(printable("\n".join(coverage_lines(coverage))))
 
 
@@ -190,7 +191,7 @@ def print_result(model, kinds, score):
     if score is not None:
         print_score(score)
     if hasattr(model, "members_"):
-        if not model.verbose:  # otherwise, the model has printed them itself
+        if not model.verbose:  # otherwise, fit has printed them
             print(f"\n{model.members_}")
         print("\nPermutation importances:")
         shares = zip(model.feature_importances_, kinds, strict=True)
@@ -201,20 +202,18 @@ def print_result(model, kinds, score):
 def print_score(score):
     """Print the score on left-out rows."""
     if "accuracy" in score:
-        found = (
-            "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
-        )
+        found = "accuracy {accuracy:.1%} (the largest class alone: {largest_class:.1%})"
         found += ", balanced accuracy {balanced_accuracy:.1%}"
     else:
-        found = "R² {r2:.4g} (always the mean: 0), root mean squared error "
+        found = "R² {r2:.4g} (the mean alone: 0), root mean squared error "
         found += as_written(score["rmse"], 4)
     several = score.get("targets", {})
     if several:
-        found = "R² {r2:.4g}, the mean of " + f"{len(several)} targets"
+        found = "R² {r2:.4g}, the mean over " + f"{len(several)} targets"
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
-    for name, of_target in several.items():
-        error = as_written(of_target["rmse"], 4)
-        said = f"R² {of_target['r2']:.4g}, root mean squared error {error}"
+    for name, target_values in several.items():
+        error = as_written(target_values["rmse"], 4)
+        said = f"R² {target_values['r2']:.4g}, root mean squared error {error}"
         print(printable(f"  {name}: {said}"))
     if score.get("auc") is not None:
         said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"

@@ -375,6 +375,23 @@ def test_what_is_no_feature_goes_with_a_reason(tmp_path):
     assert len(found.notes) == 7 + 1
 
 
+@pytest.mark.parametrize("name", ["Encounter", "Fallnummer", "Buchungsnr", "case no."])
+def test_rows_entered_twice_are_told_and_make_no_feature_of_their_number(
+    tmp_path, name
+):
+    table = frame()
+    table[name] = 7 * RNG.permutation(N) + 4_000_000
+    table = pd.concat([table, table.iloc[[3, 5]]])
+    found = read(tmp_path, table.to_csv(index=False))
+    assert found.dropped == {name: "an identifier, another in every row"}
+    told = (
+        f"duplicates: 2 rows equal to an earlier one in every column, such as row {N}"
+    )
+    assert told in "\n".join(found.notes)
+    table[name] = table[name] // 70  # values that different rows share are a feature
+    assert name in read(tmp_path, table.to_csv(index=False)).kinds
+
+
 def test_new_rows_need_the_columns_of_the_model(tmp_path):
     kinds = {"height": "numeric", "city": "categorical"}
     path = tmp_path / "new.csv"

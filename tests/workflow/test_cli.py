@@ -37,6 +37,7 @@ def test_what_is_left_is_said_by_method_to_other_terminals_too(tmp_path):
     line, file = Line(io.StringIO()), tmp_path / "progress"
     line.plan({1: {"": 4.0}, 2: {"dank": 3.0}, 3: {"svm": 10.0, "dank": 3.0}}, file)
     line.bar.start_t -= 60
+    line.bar.last_print_t -= 60
     line.begin(1, "table: heart")
     assert line.left() == ""
     line.finish(1)
@@ -44,6 +45,9 @@ def test_what_is_left_is_said_by_method_to_other_terminals_too(tmp_path):
     line.begin(3, "cells: group 0")
     told = r"20 % · 01:0\d · about 04:\d\d left, cells: group 0; left: svm 2 min .*"
     assert re.fullmatch(told, file.read_text())
+    # A job that has run for ten minutes is no reason to expect more of the others.
+    line.bar.start_t -= 600
+    assert re.match(r"20 % · 11:0\d · about 04:\d\d left", str(line.bar).strip())
     line.end()
     assert not file.exists()
 
@@ -205,6 +209,11 @@ def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypa
     asked = SimpleNamespace(experiment="results/dank_uci")
     found = main_module._selected(asked, [])
     assert found == ["experiment=quickstart", "name=dank_uci"]
+    (tmp_path / "results" / "mine" / "run.yaml").write_text(
+        yaml.safe_dump({"experiment": "dank_uci", "overrides": [], "name": "dank_uci"})
+    )
+    asked = SimpleNamespace(experiment="results/mine")  # which was copied
+    assert main_module._selected(asked, []) == ["experiment=dank_uci", "name=mine"]
     asked = SimpleNamespace(experiment="results/../results/mine")
     with pytest.raises(SystemExit, match="is not a folder of results"):
         main_module._selected(asked, [])

@@ -23,7 +23,7 @@ from adakern_bench.report import publish as publishing
 from adakern_bench.tracking.track import log_records
 from mlflow_server import free_port, serve
 from project import REPOSITORY, Run
-from record_factory import make_record
+from record_factory import make_record, write_records
 
 MISBEHAVING = """\
 import os, signal, time
@@ -302,6 +302,16 @@ def test_full_disk(project):
         assert run.jobs == {"split": 1, "solve": 1}
 
 
+def test_full_project(project):
+    """As where a quota is on the home folder: nothing of a run can be written."""
+    folder = project.root / ".snakemake"
+    with mounted(folder, "size=64k"):
+        fill(folder / "filler")
+        run = project.adakern("run", "small", status=1)
+    assert "No space left on device. The disk of the project is full" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
 # The tracker and what is kept ------------------------------------------------------
 
 
@@ -316,6 +326,33 @@ def test_a_tracker_that_another_program_holds(uri):
         ):
             log_records([make_record()], experiment="demo", tracking_uri=uri)
     assert log_records([make_record()], experiment="demo", tracking_uri=uri).written
+
+
+@pytest.mark.slow
+def test_a_tracker_that_cannot_be_written_ends_in_a_sentence(tmp_path):
+    """MLflow would print a traceback of sixty lines above it."""
+    write_records(tmp_path / "results" / "demo", [make_record()])
+    database = tmp_path / "mlflow.db"
+    command = [
+        sys.executable,
+        "-m",
+        "adakern_bench.cli.main",
+        "track",
+        tmp_path / "results",
+    ]
+    env = os.environ | {"MLFLOW_TRACKING_URI": f"sqlite:///{database}"}
+    subprocess.run(command, env=env, check=True)
+    write_records(tmp_path / "results" / "demo", [make_record(repeat=1)])
+    bind = ["mount", "--bind", str(database), str(database)]
+    if subprocess.run(bind, capture_output=True).returncode:
+        pytest.skip("mounting a file needs root")
+    try:
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(database)], check=True)
+        run = subprocess.run(command, env=env, capture_output=True, text=True)
+    finally:
+        subprocess.run(["umount", str(database)], check=True)
+    assert run.returncode == 1 and "is not writable" in run.stderr
+    assert "Traceback" not in run.stderr and run.stderr.count("\n") < 3
 
 
 @pytest.mark.slow

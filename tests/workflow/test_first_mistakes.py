@@ -25,7 +25,7 @@ def test_a_wrong_setting_ends_a_run_before_snakemake():
         main(["run", "quickstart", "protocol.repeat=3"])
 
 
-def test_what_describe_prints_is_what_an_entry_may_state(capsys):
+def test_what_describe_prints_is_what_an_entry_may_state(capsys, tmp_path):
     main(["describe", "sk-wine"])
     found = yaml.safe_load(capsys.readouterr().out)
     entry = load_plan(["dataset=[sk-wine]", "method=[knn]"]).entry("sk-wine")
@@ -37,6 +37,10 @@ def test_what_describe_prints_is_what_an_entry_may_state(capsys):
         SystemExit, match="sk-iris,sk-wine is not the name of a single data set"
     ):
         main(["describe", "sk-iris,sk-wine"])
+    table = tmp_path / "my.csv"
+    table.touch()
+    with pytest.raises(SystemExit, match=r"adakern compare \S+my.csv --target COLUMN"):
+        main(["describe", str(table)])
 
 
 def test_a_folder_of_an_older_version_is_refused_in_one_sentence(tmp_path):

@@ -45,7 +45,7 @@ def solve(problem, start, tol, *, n_clusters, max_iter, random_state=None, n_job
     """
     X = problem.X
     eta = problem.eta
-    with one_thread():  # k-means on a sample is over before its threads are awake
+    with one_thread():  # for k-means on a sample, starting threads does not pay off
         cut = partition(X, n_clusters, random_state)
     xp = array_namespace(X)
     dual = replace(problem.dual, fit_intercept=False)
@@ -82,7 +82,7 @@ def solve(problem, start, tol, *, n_clusters, max_iter, random_state=None, n_job
 def _svm(problem):
     """Coefficients of the SVM with an intercept.
 
-    If eta is given, they are only a start, and LIBSVM may stop early.
+    If eta is given, they are only a starting point, and LIBSVM may stop early.
     """
     d, ended = dual_on_rows(problem.X, problem.dual, problem.kernel, SVM_TOL)
     if ended or problem.eta != "svm":

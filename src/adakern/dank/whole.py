@@ -1,4 +1,4 @@
-"""The strategy "whole": all rows together, without a Gram matrix, from the clusters."""
+"""The strategy "whole": all rows together, warm-started, without a Gram matrix."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def solve(problem, start, tol, *, n_clusters, max_iter, **options):
 
 
 def _balanced(d):
-    """Scale down the positive or the negative part of d so that it sums to zero."""
+    """Scale down the positive or the negative part of d so that d sums to zero."""
     xp = array_namespace(d)
     size = float(xp.sum(xp.abs(d)))
     total = float(xp.sum(d))

@@ -25,6 +25,7 @@ _IDENTIFIER = re.compile(
 #: Names of columns that identify rows if their values are all different.
 _EVENT = re.compile(
     r"(?i)encounter|admission|booking|invoice|receipt|ticket|transaction"
+    r"|.*[\W_](no\.?|number)|.*(nr\.?|nummer)"
 )
 #: Names of columns that number the rows.
 _COUNTS = re.compile(r"(?i:#|no\.?|n|num|number|obs|observation|rownames?|zeile)")
@@ -101,8 +102,11 @@ def repeated_identifier(frame, kinds, others, notes):
     return name
 
 
-def why_no_feature(values, kind, position):
-    """Return the reason why a column is not a feature, or "" if it is one."""
+def why_no_feature(values, kind, position, n_different):
+    """Return the reason why a column is not a feature, or "" if it is one.
+
+    An identifier has as many values as the table has different rows.
+    """
     n, values, name = len(values), values.dropna(), values.name
     n_kinds = values.nunique()
     nameless = name.startswith("Unnamed: ")
@@ -117,11 +121,13 @@ def why_no_feature(values, kind, position):
     if kind == "numeric" and is_whole(values):
         if (values.diff().dropna() == 1).all() and len(values) == n:
             return "it numbers the rows" if counts else ""
-        return "an identifier, another in every row" * bool(n_kinds == n and identifies)
+        return "an identifier, another in every row" * bool(
+            n_kinds == n_different and identifies
+        )
     if kind == "categorical":
         if n_kinds > _MOST_CATEGORIES and n_kinds > 0.5 * len(values):
             return f"an identifier or free text, {n_kinds} different values"
-        return "an identifier, another in every row" * (n_kinds == n > 20)
+        return "an identifier, another in every row" * (n_kinds == n_different > 20)
     return ""
 
 

@@ -410,10 +410,17 @@ def _dropped(frame, kinds, asked, group, notes):
     dropped = dict.fromkeys(asked.drop, "by request")
     if group:
         dropped.setdefault(group, "group of the row")
+    equal = frame.index[frame.duplicated()]
+    if len(equal):
+        notes.append(
+            f"duplicates: {count(len(equal), 'row')} equal to an earlier one in every "
+            f"column, such as row {equal[0]} from 0; remove them if they were entered "
+            "twice"
+        )
     for i, name in enumerate(frame.columns):
         if name in (*asked.targets, asked.time, *dropped, *asked.keep):
             continue
-        if why := why_no_feature(frame[name], kinds[name], i):
+        if why := why_no_feature(frame[name], kinds[name], i, len(frame) - len(equal)):
             dropped[name] = why
             notes.append(f"dropped {name!r}: {why} (--keep {name!r} keeps it)")
     return dropped

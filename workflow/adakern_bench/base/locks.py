@@ -6,6 +6,7 @@ has made locked until that run ends, so the profiles switch it off (``nolock``).
 locks belong to a process and end with it.
 """
 
+import errno
 import fcntl
 import os
 import sys
@@ -24,12 +25,19 @@ class RunningAlready(RuntimeError):
     """Another run of the same experiment is in progress in this folder."""
 
 
-def not_ours(error):
-    """Message that says what to do about a folder that is not writable."""
-    return (
-        f"{error}. The folder belongs to another user: share it with your group "
-        "(chmod -R g+rwX, umask 002), or work in a copy"
-    )
+def why_not_written(error, path="the project"):
+    """Message of an OSError, with what to do about a full disk or another's folder."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            f"{error}. The disk of {path} is full, or a quota on it. Free some space "
+            "and run the same command again: finished results are kept"
+        )
+    if isinstance(error, PermissionError):
+        return (
+            f"{error}. The folder belongs to another user: share it with your group "
+            "(chmod -R g+rwX, umask 002), or work in a copy"
+        )
+    return str(error)
 
 
 def _file(path, ending):

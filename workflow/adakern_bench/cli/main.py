@@ -12,7 +12,7 @@ from adakern._utils.printable import as_written, printable
 from adakern._utils.wording import count
 from adakern.cli import add_commands, parsed
 from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
-from adakern_bench.base.locks import RunningAlready, at_work, not_ours
+from adakern_bench.base.locks import RunningAlready, at_work, why_not_written
 from adakern_bench.base.paths import CONF, ROOT
 from adakern_bench.cli import diff
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
@@ -44,10 +44,10 @@ def main(argv=None):
     overrides += getattr(arguments, "overrides", [])
     try:
         return arguments.handle(arguments, overrides)
-    except (ConfigError, DatasetError, FileNotFoundError, RunningAlready) as error:
+    except (ConfigError, DatasetError, RunningAlready) as error:
         sys.exit(printable(str(error)))
-    except PermissionError as error:
-        sys.exit(printable(not_ours(error)))
+    except OSError as error:
+        sys.exit(printable(why_not_written(error)))
 
 
 def _parser():
@@ -132,7 +132,10 @@ def _of_results(name):
     if is_known or not kept.is_file():
         return []
     config = yaml.load(kept.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    return [f"experiment={config['experiment']}", *config["overrides"]]
+    chosen = [f"experiment={config['experiment']}", *config["overrides"]]
+    folder = kept.parent.name.partition("~")[0]
+    # A copied folder has another name than its run.
+    return chosen + [f"name={folder}"] * (config.get("name", folder) != folder)
 
 
 def _planned(arguments, overrides, *, is_to_run=False):
@@ -173,6 +176,11 @@ def _describe(arguments, overrides):
     from adakern_bench.config.validate import check_places
 
     name = arguments.name
+    if Path(name).is_file():
+        sys.exit(
+            f"{name} is a file, not the name of a data set: adakern compare {name} "
+            "--target COLUMN --dry-run prints what becomes of its columns"
+        )
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config = load_config([f"dataset=[{name}]", *settings])
     check_places(config, overrides)  # its file may contain an experiment

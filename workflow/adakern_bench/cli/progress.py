@@ -31,7 +31,9 @@ class Line:
         how = {
             "bar_format": FORMAT,
             "dynamic_ncols": True,
-            "smoothing": 0,
+            # Nearly the mean pace, as of the last job that finished: the time that a
+            # long job takes does not slow it down.
+            "smoothing": 0.01,
             "leave": False,
         }
         self.bar = tqdm(total=1, file=drawn, **how)

@@ -1,6 +1,5 @@
 """Context of every rule's script: log, error messages, termination."""
 
-import errno
 import os
 import threading
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ import psutil
 
 from adakern._utils.printable import printable
 from adakern_bench.base import paths  # noqa: F401 - finds the modules that YAML files name
+from adakern_bench.base.locks import why_not_written
 
 _running = threading.Event()
 
@@ -45,13 +45,10 @@ def journal(snakemake):
 
 def _explain(error, snakemake):
     """Return the error in one line, with advice if the disk is full."""
-    message = f"{type(error).__name__} in {snakemake.rule}: {error}"
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        message += (
-            f". The disk of {snakemake.output[0]} is full. "
-            "Free some space and run the same command again: finished results are kept"
-        )
-    return message
+    said = error
+    if isinstance(error, OSError):
+        said = why_not_written(error, snakemake.output[0])
+    return f"{type(error).__name__} in {snakemake.rule}: {said}"
 
 
 def _end_with_snakemake():

@@ -82,9 +82,10 @@ def opened(experiment, tracking_uri):
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
     with _in_words(uri), lock(uri):
-        # Silence Alembic, which prints forty lines when it makes the tables.
+        # Silence Alembic, which prints forty lines when it makes the tables, and
+        # tracebacks of errors that are raised again.
         for name in ("alembic", "mlflow.store.db.utils"):
-            logging.getLogger(name).setLevel(logging.WARNING)
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         database = _database(uri)
         if database and database.exists():
             _check_database(database)
