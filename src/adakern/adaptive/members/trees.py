@@ -1,6 +1,6 @@
 """Tree members, from scikit-learn: forests and boosting."""
 
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +9,8 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
-from sklearn.ensemble._hist_gradient_boosting import binning
 from sklearn.utils import check_random_state
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from sklearn.utils.stats import _weighted_percentile
 
 from adakern._utils.resources import (
     blas_threads,
@@ -262,9 +260,10 @@ class Boosting(Member):
             categorical_features=self.setting.is_categorical & has_few_codes,
             random_state=rng.randint(2**31 - 1),
         )
+        # With weights, even equal ones, scikit-learn sorts for every edge of every bin.
         uneven = weights if np.ptp(weights) > 0 else None
         few_rows = len(X) < ROWS_FOR_BOOSTING_THREADS or blas_threads() == 1
-        with one_thread("openmp") if few_rows else nullcontext(), quick_edges():
+        with one_thread("openmp") if few_rows else nullcontext():
             self.models_ = [
                 clone(model).fit(X, target, sample_weight=uneven) for target in targets
             ]
@@ -288,34 +287,6 @@ class Boosting(Member):
             log_proba(proba, member.models_[0].classes_, member.n_classes_)
             for member, proba in zip(models, predictions, strict=True)
         ]
-
-
-@contextmanager
-def quick_edges():
-    """Context in which scikit-learn computes the edges of weighted bins by NumPy alone.
-
-    Otherwise, it calls a function for arrays of any library for each edge, which takes
-    half of the time of boosting on 1,000 rows. If another thread leaves the context
-    first, this one only becomes slower.
-    """
-    binning._weighted_percentile = percentile_of_weighted
-    try:
-        yield
-    finally:
-        binning._weighted_percentile = _weighted_percentile
-
-
-def percentile_of_weighted(values, weights, rank, average=True):
-    """Same as in scikit-learn, for values (n,) without NaN and positive weights."""
-    order = np.argsort(values)
-    total = np.cumsum(weights[order])
-    target = rank / 100 * total[-1]
-    last = len(order) - 1
-    place = min(np.searchsorted(total, target), last)
-    found = values[order[place]]
-    if total[place] - target > np.finfo(float).eps:
-        return found
-    return (found + values[order[min(place + 1, last)]]) / 2
 
 
 def _predict_many_rows(models, rows):
