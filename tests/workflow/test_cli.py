@@ -145,7 +145,9 @@ def test_a_dry_run_of_ones_own_method_prints_the_command(project):
 
 def test_wrong_settings_end_in_one_line(project):
     said = project.adakern("run", "quickstart", "dataset=[a,", status=1).stderr
-    assert "no blank after a comma: dataset=[a,b]" in said and "Traceback" not in said
+    assert (
+        "without blanks after commas: dataset=[a,b]" in said and "Traceback" not in said
+    )
     with pytest.raises(SystemExit, match=r"no results in .* yet\. .* adakern run"):
         main(["show", "dank_uci", "protocol.seed=99", "results=nowhere"])
     project.write(
@@ -207,6 +209,11 @@ def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypa
     asked = SimpleNamespace(experiment="results/dank_uci")
     found = main_module._selected(asked, [])
     assert found == ["experiment=quickstart", "name=dank_uci"]
+    (tmp_path / "results" / "mine" / "run.yaml").write_text(
+        yaml.safe_dump({"experiment": "dank_uci", "overrides": [], "name": "dank_uci"})
+    )
+    asked = SimpleNamespace(experiment="results/mine")  # which was copied
+    assert main_module._selected(asked, []) == ["experiment=dank_uci", "name=mine"]
     asked = SimpleNamespace(experiment="results/../results/mine")
     with pytest.raises(SystemExit, match="is not a folder of results"):
         main_module._selected(asked, [])

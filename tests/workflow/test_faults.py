@@ -23,7 +23,7 @@ from adakern_bench.report import publish as publishing
 from adakern_bench.tracking.track import log_records
 from mlflow_server import free_port, serve
 from project import REPOSITORY, Run
-from record_factory import make_record
+from record_factory import make_record, write_records
 
 MISBEHAVING = """\
 import os, signal, time
@@ -321,9 +321,38 @@ def test_a_tracker_that_another_program_holds(uri):
         sqlite3.connect(uri.removeprefix("sqlite:///"), isolation_level=None)
     ) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(OSError, match="it is locked: end the other program"):
+        with pytest.raises(
+            OSError, match="is locked by another program: end that program"
+        ):
             log_records([make_record()], experiment="demo", tracking_uri=uri)
     assert log_records([make_record()], experiment="demo", tracking_uri=uri).written
+
+
+@pytest.mark.slow
+def test_a_tracker_that_cannot_be_written_ends_in_a_sentence(tmp_path):
+    """MLflow would print a traceback of sixty lines above it."""
+    write_records(tmp_path / "results" / "demo", [make_record()])
+    database = tmp_path / "mlflow.db"
+    command = [
+        sys.executable,
+        "-m",
+        "adakern_bench.cli.main",
+        "track",
+        tmp_path / "results",
+    ]
+    env = os.environ | {"MLFLOW_TRACKING_URI": f"sqlite:///{database}"}
+    subprocess.run(command, env=env, check=True)
+    write_records(tmp_path / "results" / "demo", [make_record(repeat=1)])
+    bind = ["mount", "--bind", str(database), str(database)]
+    if subprocess.run(bind, capture_output=True).returncode:
+        pytest.skip("mounting a file needs root")
+    try:
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(database)], check=True)
+        run = subprocess.run(command, env=env, capture_output=True, text=True)
+    finally:
+        subprocess.run(["umount", str(database)], check=True)
+    assert run.returncode == 1 and "is not writable" in run.stderr
+    assert "Traceback" not in run.stderr and run.stderr.count("\n") < 3
 
 
 @pytest.mark.slow
