@@ -1,4 +1,4 @@
-# The whole workflow at a glance:
+# Overview of the workflow:
 #
 #   table -> split -> search -> solve -> compare -> figures -> report
 #               \                   \-> track (MLflow)   /
@@ -8,7 +8,7 @@
 # snakemake --cores 4 --config experiment=dank_uci \
 #     overrides="protocol.repeats=3 dataset=[heart,sonar]"
 #
-# A single result with all its inputs (--force: compute it again):
+# A single result with all its inputs (add --force to compute it again):
 # snakemake --cores 4 --config experiment=dank_uci -- \
 #     results/dank_uci/records/heart/dank/0-9.json
 import atexit
@@ -46,7 +46,7 @@ if workflow.is_main_process:
 
 try:
     TYPED = workflow.config_settings.config
-    if "run" in TYPED:  # resolved by the caller
+    if "run" in TYPED:  # the caller has resolved the configuration
         # The job of a group needs only its data sets.
         job = re.search(r"--target-jobs cells:group=(\d+) --", " ".join(sys.argv))
         PLAN = load_run(TYPED["run"], job and int(job[1]))
@@ -62,7 +62,7 @@ except (ConfigError, DatasetError) as error:
 except OSError as error:
     raise WorkflowError(why_not_written(error)) from None
 
-# Several simultaneous jobs with many threads each would slow each other down.
+# Concurrent jobs with many threads each would slow each other down.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, str(PLAN.config.jobs.threads))
 
@@ -99,7 +99,7 @@ include: "workflow/rules/figures.smk"
 include: "workflow/rules/track.smk"
 
 
-if workflow.is_main_process and "--dry-run" in sys.argv:  # which has no onstart
+if workflow.is_main_process and "--dry-run" in sys.argv:  # it has no onstart
     atexit.register(say_what_is_to_come)
 
 

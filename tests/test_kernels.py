@@ -10,7 +10,7 @@ from adakern.kernels import (
     gram_matrix,
     kernel_product,
     kernel_products,
-    ready_for_products,
+    prepare_centres,
     resolve_gamma,
 )
 from devices import put
@@ -121,8 +121,8 @@ def test_unknown_kernel_is_named(points):
 @pytest.mark.parametrize("kernel", ["rbf", "l2-laplacian"])
 def test_what_is_ready_of_the_second_rows_changes_no_bit(points, kernel):
     X, Y = points
-    ready = ready_for_products(Y, kernel, 1.0)
-    found = gram_matrix(X, Y, kernel=kernel, ready=ready)
+    prepared = prepare_centres(Y, kernel, 1.0)
+    found = gram_matrix(X, Y, kernel=kernel, prepared=prepared)
     np.testing.assert_array_equal(found, gram_matrix(X, Y, kernel=kernel))
 
 

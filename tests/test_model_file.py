@@ -184,7 +184,7 @@ def test_what_is_said_of_a_rare_class_is_right(capsys):
     y = pd.Series(["no"] * 20)
     y[[0, 2]] = "yes"
     shares = y.value_counts(normalize=True)
-    found = left_out.of_rare_class(y, np.c_[1 - p, p], shares)
+    found = left_out.rare_class_scores(y, np.c_[1 - p, p], shares)
     assert found["rare_class"] == "yes" and found["rare_share"] == 0.1
     assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
     # Of the first two rows one is it, and one of two is among them.
@@ -194,7 +194,7 @@ def test_what_is_said_of_a_rare_class_is_right(capsys):
         {"of": "rows left out", "auc": 0.97, "brier": 0.1, **plain, **found}
     )
     said = capsys.readouterr().out
-    for words in ("always the largest class: 90.0%", "ROC curve 97.0%", "Brier score"):
+    for words in ("the largest class alone: 90.0%", "ROC curve 97.0%", "Brier score"):
         assert words in said
     assert "'yes' (10.0% of the rows): average precision 83.3%" in said
 
@@ -323,7 +323,7 @@ def test_other_types_are_refused_or_told(ridge, rows, folder):
     with pytest.raises(SystemExit, match="fitted on numbers"):
         cli.main(["predict", ridge, "text.csv"])
     rows["dose"] = rows["dose"].astype(str).where(rows.index > 0, "much")
-    with pytest.warns(UserWarning, match="thus missing"):
+    with pytest.warns(UserWarning, match="treated as missing"):
         load_model(ridge)[0].predict(rows)
 
 
@@ -373,7 +373,7 @@ def test_text_is_learned_from_kept_and_asked(run, folder, rng):
     )
     frame.to_csv(folder / "notes.csv", index=False)
     said = run("fit notes.csv --target cost --preset fast")
-    assert "text: 'note', read by pieces of words" in said.out
+    assert "text: 'note', read as character n-grams" in said.out
     model, card = load_model("notes.skops")
     assert card["kinds"] == {"note": "text", "ward": "categorical"}
     assert model[-1].oof_score_ > 0.5
@@ -756,7 +756,7 @@ def test_sizes_are_compared_before_memory_is_taken(tmp_path):
     ):
         for _ in range(300):
             file.write(bytes(2**20))
-    with pytest.raises(ModelFileError, match=r"unpacked it has 0\.3 GB"):
+    with pytest.raises(ModelFileError, match=r"would unpack to 0\.3 GB"):
         load_model(large)
     longer = tmp_path / "longer.skops"
     shutil.copy(tmp_path / "m.skops", longer)

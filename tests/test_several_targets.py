@@ -54,7 +54,7 @@ def test_a_model_of_two_targets_from_a_file_and_back(run, folder):
     assert "regression of 'weight', 'price'" in said
     assert "left out: 1 row without a target" in said
     assert "9 rows without some of the targets" in said
-    assert "the mean of 2 targets" in said
+    assert "the mean over 2 targets" in said
     for name in ("weight", "price"):
         assert re.search(rf"\n  {name}: R² (0\.9|1)", said)
     model, card = load_model(folder / "m.skops")
@@ -83,7 +83,7 @@ def test_a_method_of_one_target_is_fitted_once_for_each(run, folder):
     full.to_csv(folder / "full.csv", index=False)
     options = "--target weight,price --output svr.skops --method"
     said = run("fit", "full.csv", *options.split(), "sklearn.svm.SVR(C=100)")
-    assert "SVR takes one target: one is fitted for each" in said.err
+    assert "SVR takes one target: a copy is fitted to each" in said.err
     full.to_csv(folder / "again.csv", index=False)
     out = pd.read_csv(StringIO(run("predict", "svr.skops", "again.csv").out))
     assert r2_score(full[["weight", "price"]], out) > 0.8

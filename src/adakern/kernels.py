@@ -60,8 +60,7 @@ def squared_distances(X, Y=None):
 
 
 def clamp_at_zero(D, xp):
-    """Replace negative values of D by zero, in place if the array library allows
-    it."""
+    """Replace negative values of D by zero, in place if the library allows it."""
     return (
         np.maximum(D, 0, out=D)
         if is_numpy_array(D)
@@ -70,10 +69,11 @@ def clamp_at_zero(D, xp):
 
 
 def _rounding(squares, d):
-    """Maximum squared distance, by a matrix product, of equal rows of d features.
+    """Bound on the rounding error of squared distances from a matrix product.
 
-    Rows with ``squares`` as their squared norms are multiplied. Distances up to this
-    one are taken for zero: their square roots would depend on the rest of the product.
+    ``squares`` are the squared norms of the rows, which have d features. Distances up
+    to the bound are set to zero, since their square roots would depend on the other
+    rows in the product.
     """
     return 4 * (d + 2) * array_namespace(squares).finfo(squares.dtype).eps * squares
 
@@ -109,7 +109,9 @@ DECAYING_KERNELS = {
 }
 
 
-def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0, ready=None):
+def gram_matrix(
+    X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0, prepared=None
+):
     """Kernel matrix between the rows of X and of Y (by default X).
 
     The kernels are ``exp(-gamma |x-y|_2^2)`` ("rbf", gamma = 1/(2 sigma^2) in the
@@ -117,16 +119,16 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0, read
     |x-y|_2)`` ("l2-laplacian"), ``max(1 - gamma |x-y|_1, 0)`` ("tl1", the truncated L1
     kernel with rho = 1/gamma, scaled to 1 at zero distance; not positive semidefinite
     in general), ``(gamma x'y + coef0)^degree`` ("poly") and ``x'y`` ("linear"). The
-    result has the dtype, array library and device of X. ``ready`` is
-    :func:`ready_for_products` of Y, which repeated calls need not compute again.
+    result has the dtype, array library and device of X. ``prepared`` is
+    :func:`prepare_centres` of Y, which repeated calls need not compute again.
     """
     n = X.shape[0]
     m = n if Y is None else Y.shape[0]
     if n * m * 8 > BLOCK_BYTES:
         require_gram_memory(n, m)
     if kernel in ("rbf", "l2-laplacian") and is_numpy_array(X):
-        ready = ready or ready_for_products(X if Y is None else Y, kernel, gamma)
-        K = _gram_by_products(X, *ready, kernel, gamma)
+        prepared = prepared or prepare_centres(X if Y is None else Y, kernel, gamma)
+        K = _gram_by_products(X, *prepared, kernel, gamma)
         if Y is None:
             np.fill_diagonal(K, 1)
         return K
@@ -141,23 +143,26 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0, read
     raise ValueError(f"kernel={kernel!r} is unknown; use one of {', '.join(KERNELS)}")
 
 
-def ready_for_products(Y, kernel, gamma):
-    """Centre of the rows Y, and their factor in a Gram matrix by products."""
+def prepare_centres(Y, kernel, gamma):
+    """Return the centre of the rows Y, and the right factor of a Gram matrix with them.
+
+    The factor is the part of the matrix product that depends on Y only.
+    """
     centre = centre_of(Y)
     B, end = _centred(Y, centre, kernel, gamma)
     return centre, np.hstack([B, np.ones_like(end), end]).T
 
 
 def _centred(X, centre, kernel, gamma):
-    """Rows relative to a centre, in units of the kernel, and minus their squares."""
+    """Centred rows in units of the kernel, and minus their squared norms."""
     A = (X - centre) * (gamma**0.5 if kernel == "rbf" else gamma)
     return A, -np.einsum("ij,ij->i", A, A)[:, None]
 
 
 def _gram_by_products(X, centre, right, kernel, gamma):
-    """Gram matrix of D = |x - y|^2 or |x - y| for NumPy arrays, faster.
+    """Gram matrix ("rbf" or "l2-laplacian") of NumPy arrays by one matrix product.
 
-    ``centre`` and ``right`` are :func:`ready_for_products` of the rows y.
+    ``centre`` and ``right`` are :func:`prepare_centres` of the rows y.
     """
     A, end = _centred(X, centre, kernel, gamma)
     left = np.hstack([2 * A, end, np.ones_like(end)])
@@ -178,7 +183,7 @@ def require_gram_memory(n, m):
     """Raise MemoryError if an n x m kernel matrix does not fit into memory."""
     require_memory(
         2 * 8 * n * m,
-        f"a kernel matrix of {n} x {m} with its distances",
+        f"the {n} x {m} kernel matrix with its distances",
         "use fewer rows, or a method that stores none (Falkon, EigenPro, DANK with "
         'strategy="decomposed", ClusterwiseClassifier)',
     )
@@ -207,7 +212,7 @@ def kernel_products(X, Y, V, U, **kernel):
 
 
 def _by_tiles(X, Y, products, factors, kernel):
-    """Products with the Gram matrix, computed by tiles that fit into the cache."""
+    """Products with the Gram matrix, which is computed by tiles that fit into cache."""
     xp = array_namespace(X)
     if 0 in (X.shape[0], Y.shape[0]):
         like = {"dtype": X.dtype, "device": getattr(X, "device", None)}
@@ -262,7 +267,7 @@ def resolve_gamma(gamma, X, weights=None):
 
 
 class TrainingRows:
-    """Training rows X, or columns of a precomputed kernel, to compare new rows with."""
+    """Training rows X, or a precomputed kernel, to compare new rows with."""
 
     def __init__(self, X, K, params):
         precomputed = params["kernel"] == "precomputed"

@@ -5,10 +5,11 @@ import sys
 from adakern._utils.printable import as_written, printable
 
 #: Fraction of the rows, the latest ones, on which a method without out-of-fold
-#: predictions is scored if rows have a time.
+#: predictions is scored if rows have times.
 LATEST = 0.2
-#: Maximum number of categories of a column, or of groups, for which the model card
-#: lists the error. Of more groups, those with the greatest errors are listed.
+
+#: Maximum number of categories of a column for which the model card lists errors. Of
+#: groups, it lists at most so many, those with the greatest errors.
 FEW_CATEGORIES = 20
 
 
@@ -27,19 +28,19 @@ def fit_table(pipeline, table):
     pipeline.fit(table.X, table.y, **given)
 
 
-def score_found(pipeline, table):
+def score_left_out(pipeline, table):
     """Score on left-out rows, or None, with a note, if it cannot be computed."""
     try:
         return _score(table, *_held_out(pipeline, table))
     except ValueError as error:
-        note(f"no score on left-out rows: fitting a part of the rows failed: {error}")
+        note(f"no score on left-out rows, since a fit to part of them failed: {error}")
         return None
 
 
 def _held_out(pipeline, table):
     """Return positions, predictions and class probabilities (or None) of left-out rows.
 
-    The predictions are those of models that were not fitted to these rows.
+    The predictions come from models that were not fitted to these rows.
     """
     import numpy as np
     from sklearn.base import clone
@@ -81,8 +82,8 @@ def _score(table, rows, predicted, proba):
         known = y.notna().to_numpy()
         pairs = zip(y.columns, predicted.T, strict=True)
         found["targets"] = {
-            name: score(table.task, y[name][rows], of_target[rows])
-            for (name, of_target), rows in zip(pairs, known.T, strict=True)
+            name: score(table.task, y[name][rows], target_values[rows])
+            for (name, target_values), rows in zip(pairs, known.T, strict=True)
             if rows.any()
         }
     found["by_category"] = errors_by_category(table, rows, predicted)
@@ -91,7 +92,7 @@ def _score(table, rows, predicted, proba):
         found["largest_class"] = float(shares.iloc[0])
         if proba is not None and len(shares) == proba.shape[1]:
             found |= probability_scores(y, proba, np.unique(table.y))
-            found |= of_rare_class(y, proba, shares) if len(shares) == 2 else {}
+            found |= rare_class_scores(y, proba, shares) if len(shares) == 2 else {}
     return found
 
 
@@ -107,7 +108,7 @@ def errors_by_category(table, rows, predicted):
     if hasattr(y, "columns"):
         missed = (missed / y.var(ddof=0)).mean(axis=1)
     found = {}
-    for name, values in kinds_of_rows(table).items():
+    for name, values in grouping_columns(table).items():
         of = values.iloc[rows]
         is_group = table.groups is not None and name == str(table.groups.name)
         if is_group or of.nunique() <= FEW_CATEGORIES:
@@ -123,7 +124,7 @@ def errors_by_category(table, rows, predicted):
     return found
 
 
-def kinds_of_rows(table):
+def grouping_columns(table):
     """Columns by which errors are listed: the categorical columns and the groups."""
     kinds = {
         name: table.X[name]
@@ -136,7 +137,7 @@ def kinds_of_rows(table):
     return kinds
 
 
-def of_rare_class(y, proba, shares):
+def rare_class_scores(y, proba, shares):
     """Average precision of the rarer class, and precision and recall at a threshold.
 
     The threshold balances precision and recall.
@@ -159,20 +160,20 @@ def of_rare_class(y, proba, shares):
     }
 
 
-def coverage_found(model, table):
+def coverage_left_out(model, table):
     """Out-of-fold coverage of intervals or sets by category and group, if known."""
     found = getattr(model, "oof_covered_", [])
     if len(found) != len(table.y):
         return {}
     from adakern.adaptive.coverage import coverage_by
 
-    kinds = kinds_of_rows(table)
+    kinds = grouping_columns(table)
     if found.ndim == 1:
         return coverage_by(found, kinds)
     return {
         f"{target}, by {name}": shares
-        for target, of_target in zip(table.y.columns, found.T, strict=True)
-        for name, shares in coverage_by(of_target, kinds).items()
+        for target, target_values in zip(table.y.columns, found.T, strict=True)
+        for name, shares in coverage_by(target_values, kinds).items()
     }
 
 
@@ -181,7 +182,7 @@ def print_coverage(coverage):
     if coverage:
         from adakern.adaptive.coverage import coverage_lines
 
-        print("\nCoverage of 90 % intervals or sets on rows left out, lowest first:")
+        print("\nCoverage of 90 % intervals or sets on left-out rows, lowest first:")
         print(printable("\n".join(coverage_lines(coverage))))
 
 
@@ -190,7 +191,7 @@ def print_result(model, kinds, score):
     if score is not None:
         print_score(score)
     if hasattr(model, "members_"):
-        if not model.verbose:  # otherwise, the model has printed them itself
+        if not model.verbose:  # otherwise, fit has printed them
             print(f"\n{model.members_}")
         print("\nPermutation importances:")
         shares = zip(model.feature_importances_, kinds, strict=True)
@@ -201,28 +202,26 @@ def print_result(model, kinds, score):
 def print_score(score):
     """Print the score on left-out rows."""
     if "accuracy" in score:
-        found = (
-            "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
-        )
+        found = "accuracy {accuracy:.1%} (the largest class alone: {largest_class:.1%})"
         found += ", balanced accuracy {balanced_accuracy:.1%}"
     else:
-        found = "R² {r2:.4g} (always the mean: 0), root mean squared error "
+        found = "R² {r2:.4g} (the mean alone: 0), root mean squared error "
         found += as_written(score["rmse"], 4)
     several = score.get("targets", {})
     if several:
-        found = "R² {r2:.4g}, the mean of " + f"{len(several)} targets"
+        found = "R² {r2:.4g}, the mean over " + f"{len(several)} targets"
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
-    for name, of_target in several.items():
-        error = as_written(of_target["rmse"], 4)
-        said = f"R² {of_target['r2']:.4g}, root mean squared error {error}"
-        print(printable(f"  {name}: {said}"))
+    for name, target_values in several.items():
+        error = as_written(target_values["rmse"], 4)
+        line = f"R² {target_values['r2']:.4g}, root mean squared error {error}"
+        print(printable(f"  {name}: {line}"))
     if score.get("auc") is not None:
-        said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
-        print(said.format(**score))
+        line = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
+        print(line.format(**score))
     if "average_precision" in score:
-        said = (
+        line = (
             "  {rare_class!r} ({rare_share:.1%} of the rows): average precision "
             "{average_precision:.1%}; at a probability threshold of {threshold:.3g}, "
             "precision {precision:.1%}, recall {recall:.1%} (--threshold)"
         )
-        print(printable(said.format(**score)))
+        print(printable(line.format(**score)))

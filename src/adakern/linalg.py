@@ -11,8 +11,8 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotri, 
 from adakern._utils.resources import CACHE_BYTES
 
 #: Maximum number of columns, and minimum number of rows, for which a symmetric matrix
-#: is multiplied with one vector at a time. This reads only half of the matrix, which
-#: pays if it does not fit into the cache.
+#: is multiplied by one vector at a time. This reads only half of the matrix, which is
+#: faster if it does not fit into the cache.
 FEW_COLUMNS, MANY_ROWS = 5, 2000
 
 #: LAPACK's factorisation, solution and inverse for a dtype.
@@ -148,7 +148,7 @@ def factorised(A):
             return solve
     raise ValueError(
         f"a matrix of shape {tuple(A.shape)} is not positive definite, "
-        f"nor with {ridge:.2g} on its diagonal; use a positive semidefinite kernel"
+        f"even with a ridge of {ridge:.2g}; use a positive semidefinite kernel"
     )
 
 
@@ -294,7 +294,7 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
 
 
 def invert_definite(A):
-    """Invert A in place; LinAlgError, with A restored, if it is not definite."""
+    """Invert A in place; if it is not definite, restore A and raise LinAlgError."""
     if not is_numpy_array(A):
         xp = array_namespace(A)
         try:
@@ -339,7 +339,7 @@ def _rounding(A):
 
 
 def ridge_inverse(K, ridge):
-    """``(K + ridge I)^-1`` in place, with the ridge of :func:`ridge_solution`."""
+    """``(K + ridge I)^-1``, in place, with the ridge of :func:`ridge_solution`."""
     A = add_to_diagonal(K, np.full(len(K), float(ridge)))
     try:
         return invert_definite(A)

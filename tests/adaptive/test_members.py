@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.datasets import make_friedman1
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
@@ -18,14 +17,14 @@ from sklearn.svm import SVC
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive import MEMBERS, choose, fit_all, leaf_sets, members
-from adakern.adaptive.members import kernel_ridge, svm, trees
+from adakern.adaptive.members import kernel_ridge, svm
 from adakern.adaptive.members.svm import (
-    MARGIN_COSTS,
-    MARGIN_FACTORS,
+    COSTS,
+    SCALE_FACTORS,
     _fit_svc,
     _Pairs,
     _scores,
-    choose_machine,
+    choose_parameters,
 )
 from adakern.adaptive.table import Table
 from adakern.kernels import gram_matrix
@@ -85,8 +84,8 @@ def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
     one = np.ones(n)
     table = Table(X, np.eye(2)[y], one, fold, np.arange(n), one, one, one == 1)
     judged, losses = fold <= (0 if n > 1000 else 2), {}
-    for factor in MARGIN_FACTORS:
-        for C in MARGIN_COSTS:
+    for factor in SCALE_FACTORS:
+        for C in COSTS:
             decision = np.zeros(n)
             for k in range(3):
                 model = SVC(C=C, gamma=factor**2).fit(X[fold != k], y[fold != k])
@@ -94,7 +93,7 @@ def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
             Z = decision[judged, None]
             p = LogisticRegression(C=1e6).fit(Z, y[judged]).predict_proba(Z)
             losses[factor, C] = log_loss(y[judged], p)
-    kernel, scales, C = choose_machine(table, {"rbf": (np.ones(2), 1.0)})
+    kernel, scales, C = choose_parameters(table, {"rbf": (np.ones(2), 1.0)})
     assert kernel == "rbf"
     assert losses[scales[0], C] <= 1.01 * min(losses.values())
 
@@ -183,7 +182,7 @@ def test_decision_values_of_many_pairs_are_never_stored_for_all_rows(
 @pytest.mark.slow
 def test_machines_of_many_rows_start_at_scales_that_the_screening_found(monkeypatch):
     for module, name, value in (
-        *((svm, "MARGIN_ROWS", 200), (svm, "PAIR_ROWS", 700)),
+        *((svm, "SHARED_GRAM_ROWS", 200), (svm, "PAIR_ROWS", 700)),
         (kernel_ridge, "MANY_ROWS", 700),
         *((fit_all, "LEARNERS", 600), (choose, "RISE", -1)),  # all are kept
     ):
@@ -361,37 +360,3 @@ def test_an_added_member_is_blended_for_classes_too(neighbours, rng):
     model = AdaptiveKernelClassifier(members=["linear", "neighbours"], random_state=0)
     assert model.fit(X, y).weights_["neighbours"] > 0.5
     assert model.oof_score_ > 0.8
-
-
-@pytest.mark.parametrize("weights", ["counts", "any"])
-def test_edges_of_weighted_bins_are_those_of_scikit_learn(weights, rng):
-    n = 900
-    X = rng.standard_normal((n, 3))
-    X[:, 1] = np.round(X[:, 1], 2)  # many ties, more values than bins
-    X[::7, 2] = np.nan
-    w = 0.37 * rng.integers(1, 4, n) if weights == "counts" else rng.uniform(0.1, 2, n)
-    expected = HistGradientBoostingRegressor(max_iter=1).fit(X, X[:, 0], w)
-    with trees.quick_edges():
-        found = HistGradientBoostingRegressor(max_iter=1).fit(X, X[:, 0], w)
-    assert len(expected._bin_mapper.bin_thresholds_[0]) == 254  # of all values
-    for one, other in zip(
-        found._bin_mapper.bin_thresholds_,
-        expected._bin_mapper.bin_thresholds_,
-        strict=True,
-    ):
-        np.testing.assert_array_equal(one, other)
-
-
-def test_edges_of_bins_take_no_call_of_scikit_learn_each(monkeypatch, rng):
-    """Of weighted rows it would take half of the time of boosting."""
-
-    def refuse(*_, **__):
-        raise AssertionError("called for an edge")
-
-    monkeypatch.setattr(trees.binning, "_weighted_percentile", refuse, raising=False)
-    monkeypatch.setattr(trees, "_weighted_percentile", refuse)
-    X = rng.standard_normal((600, 2))
-    weights = rng.integers(1, 3, 600)
-    model = AdaptiveKernelRegressor(members=["boosting"], random_state=0)
-    model.fit(X, X[:, 0], sample_weight=weights)
-    assert trees.binning._weighted_percentile is refuse  # the context has ended

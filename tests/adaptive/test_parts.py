@@ -164,7 +164,7 @@ def test_a_row_that_all_members_miss_decides_nothing():
     def weights(*errors):
         errors = np.array(errors)
         return blending.squared_error_weights(
-            errors, y, blending.capped_rows(errors, np.ones(101))
+            errors, y, blending.cap_weights(errors, np.ones(101))
         )
 
     assert weights(good, bad)[0] > 0.7

@@ -67,9 +67,9 @@ def test_what_is_outside_missing_or_new_is_said_once_with_its_share(model):
     X["day"] += pd.Timedelta(5000, "D")
     (said,) = warned(model, X)
     assert "40 rows unlike" in said
-    assert "normal: 25% outside of" in said
-    assert "count: 50% missing or of a new category, 0% in training" in said
-    assert "kind: 75% missing or of a new category" in said
+    assert "normal: 25% outside" in said
+    assert "count: 50% missing or in a new category (missing in training: 0%)" in said
+    assert "kind: 75% missing or in a new category" in said
     assert "heavy" not in said
     assert "day" not in said  # later rows are what a model is for
     report = model.check(X)
@@ -115,7 +115,7 @@ def test_the_range_leaves_out_what_theory_says():
         old, new = rng.normal(size=(19, 1)), rng.normal(size=(1, 1))
         none = np.zeros(1)
         seen = shift.Seen(19, old.min(axis=0), old.max(axis=0), none, none, old)
-        beyond, _, p = shift._counted(seen, new)
+        beyond, _, p = shift._compare(seen, new)
         outside.append(beyond[0, 0])
         assert p[0, 0] == pytest.approx(0.1 if beyond[0, 0] else 1)
     # Standard error 0.0067.

@@ -12,7 +12,7 @@ from adakern.adaptive import (
     AdaptiveKernelRegressor,
 )
 from adakern.adaptive.choose import choose
-from adakern.adaptive.fit_all import Limits, fit_all, tell_of_long_fit
+from adakern.adaptive.fit_all import Limits, announce_long_fit, fit_all
 from adakern.adaptive.given import time_blocks
 from adakern.adaptive.intervals import ErrorModel, common_share
 from adakern.adaptive.members import REGISTRY
@@ -89,7 +89,7 @@ def test_a_long_fit_says_before_it_begins_what_shortens_it(shape, fast, limit, s
     told = []
     limits = Limits(seconds=limit, tell=told.append)
     problem = SimpleNamespace(seen=shape, setting=setting)
-    tell_of_long_fit(problem, members, limits)
+    announce_long_fit(problem, members, limits)
     text = "".join(told)
     assert bool(said) == bool(told) and (said or "") in text
     if said:

@@ -33,12 +33,12 @@ def with_entries(upper, lower):
         (
             GIVEN | {"strategy": "decomposed"},
             np.eye(20),
-            r'kernel="precomputed" does not go with',
+            r'kernel="precomputed" requires strategy="exact"',
         ),
         (
             GIVEN | {"strategy": "whole"},
             np.eye(20),
-            r'kernel="precomputed" does not go with',
+            r'kernel="precomputed" requires strategy="exact"',
         ),
         (
             {"kernel": "tl1", "gamma": 1.0},

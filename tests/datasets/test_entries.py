@@ -142,8 +142,8 @@ def test_check_entry_names_every_problem():
     entry.splits, entry.missing = entry.files[0], "drop-rows"
     problems = "\n".join(problems + check_entry("toy", entry))
     for part in (
-        "go together",
-        "none may be dropped",
+        "together with splits",
+        "would leave some out",
         (
             "toy.task='regresion' is unknown. Did you mean 'regression'? Known: "
             "classification, reg"
@@ -156,7 +156,7 @@ def test_check_entry_names_every_problem():
         "toy.files[0].path: got '../up.csv'",
         "toy.files[0].urls: got 'file:///etc/x'",
         "toy.files: an entry has either files or a loader",
-        "toy.target: got [1.5]; a column is needed, by name or position, or a list",
+        "toy.target: got [1.5]; it must be a column, by name or position, or a list",
     ):
         assert part in problems
     with pytest.raises(DatasetError, match=r"toy\.task="):

@@ -184,20 +184,20 @@ def test_blank_cell_that_follows_from_its_row(tmp_path):
     assert load(tmp_path, content, fill=fill).X[:, 1].tolist() == [7, 4]
 
 
-CATEGORIES = r"'x' Keep categories with format: table, give them numbers"
+CATEGORIES = r"'x' Keep categories with format: table, replace them by numbers"
 #: What is said, the file, and what its entry states.
 REFUSED = {
     "no column 'price'": (b"1,2\n", {"target": "price"}),
     "no column 7 among 2": (b"1,2\n", {"target": 7}),
     "no column 'beyond'": (b"1,2\n", {"fill": {0: {"beyond": 1}}}),
     CATEGORIES: (b"1,x,2\n3,z,1\n", {}),
-    r"codes: column 0 also has \['X'\]": (b"M,1\nX,2\n", {"codes": {0: {"M": 1}}}),
+    r"codes: column 0 also contains \['X'\]": (b"M,1\nX,2\n", {"codes": {0: {"M": 1}}}),
     "target is missing in 1 of 2 rows": (b"1,a\n2,\n", {}),
     "cannot be read as csv: No columns": (b"", {}),
     "cannot be read as csv: Error": (b"1,2,3\n4,5\n6,7,8,9,10\n", {}),
-    "not a web page": (b"<!DOCTYPE html>\n<p>no</p>\n", {"format": "libsvm"}),
+    "whether it is a web page": (b"<!DOCTYPE html>\n<p>no</p>\n", {"format": "libsvm"}),
     "contains infinity": (b"1,1\ninf,2\n", {}),
-    "give them numbers with codes": (b"1,y\n2,n\n", {"task": "regression"}),
+    "replace them by numbers with codes": (b"1,y\n2,n\n", {"task": "regression"}),
     "no features": (b"1\n2\n", {}),
     "check separator and drop": (b"1;2\n3;4\n", {}),
     "class label 1e.300 is too large": (b"1,1e300\n2,3\n", {}),

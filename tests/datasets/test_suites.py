@@ -83,12 +83,12 @@ def test_both_formats_say_the_same():
         ("row-lists", "0 1 2\n2 3\n", "does not partition"),
         ("row-lists", "0 1 2 3\n4\n", "does not partition"),
         ("row-lists", "0 1 2\n", "has 1 lines; expected two per split"),
-        ("row-lists", "0 1 b\n3\n", "row numbers expected"),
+        ("row-lists", "0 1 b\n3\n", "expected row numbers"),
         ("row-lists", "0 1\n2 3\n0 1\n2 3\n", "has 2 splits, expected 1"),
-        ("test-marks", "0\n1\n", "each of the 4 rows .* has 2 lines"),
+        ("test-marks", "0\n1\n", "each of the 4 rows.* got 2 lines"),
         ("test-marks", "0\n1\n2\n0\n", "both marks, 0 and 1"),
         ("test-marks", "1\n1\n1\n1\n", "both marks, 0 and 1"),
-        ("test-marks", "x\n1\n1\n1\n", "marks 0 and 1 expected"),
+        ("test-marks", "x\n1\n1\n1\n", "expected marks 0 and 1"),
     ],
 )
 def test_faulty_splits_are_named(form, text, message):

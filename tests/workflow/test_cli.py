@@ -145,7 +145,9 @@ def test_a_dry_run_of_ones_own_method_prints_the_command(project):
 
 def test_wrong_settings_end_in_one_line(project):
     said = project.adakern("run", "quickstart", "dataset=[a,", status=1).stderr
-    assert "no blank after a comma: dataset=[a,b]" in said and "Traceback" not in said
+    assert (
+        "without blanks after commas: dataset=[a,b]" in said and "Traceback" not in said
+    )
     with pytest.raises(SystemExit, match=r"no results in .* yet\. .* adakern run"):
         main(["show", "dank_uci", "protocol.seed=99", "results=nowhere"])
     project.write(

@@ -370,10 +370,13 @@ def content(**changes):
     [
         ("{", r"svm-cv/0-9\.json.* not valid JSON"),
         ('[{"status": "ok"}]', r"svm-cv/0-9\.json .*lacks dataset"),
-        (content(method="krr-cv"), "which belongs elsewhere"),
-        (content(repeat=17), "which belongs elsewhere"),
+        (content(method="krr-cv"), "which belongs in another file"),
+        (content(repeat=17), "which belongs in another file"),
         (content(experiment="another"), "a single experiment.*another"),
-        (content(data_fingerprint="of another table"), "has another table of heart"),
+        (
+            content(data_fingerprint="of another table"),
+            "was made from another table of heart",
+        ),
     ],
 )
 def test_a_file_that_is_none_of_the_run_is_refused(tmp_path, written, message):

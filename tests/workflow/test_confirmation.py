@@ -140,8 +140,8 @@ def test_a_table_is_read_again_only_where_it_or_its_line_changed(
 
 GAPS = made(3).assign(y=lambda frame: frame["y"].mask(frame.index < 4))
 REFUSED = {
-    "no file": ({}, {"lost.csv": "y,random,"}, "lost.csv: file not found"),
-    "outside": ({}, {"../x.csv": "y,random,"}, "../x.csv: file not found"),
+    "no file": ({}, {"lost.csv": "y,random,"}, "lost.csv: there is no such file"),
+    "outside": ({}, {"../x.csv": "y,random,"}, "../x.csv: there is no such file"),
     "no target": ({}, {"plain.csv": "z,random,"}, "plain.csv: no column 'z' among"),
     "no group": ({}, {"wards.csv": "y,grouped,wards"}, "no column 'wards'.* 'ward'"),
     "no kind": (
@@ -154,7 +154,7 @@ REFUSED = {
     "a comma in a name": (
         {},
         {"wards.csv": "y,grouped,ward, town"},
-        "wards.csv: more values than SETS.csv has columns",
+        "wards.csv: the line has more values than SETS.csv has columns",
     ),
     "a single time": (
         {"river.csv": made(2).assign(day="2021-03-01")[columns_of("river.csv")]},
@@ -175,7 +175,7 @@ REFUSED = {
     "twice": (
         {"plain.parquet": made(9)},
         {"plain.parquet": "y,random,"},
-        "plain.parquet: it is declared twice",
+        "the table is declared twice",
     ),
 }
 
@@ -198,10 +198,10 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path, planned):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "there is no .*confirmation with a SETS.csv. Put the tables there"),
+        (None, "there is no .*confirmation with a file SETS.csv. Put the tables there"),
         (HEAD, "has no line"),
         ("file;target\n", "no 'file' and no 'target' and no 'kind'"),
-        (f"{HEAD}größe.csv,y,random,\n", "file not found"),
+        (f"{HEAD}größe.csv,y,random,\n", "there is no such file"),
     ],
 )
 def test_a_folder_without_a_declaration(tmp_path, planned, text, message):
@@ -227,16 +227,22 @@ def copies():
     other = made(0).rename(columns={"ward": "part"})
     other = other[["c", "word", "part", "a", "b", "y"]]
     return {
-        "the same": (diabetes, "sk-diabetes: as many rows .442. with the same target"),
+        "the same": (
+            diabetes,
+            "sk-diabetes: the same number of rows .442. and the same target",
+        ),
         "other units, columns and words": (
             units.sample(frac=1, random_state=0).loc[:, ::-1],
-            "(sk-wine|uci121-wine): as many rows .178. and 14 equal columns",
+            "(sk-wine|uci121-wine): the same number of rows .178. and 14 equal columns",
         ),
         "half of its rows": (
             diabetes.sample(frac=0.5, random_state=0).assign(y=lambda x: x["y"] ** 2),
             r"sk-diabetes: about \d+% equal rows",
         ),
-        "another of the folder": (other, "confirmation-wards: as many rows .72. with"),
+        "another of the folder": (
+            other,
+            "confirmation-wards: the same number of rows .72. and",
+        ),
     }
 
 

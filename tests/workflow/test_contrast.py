@@ -81,7 +81,7 @@ def test_a_pair_with_a_failure_is_left_out():
 
 
 def test_errors_name_what_there_is():
-    with pytest.raises(ValueError, match="'tau'; the records have columns, selection"):
+    with pytest.raises(ValueError, match="'tau'; swept are columns, selection"):
         contrast(records(), "tau", 1)
     with pytest.raises(ValueError, match="is not a value of 'selection'; use one"):
         contrast(records(), "selection", "best")

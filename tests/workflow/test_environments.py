@@ -110,7 +110,7 @@ def test_packages_of_another_python_are_not_looked_for_here():
 def test_raw_columns_go_to_no_other_python(monkeypatch):
     monkeypatch.setenv("ADAKERN_AUTOGLUON", sys.executable)
     selected = ["dataset=[sk-wine]", "method=[autogluon]"]
-    with pytest.raises(ConfigError, match="autogluon: raw_columns go to no other"):
+    with pytest.raises(ConfigError, match="autogluon: raw_columns cannot be combined"):
         load_plan([*selected, "method.autogluon.raw_columns=true"])
 
 

@@ -321,7 +321,9 @@ def test_a_tracker_that_another_program_holds(uri):
         sqlite3.connect(uri.removeprefix("sqlite:///"), isolation_level=None)
     ) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(OSError, match="it is locked: end the other program"):
+        with pytest.raises(
+            OSError, match="is locked by another program: end that program"
+        ):
             log_records([make_record()], experiment="demo", tracking_uri=uri)
     assert log_records([make_record()], experiment="demo", tracking_uri=uri).written
 

@@ -34,7 +34,7 @@ def test_what_describe_prints_is_what_an_entry_may_state(capsys, tmp_path):
     with pytest.raises(SystemExit, match=r"Did you mean 'sk-iris'\?"):
         main(["describe", "sk-iriss"])
     with pytest.raises(
-        SystemExit, match="sk-iris,sk-wine is not the name of one data set"
+        SystemExit, match="sk-iris,sk-wine is not the name of a single data set"
     ):
         main(["describe", "sk-iris,sk-wine"])
     table = tmp_path / "my.csv"

@@ -68,7 +68,7 @@ LEAVES, IS_PATH, NO_FILE = (
     "is a path outside",
     "name of a file",
 )
-NO_FUNCTION = "names no function"
+NO_FUNCTION = "there is no function"
 WORDS = "sklearn.feature_extraction.text.CountVectorizer"
 SECRET_PROTOCOL = {"override /protocol": "${oc.env:SECRET}"}
 SVC = {"_target_": "sklearn.svm.SVC"}
@@ -120,11 +120,11 @@ SETTINGS = {
     "results-anywhere": ({"results": "/tmp/x"}, LEAVES),
     "results-among-code": ("results=config", LEAVES),
     "results-own-file": ("results=x.yaml", LEAVES),
-    "results-command": ({"results": "x$(touch bomb)"}, "must name a folder"),
-    "results-wildcard": ({"results": "x{w}"}, "must name a folder"),
-    "cache-wildcard": ({"data": {"cache": "x{w}"}}, "must name a folder"),
+    "results-command": ({"results": "x$(touch bomb)"}, "must be the path of a folder"),
+    "results-wildcard": ({"results": "x{w}"}, "must be the path of a folder"),
+    "cache-wildcard": ({"data": {"cache": "x{w}"}}, "must be the path of a folder"),
     "results-nul": ({"results": "a\0b"}, LEAVES),
-    "aliases": ({"title": ALIASES}, "unfold to more than 100,000 values"),
+    "aliases": ({"title": ALIASES}, "expand to more than 100,000 values"),
     "cache-database": ("data.cache=mlflow.db", LEAVES),
     "cache-site": ({"data": {"cache": ".venv/lib/site-packages"}}, LEAVES),
     "allow-in-file": ({"allow_outside": True, "results": "/tmp/x"}, "not a setting"),
@@ -173,7 +173,7 @@ SETTINGS = {
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
     "suite-table": (
         {"suite": {"name": "a", "sets": "../../x.csv"}},
-        "folder of the suit",
+        "name of a file in",
     ),
     "published": ("published=../x", "data/published"),
     "published-point": ("published=dank_uci@/../x", "data/published"),
@@ -206,7 +206,7 @@ def file(path, **more):
 SETS, NONE_OF, ENDS_IN = (
     "sklearn.datasets.",
     "not a function that a loader may use",
-    "of data ends in",
+    "file extension must be",
 )
 #: Case -> the entry of a data set, and what is said before anything is read.
 ENTRIES = {
@@ -224,7 +224,7 @@ ENTRIES = {
     "data-py": (file("a/evil.py"), ENDS_IN),
     "data-pth": (file("a/evil.pth"), ENDS_IN),
     "data-library": (file("a/evil.SO"), ENDS_IN),
-    "data-nul": (file("a/e\0vil.csv"), "no control characters"),
+    "data-nul": (file("a/e\0vil.csv"), "control characters are not allowed"),
     "data-above": (file("../a.csv"), "inside the data folder"),
     "homepage": (file("a.csv", homepage="javascript:alert(1)"), "http:// or https://"),
     "no-host": (
@@ -436,7 +436,7 @@ def needed_package(conf):
     )
     with (
         pytest.MonkeyPatch.context() as patch,
-        pytest.raises(ConfigError, match="nothing to do"),
+        pytest.raises(ConfigError, match="nothing to run"),
     ):
         patch.syspath_prepend(conf.parent)
         load_plan(["experiment=small"], conf)
@@ -445,7 +445,7 @@ def needed_package(conf):
 
 def found_memory(conf):
     """A search that somebody else made finds `memory`."""
-    with pytest.raises(ValueError, match="was not found by a search"):
+    with pytest.raises(ValueError, match="cannot be the result of a search"):
         make_estimator(SVM["classifier"]["estimator"], {"memory": "cache"})
 
 
@@ -483,9 +483,9 @@ def record_elsewhere(conf):
     path = conf / "demo/records/heart/dank/0-0.json"
     path.parent.mkdir(parents=True)
     for record, message in (
-        (make_record("../../home", "dank"), "belongs elsewhere"),
-        (make_record("heart", "dank") | {"task": "x"}, "lacks a known task"),
-        ([1], "not a record of a run"),
+        (make_record("../../home", "dank"), "belongs in another file"),
+        (make_record("heart", "dank") | {"task": "x"}, "lacks a valid task"),
+        ([1], "is not the record of a run"),
     ):
         path.write_text(json.dumps([record]))
         with pytest.raises(SystemExit, match=message):
@@ -522,7 +522,7 @@ def openml_host(conf):
         patch.setenv("ADAKERN_OPENML", server.url)
         about = server.answers["/api/v1/json/data/31"]["data_set_description"]
         about["url"] = "http://192.168.0.1/admin"
-        with pytest.raises(DatasetError, match="nothing is fetched from there"):
+        with pytest.raises(DatasetError, match="so it is not downloaded"):
             load_plan(["dataset=[openml-31]"])
 
 

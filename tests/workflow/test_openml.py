@@ -124,19 +124,19 @@ def test_a_spoilt_answer_is_asked_for_again(server, tmp_path):
     [
         (
             "openml-9999",
-            r"data 9999 could not be fetched: .*412 \(Unknown: no such thing\)",
+            r"data 9999 could not be downloaded: .*412 \(Unknown: no such thing\)",
         ),
         (
             "openml-task-9999",
-            r"task 9999 could not be fetched: .*Unknown: no such thing",
+            r"task 9999 could not be downloaded: .*Unknown: no such thing",
         ),
         ("openml-40", "data set 40 has no numeric or categorical columns"),
         (
             "openml-41",
-            r"41 names no target; say .*dataset.openml-41.target= .*: one of a, b",
+            r"41 names no target; set .*dataset.openml-41.target .* to one of a, b",
         ),
         ("openml-42", "data set 42 is sparse"),
-        ("openml-task-62", "task 62 is Clustering; supported are"),
+        ("openml-task-62", "task 62 is of type .Clustering.; only"),
     ],
 )
 def test_what_cannot_be_compared_is_said_before_anything_runs(server, name, said):
@@ -167,8 +167,8 @@ def test_what_is_wrong_on_the_command_line_is_said(server, typed, said):
     [
         ("data/31", 404, "HTTP status 404"),
         ("data/features/31", "moved", "redirects to http://localhost:1/"),
-        ("data/31", "half", r"data 31 could not be fetched: .*IncompleteRead"),
-        ("data/31", "slow", r"data 31 could not be fetched: .*timed out"),
+        ("data/31", "half", r"data 31 could not be downloaded: .*IncompleteRead"),
+        ("data/31", "slow", r"data 31 could not be downloaded: .*timed out"),
     ],
 )
 def test_what_is_wrong_with_an_answer(server, monkeypatch, part, fault, said):
@@ -217,20 +217,20 @@ def test_a_task_without_splits_keeps_its_rows(server):
 
 def test_answers_that_are_none(server):
     server.answers["/api/v1/json/data/31"] = b"<html>Log in, please</html>"
-    with pytest.raises(DatasetError, match="not a response of OpenML"):
+    with pytest.raises(DatasetError, match="not a valid response of OpenML"):
         load_plan(["dataset=[openml-31]", METHOD])
     server.answers["/api/v1/json/data/31"] = b"[" * 100_000
-    with pytest.raises(DatasetError, match="not a response of OpenML"):
+    with pytest.raises(DatasetError, match="not a valid response of OpenML"):
         load_plan(["dataset=[openml-31]", METHOD])
     server.answers["/api/v1/json/data/31"] = {"data_set_description": ["31"]}
-    with pytest.raises(DatasetError, match="not a response of OpenML"):
+    with pytest.raises(DatasetError, match="not a valid response of OpenML"):
         load_plan(["dataset=[openml-31]", METHOD])
 
 
 def test_an_answer_leads_to_no_other_host(server):
     about = server.answers["/api/v1/json/data/31"]["data_set_description"]
     about["url"] = "http://127.0.0.2/credit.arff"
-    with pytest.raises(DatasetError, match="nothing is fetched from there"):
+    with pytest.raises(DatasetError, match="so it is not downloaded"):
         load_plan(["dataset=[openml-31]", METHOD])
 
 
@@ -263,4 +263,4 @@ def test_from_a_number_to_a_report_and_again_without_a_network(project):
     project.adakern("describe", "openml-31")
     lost = ["run", "small", "dataset=[openml-561]", "--cores", "1"]
     said = project.adakern(*lost, status=1)
-    assert "OpenML's data 561 could not be fetched" in said.stderr + said.stdout
+    assert "OpenML's data 561 could not be downloaded" in said.stderr + said.stdout

@@ -181,7 +181,7 @@ def test_it_says_what_happened(reported):
         "A <b>title</b>",
         "two <classes> only",
         "after 60 s",
-        "fitted on all rows, the test part included",
+        "fitted on all rows, including the test part",
         "40 % of the rows",
         "clipped at these percentiles: heart (0.1 and 99.9)",
         "CC BY 4.0",

@@ -20,7 +20,7 @@ def test_the_file_is_left_as_it_is_where_nothing_changed(tmp_path):
     assert write_run(cut) != told and path.stat().st_mtime_ns > written
     assert load_run(run_of(cut)).config.jobs.batches == 1
     assert load_run(run_of(cut)).limited().config == plan.config
-    with pytest.raises(ConfigError, match="overwritten by another run"):
+    with pytest.raises(ConfigError, match="another run has overwritten it"):
         load_run(told)
     with pytest.raises(ConfigError, match="No such file"):
         load_run("x.yaml@0")
@@ -61,5 +61,5 @@ def test_a_group_is_loaded_as_the_whole_run_has_it(tmp_path):
     path.write_text(text)
     load_run(told, 0)
     write_parts(plan.limited(batches=1))
-    with pytest.raises(ConfigError, match="overwritten by another run"):
+    with pytest.raises(ConfigError, match="another run has overwritten it"):
         load_run(told, 0)

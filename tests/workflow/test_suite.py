@@ -38,42 +38,45 @@ def test_a_suite_is_its_sets():
         (["suite=uci12"], "Did you mean 'uci121'"),
         (
             ["suite=uci121", "suite.entry.files=[]"],
-            "uci121.csv is not a table of sets .IndexError",
+            "uci121.csv does not describe the sets of a suite .IndexError",
         ),
         (["suite=uci121", "suite.only=[irs]"], "no set 'irs'. Did you mean 'iris'"),
-        (["suite=uci121", "dataset=[]", "suite.min_rows=100000"], "nothing to do"),
+        (["suite=uci121", "dataset=[]", "suite.min_rows=100000"], "nothing to run"),
         (
             ["suite=uci121", "dataset=[]", "method=[svm-rbf]", "jobs.memory_mb=1000"],
             "svm-rbf on uci121-chess-krvk .28056 rows. needs about",
         ),
-        (["dataset=[heart]", "protocol.tuning=both"], "tuning=both needs tuning split"),
+        (
+            ["dataset=[heart]", "protocol.tuning=both"],
+            "tuning=both requires tuning split",
+        ),
         (
             ["experiment=srbench", "protocol=holdout"],
-            "srbench_blackbox.* of other splits",
+            "srbench_blackbox.* uses other splits",
         ),
         (
             ["experiment=srbench", "published=uci121_classifiers"],
-            "results of none of the selected",
+            "has no results of the selected",
         ),
         (
             ["experiment=srbench", "suite.entry.split_seeds=[1,2]"],
-            "2 seeds are too few",
+            "got 2 different seeds",
         ),
         (
             ["experiment=srbench", f"suite.entry.split_seeds={[7] * 10}"],
-            "1 seeds are too few",
+            "got 1 different seeds",
         ),
         (
             ["experiment=srbench", f"suite.entry.split_seeds={[*range(10)]}"],
-            "other splits than",
+            "uses other splits",
         ),
         (
             ["dataset=[heart]", "protocol=time"],
-            r"dataset\.heart: protocol.kind=time needs time",
+            r"dataset\.heart: protocol.kind=time requires time",
         ),
         (
             ["dataset=[heart]", "protocol=group-holdout"],
-            r"dataset\.heart: .* needs groups",
+            r"dataset\.heart: .* requires groups",
         ),
     ],
 )

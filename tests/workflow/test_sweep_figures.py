@@ -106,8 +106,8 @@ def test_table_has_mean_and_deviation_at_each_point_in_the_order_of_numbers():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"x": "tau"}, "nothing is swept over 'tau'; the records have eta"),
-        ({"x": "eta", "y": "speed"}, "the records have no 'speed'"),
+        ({"x": "tau"}, "there is no sweep over 'tau'; swept are eta"),
+        ({"x": "eta", "y": "speed"}, "the records have no quantity 'speed'"),
     ],
 )
 def test_a_wrong_name_says_what_there_is(arguments, words):

@@ -337,7 +337,7 @@ def test_rebuild_makes_mlflow_say_what_the_files_say(
     main(["track", str(tmp_path / "results")])
     assert "demo: 1 run written, 3 up to date, 4 removed" in capsys.readouterr().out
     assert len(runs_of(uri)) == 3
-    with pytest.raises(SystemExit, match="has no records"):
+    with pytest.raises(SystemExit, match="contains no records"):
         main(["track", str(tmp_path / "nothing")])
 
 
@@ -397,7 +397,7 @@ def test_a_locked_database_ends_in_a_sentence(tmp_path, schema):
         held.execute("begin exclusive")
         run = subprocess.run(command, capture_output=True, text=True, env=env)
     assert run.returncode == 1
-    assert "it is locked" in run.stderr
+    assert "is locked by another program" in run.stderr
     assert "Traceback" not in run.stderr and run.stderr.count("\n") < 3
 
 

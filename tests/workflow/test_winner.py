@@ -172,7 +172,7 @@ def test_the_error_of_a_drifting_series_grows_with_the_distance_in_time():
     times = re.search(r"is ([\d.]+) times that", drawn["6_distance_in_time"][1])[1]
     assert float(times) == pytest.approx(lines[-1, 1] / lines[0, 1], rel=0.05)
     last = np.datetime64("1970-01-01") + np.timedelta64(18_199)
-    assert f"fitted to rows until {last}" in drawn["5_over_time"][1]
+    assert f"fitted to rows up to {last}" in drawn["5_over_time"][1]
 
 
 def test_of_many_classes_the_rarest_is_looked_for():
@@ -236,7 +236,7 @@ def test_where_no_run_was_finished_none_is_looked_into(tmp_path):
     settings = {"metric": None, "fits": {"dummy": {}}, "limits": {}, "own": "mine"}
     run_script("winner", files, made, **settings)
     told = json.loads((made["figures"] / "captions.json").read_text())
-    assert told == {"": "no run of dummy finished, so none is explained"}
+    assert told == {"": "no run of dummy finished, so there is nothing to explain"}
     assert pd.read_csv(made["table"]).empty
 
 

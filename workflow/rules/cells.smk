@@ -1,6 +1,6 @@
-# Many small data sets, one process per group: first their tables, then their splits,
-# searches and fits. The files are those of the other rules; the file of a group lists
-# them.
+# Groups of small data sets, one process per group: first the tables, then splits,
+# searches and fits. Their files are the same as those of the other rules; the file of a
+# group lists them.
 
 
 rule tables:

@@ -1,4 +1,4 @@
-# Used by several rules: folders, files of other rules, parameters of jobs.
+# Shared by several rules: folders, files of other rules, parameters of jobs.
 
 import os
 import re
@@ -21,22 +21,22 @@ PUBLISHED_TABLE = [str(PUBLISHED / f"{PLAN.config.published}.csv")] * bool(
 )
 
 
-#: Rules that fit, each repeat in a separate process.
+#: Rules that fit estimators, with each repeat in a separate process.
 FITTING = ("search", "solve", "cells")
 
 
 def one_of(names):
-    """Pattern of a wildcard that is one of the names; it matches nothing without names."""
+    """Pattern that matches one of the names, or nothing if there are none."""
     return "|".join(map(re.escape, names)) or r"(?!)"
 
 
 def table_of(dataset):
-    """The table of a data set, whichever part of its rows is used."""
+    """The table of a data set, which all points of its sweep share."""
     return f"{DATA}/tables/{base_name(dataset)}.npz"
 
 
 def search_of(method, w):
-    """The search of another method on the same repeats, if there is such a method."""
+    """File with the search of a method on the same repeats; none without a method."""
     return [f"{RESULTS}/search/{w.dataset}/{method}/{w.batch}.json"] if method else []
 
 
@@ -44,7 +44,7 @@ def search_of(method, w):
 if {"table", "split", "search", "solve"} & {w.rpartition("=")[2] for w in sys.argv}:
     PLAN.groups = {}
 
-#: Data set, or the table of several -> its group.
+#: Data set, or table of several data sets -> its group.
 GROUP_OF = {
     name: k
     for k, datasets in PLAN.groups.items()
@@ -54,7 +54,7 @@ GROUP_OF = {
 
 
 def of_each(datasets, ending, files):
-    """Files of each data set, or the file of its group, which lists them."""
+    """Files of each data set; for a grouped data set, the file of the group."""
     found = {
         file: None
         for dataset in filter(None, datasets)
@@ -68,10 +68,7 @@ def of_each(datasets, ending, files):
 
 
 def records(datasets):
-    """Record files of all methods on these data sets.
-
-    Batches of repeats that a run leaves out do not make existing files outdated.
-    """
+    """Record files of all methods on these data sets, for the batches of this run."""
 
     def files(dataset):
         return [
@@ -84,12 +81,12 @@ def records(datasets):
 
 
 def tables_of(datasets):
-    """The tables of data sets."""
+    """Tables of these data sets, or files of their groups."""
     return of_each(datasets, "tables", lambda dataset: [table_of(dataset)])
 
 
 def preparation(dataset):
-    """Preparation of the rows of a data set for a fit."""
+    """Settings of the preparation of a data set's rows."""
     protocol = PLAN.config.protocol
     return {
         "scale": protocol.scale,
@@ -114,13 +111,13 @@ def fit_of(dataset, method, stage):
 
 
 def job_minutes(batch):
-    """Run time requested on a cluster: that of all fits at their limit."""
+    """Run time to request on a cluster, with all fits at their time limit."""
     first, last = map(int, batch.split("-"))
     return 5 + (last - first + 1) * PLAN.config.jobs.time_limit // 60
 
 
 def fits_of(job):
-    """(data set, method, repeats) of the searches or fits of a job."""
+    """Yield (data set, method, repeats) for each cell of a job that fits."""
     w = job.wildcards_dict
     if job.rule.name == "cells":
         for dataset in PLAN.groups[int(w["group"])]:
@@ -131,8 +128,9 @@ def fits_of(job):
 
 
 def work_of(job, told):
-    """Method -> expected seconds of the fits of a job that are not kept, including
-    start-up times.
+    """Method -> expected seconds of a job's fits, without those that are reused.
+
+    The key "" stands for the start of the job.
     """
     found = Counter({"": 1.0})
     for dataset, method, repeats in fits_of(job):
@@ -152,7 +150,7 @@ def is_forced(job):
 
 
 def kept_code(job, dataset, method):
-    """Version of the code whose results a job takes over, None if it takes none."""
+    """Version of the code whose results a job reuses; None if it reuses none."""
     # Snakemake removes the output of a job that it runs again.
     is_made_again = job.rule.name != "cells" and os.path.exists(job.output[-1])
     if is_made_again or is_forced(job):
@@ -161,7 +159,7 @@ def kept_code(job, dataset, method):
 
 
 def to_come(jobs):
-    """What will be fitted by some jobs."""
+    """Summary of the fits of these jobs."""
     told = ToCome(PLAN.results.parent)
     for job in jobs:
         if job.rule.name in ("solve", "cells"):
@@ -173,7 +171,7 @@ def to_come(jobs):
 
 
 def say_what_is_to_come():
-    """Print the summary; nothing if Snakemake has no plan or no job."""
+    """Print this summary, unless Snakemake has no plan or no jobs."""
     dag = workflow.dag
     if jobs := list(dag.needrun_jobs(exclude_finished=False)) if dag else []:
         print(to_come(jobs))

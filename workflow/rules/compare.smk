@@ -1,4 +1,4 @@
-# Tables and paired tests over all records.
+# Tables and paired tests from all records.
 
 
 rule compare:

@@ -1,4 +1,4 @@
-# Environments of methods with other packages than the workflow's, each made once.
+# Environments of methods that need other packages than the workflow, each made once.
 import sys
 
 from adakern_bench.base.environments import ENVS, forget_failed, made_file

@@ -97,7 +97,7 @@ rule report:
         f"{RESULTS}/logs/report.log",
     localrule: True
     params:
-        # Without the limits of a single call of the run.
+        # Without the limits of this call (batches and end time).
         config=lambda w: asdict(PLAN.limited().config),
         code=lambda w: code_version(
             SCRIPTS / "report.py",

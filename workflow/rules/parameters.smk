@@ -1,10 +1,10 @@
-# Parameters and outputs of the jobs of each rule.
+# Parameters, inputs and outputs of the rules' jobs.
 
 from adakern_bench.config.schema import View
 
 
 def tables_made(job):
-    """The tables that a job makes; a group makes only those that do not exist."""
+    """Tables that a job makes; for a group, only those that do not exist yet."""
     if job.rule.name == "tables":
         names = tables_in(job.wildcards.group)
         return [table for table in map(table_of, names) if not os.path.exists(table)]
@@ -30,7 +30,7 @@ def splitting(dataset):
 
 
 def environment_of(w):
-    """File of the environment of a cell, if it is another one."""
+    """File of a cell's environment, unless it is the workflow's."""
     name = PLAN.environment(w.dataset, w.method)
     return [str(made_file(name))] if name else []
 
@@ -45,7 +45,7 @@ def searching(dataset, method):
         "random": recipe["random"],
         "tuning": tuning or PLAN.config.protocol.tuning,
         "folds": recipe["folds"] or search.folds,
-        # Folds set for a method apply to large data sets, too.
+        # The folds of a method also apply to large data sets.
         "holdout_rows": None if recipe["folds"] else search.holdout_rows,
         "step": search.step,
         "max_rows": search.max_rows,
@@ -53,7 +53,7 @@ def searching(dataset, method):
 
 
 def identity(dataset, method):
-    """Identity of a record."""
+    """Fields that identify a record."""
     return {
         "experiment": PLAN.config.name,
         "dataset": dataset,
@@ -66,14 +66,14 @@ def identity(dataset, method):
 
 
 def described(dataset, method):
-    """Split and search of a cell, used only in its record."""
+    """Description of a cell's split and search, used only in its record."""
     source = PLAN.search_method(dataset, method)
     search = {"method": source} | searching(dataset, source) if source else None
     return {"protocol": splitting(dataset), "search": search}
 
 
 def seen_in(name):
-    """Input of a figure or table: the special computation of that name, or the records."""
+    """Input of a figure or table: the special computation of this name, or the records."""
     if name in PLAN.config.special:
         return f"{RESULTS}/special/{name}.parquet"
     return rules.compare.output.records

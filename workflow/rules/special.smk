@@ -1,4 +1,4 @@
-# Computations other than fits, by a module of workflow/special/.
+# Computations other than fits, defined by modules of workflow/special/.
 
 
 rule special:

@@ -1,4 +1,4 @@
-# Jobs of other rules that one process runs, for the groups of cells.smk.
+# Jobs of other rules that one process runs, for the groups in cells.smk.
 
 import inspect
 from functools import cache
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 @cache
 def parameters(rule):
-    """Name -> (value, arguments after the wildcards) of a rule's parameters."""
+    """Name -> (function, its arguments after the wildcards) of a rule's parameters."""
     return {
         name: (
             (value, list(inspect.signature(value).parameters)[1:])
@@ -19,10 +19,10 @@ def parameters(rule):
 
 
 def step(rule, given, **wildcards):
-    """A job of another rule as passed to its script.
+    """A job of another rule, as passed to its script.
 
-    It has the parameters with the arguments `given` after the wildcards: none, or
-    `output` if they trigger no rerun.
+    Only parameters whose arguments after the wildcards are `given` are included: none,
+    or `output` for those that trigger no rerun.
     """
     w, of_rule = SimpleNamespace(**wildcards), getattr(rules, rule)
 
@@ -47,17 +47,17 @@ def step(rule, given, **wildcards):
 
 
 def tables_in(group):
-    """The distinct names of the tables of a group."""
+    """Distinct names of a group's tables."""
     return dict.fromkeys(map(base_name, PLAN.groups[int(group)]))
 
 
 def table_steps(group, *given):
-    """The tables of a group."""
+    """Jobs that make the tables of a group."""
     return [step("table", [*given], dataset=name) for name in tables_in(group)]
 
 
 def cell_steps(group):
-    """The splits, searches and fits of a group in order of execution."""
+    """Yield the splits, searches and fits of a group in order of execution."""
     for dataset in PLAN.groups[int(group)]:
         yield step("split", [], dataset=dataset)
         for rule, methods in (

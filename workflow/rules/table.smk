@@ -5,13 +5,13 @@ from adakern_bench.data.sources import made_by, made_from, placed_by_hand
 
 rule table:
     input:
-        # Downloads are checked against their record, files placed by hand here.
+        # Only files placed by hand: downloads are checked against their records.
         files=lambda w: placed_by_hand(PLAN.entry(w.dataset), f"{DATA}/raw"),
     output:
         table=f"{DATA}/tables/{{dataset}}.npz",
     log:
         f"{DATA}/tables/logs/{{dataset}}.log",
-    # Before any fit, so that invalid data are reported at once.
+    # Runs before any fit, so that invalid data are reported at once.
     priority: 1
     localrule: True
     params:

@@ -1,4 +1,4 @@
-"""Write tables and paired tests over all records of an experiment."""
+"""Write tables and paired tests from all records of an experiment."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Make an environment from its lock file, or record why it failed."""
+"""Create an environment from its lock file, or record why it failed."""
 
 import sys
 

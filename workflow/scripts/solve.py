@@ -22,8 +22,8 @@ with job(snakemake):
     check_whole(files.table, files.split)  # otherwise every fit would fail
     if models:
         Path(models).mkdir(parents=True, exist_ok=True)
-        import adakern_bench.records.models  # noqa: F401 - before the children need it
-    with suppress(Exception):  # each fit will report what is wrong
+        import adakern_bench.records.models  # noqa: F401 - slow, so before the forks
+    with suppress(Exception):  # each fit will report the error
         # Imported once, before the forks.
         estimator_class(params.fit["estimator"]["_target_"])
     searched = by_repeat(files.search)
@@ -31,7 +31,7 @@ with job(snakemake):
     best = {r: one["best_params"] for r, one in found.items() if one["status"] == "ok"}
     depends = {repeat: [params.fit, chosen] for repeat, chosen in best.items()}
     keys = keys_of(files.table, files.split, depends)
-    # If models are wanted, an earlier record may lack its model.
+    # If models are requested, an earlier record may lack its model.
     kept = {} if models else taken_over(path, keys)
     outcomes = {
         repeat: Outcome(one["status"], reason=f"search: {one['reason']}")

@@ -1,12 +1,12 @@
 """Run a computation other than a fit on the split of each data set.
 
-Examples are the convergence of a solver and the entries of a learned matrix. It is a
-module of ``workflow/special/`` with three functions:
+Examples are the convergence of a solver and the entries of a learned matrix. The
+computation is a module of ``workflow/special/`` with three functions:
 
 - ``compute(data, seed, **params)`` returns a DataFrame for one data set; ``data`` is
   its split, prepared as for a fit;
 - ``plot(frame)`` returns the figure and ``table(frame)`` the table of all data sets,
-  told apart by the column ``dataset``. They are made by the same rules as those of
+  which the column ``dataset`` distinguishes. They are called by the same rules as for
   records (`figure` and `summary_table`), so that a new figure repeats no computation.
 """
 

@@ -1,7 +1,7 @@
 """Run short jobs of other rules one after another in this process.
 
-If a job fails, the rest of its data set is skipped and the others continue. Finished
-results are kept, and the next call does not compute them again.
+If a job fails, the remaining jobs of its data set are skipped and the others continue.
+Finished results are kept, so that the next call does not compute them again.
 """
 
 import runpy
@@ -35,7 +35,9 @@ def work_off(step, further):
 
 
 def ask_again():
-    """Mark each search and fit to be computed again if the group is."""
+    """If the group is marked to be computed again, mark each of its searches
+    and fits.
+    """
     asked = Path(mark).with_suffix(AGAIN)
     for step in params.steps if asked.exists() else ():
         if step["rule"] in ("search", "solve"):

@@ -15,7 +15,7 @@ with job(snakemake):
     asked = params.made_by, snakemake.input.files
     if is_made(ready_table(path), *asked):
         os.replace(ready_table(path), path)
-    elif not is_made(path, *asked):  # Snakemake does not delete the files of a group
+    elif not is_made(path, *asked):  # in a group, Snakemake does not delete it first
         table = load_table(
             snakemake.wildcards.dataset,
             DatasetEntry(**params.entry),

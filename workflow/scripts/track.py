@@ -1,4 +1,4 @@
-"""Send records, tables, figures and the report of an experiment to MLflow."""
+"""Log records, tables, figures and the report of an experiment to MLflow."""
 
 from pathlib import Path
 

@@ -18,10 +18,10 @@ params = snakemake.params
 
 
 def fitted_again(method, runs):
-    """Refit the method; return why it failed, "" if it did not."""
+    """Refit the method; return the reason if it failed, else ""."""
     if not runs:
-        return f"no run of {method} finished, so none is explained"
-    record = max(runs, key=lambda run: run["n_train"])  # with time splits, the latest
+        return f"no run of {method} finished, so there is nothing to explain"
+    record = max(runs, key=lambda run: run["n_train"])  # the latest of time splits
     repeat = record["repeat"]
     cell = params.fits[method]
     found = json.loads(record["chosen"]) or {}
@@ -39,7 +39,7 @@ with job(snakemake):
     runs = pd.read_parquet(files.records)
     runs = runs[(runs["dataset"] == params.own) & (runs["method"] == method)]
     finished = runs[runs["status"] == "ok"].to_dict("records")
-    if reason := fitted_again(method, finished):  # the comparison does not need it
+    if reason := fitted_again(method, finished):  # the report is made nevertheless
         Path(output.figures).mkdir(parents=True, exist_ok=True)
         write_json(Path(output.figures, "captions.json"), {"": reason})
         write_csv(output.table, pd.DataFrame(columns=["column", "hint"]))

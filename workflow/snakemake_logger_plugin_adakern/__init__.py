@@ -1,4 +1,4 @@
-"""Show Snakemake's events as one live line: ``snakemake --logger adakern ...``."""
+"""Snakemake's events as a live progress line: ``snakemake --logger adakern ...``."""
 
 import re
 from logging import WARNING
@@ -6,7 +6,7 @@ from logging import WARNING
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-#: Where in a file an error arose, beside its message.
+#: Lines of an error message that only locate the error in a file.
 WHERE = re.compile(
     r"^(WorkflowError in file|  File |RuleException|Called|Command ).*\n?"
 )
@@ -19,7 +19,7 @@ class LogHandler(LogHandlerBase):
     writes_to_file = needs_rulegraph = False
 
     def __post_init__(self):
-        # Every job of Snakemake imports its plugins, so they must import quickly.
+        # Every job of Snakemake imports its plugins, so importing must be fast.
         from adakern_bench.cli.progress import Line
 
         self.line = Line()
@@ -28,7 +28,7 @@ class LogHandler(LogHandlerBase):
     def emit(self, record):
         """Handle one of Snakemake's events."""
         event = getattr(record, "event", None)
-        if hasattr(record, "planned"):  # by the Snakefile
+        if hasattr(record, "planned"):  # logged by the Snakefile
             self.line.plan(record.planned, record.progress)
             self.line.say(record.getMessage())
         elif event == LogEvent.JOB_INFO:

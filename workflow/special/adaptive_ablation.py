@@ -33,10 +33,10 @@ GROUPS = {
 
 
 def compute(data, seed, *, task):
-    """Test losses of the flagship and of what remains without each of its parts.
+    """Test losses of the flagship, and of the flagship without each of its parts.
 
     The members are fitted once; the blend is fitted again for each subset of them.
-    Returns a DataFrame with the columns without, metric and value.
+    Returns a DataFrame with the columns `without`, `metric` and `value`.
     """
     flagship, losses = TASKS[task]
     problem, members = fitted(flagship(random_state=seed), data.X_train, data.y_train)
@@ -60,7 +60,7 @@ def fitted(flagship, X, y):
 
 
 def variants(problem, everyone):
-    """Yield the name of each part and a model without it."""
+    """Yield the name of each part, and a model without it."""
 
     def model(members, blend):
         return make_model(problem, members, blend, np.random.RandomState(0))
@@ -112,11 +112,12 @@ TASKS = {
 def table(frame):
     """Loss without each part, over the data sets where the part can be removed.
 
-    There is one row for each metric and part: ``whole`` and ``rest``, the means
-    (geometric for errors over the spread of the target, ``rmse``) of the flagship and
-    of what remains; the number of sets on which the rest is ``better`` or ``worse``;
-    the two-sided ``p_value`` of Wilcoxon's signed-rank test, NaN if no set differs, and
-    the same after Holm's correction over all parts.
+    There is one row per metric and part, with the mean losses of the flagship
+    (``whole``) and of the flagship without the part (``rest``), which for ``rmse``, the
+    error relative to the target's standard deviation, are geometric means; the number
+    of data sets on which the rest is ``better`` or ``worse``; the two-sided ``p_value``
+    of Wilcoxon's signed-rank test, NaN if no data set differs; and the same after
+    Holm's correction over all parts of a metric.
     """
     rows = []
     for metric, part in frame.groupby("metric"):
@@ -149,9 +150,7 @@ def table(frame):
 
 
 def plot(frame):
-    """Plot the loss of the rest minus that of the whole: a dot for each part, a panel
-    for each metric.
-    """
+    """Plot the change of the mean loss without each part, with a panel per metric."""
     panels = list(table(frame).groupby("metric"))
     figure, axes = grid(1, len(panels), 5.5, 5.0)
     for ax, (metric, rows) in zip(axes[0], panels, strict=True):

@@ -29,10 +29,10 @@ def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
 
 
 def plot(frame):
-    """Plot both boundaries and F, a row for each data set and kernel width."""
+    """Plot both boundaries and F, with a row per data set and kernel width."""
     return plot_boundaries(frame, ["dataset", "gamma", "rank"], STYLES, "F")
 
 
 def table(frame):
-    """Rank of F and accuracies, for each kernel width."""
+    """Rank of F and accuracies of both classifiers for each kernel width."""
     return table_of_accuracies(frame, ["dataset", "gamma", "rank"], STYLES)

@@ -15,7 +15,7 @@ from shared import fit_quietly
 
 
 def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0):
-    """JMLR, figure 5: Q(pi), the bounds and what they bound, by number of clusters."""
+    """Q(pi), the bounds and the quantities that they bound, by number of clusters."""
     X = data.X_train
     y = data.y_train
     K = gram_matrix(X, gamma=gamma)
@@ -55,7 +55,7 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
 
 
 def _solve_on(K, y, C, eta):
-    """DANK without intercept and nuclear norm on a Gram matrix: d and F."""
+    """Dual coefficients d and matrix F of DANK without intercept and nuclear norm."""
     model = DANKClassifier(
         C=C, kernel="precomputed", eta=eta, tau=0.0, fit_intercept=False
     )
@@ -70,7 +70,7 @@ def _h(K, solution, dual, eta):
 
 
 def plot(frame):
-    """Plot Q(pi) against its limit, and each bound beside what it bounds."""
+    """Plot Q(pi) with its limit, and each bound with the quantity that it bounds."""
     datasets = frame.groupby("dataset")
     figure, axes = grid(len(datasets), 4, 3.6, 3.8)
     for (first, *others), (dataset, part) in zip(axes, datasets, strict=True):
@@ -88,7 +88,7 @@ def plot(frame):
 
 
 def table(frame):
-    """Each bound, what it bounds, and how loose it is."""
+    """Each bound, the quantity that it bounds, and their ratio."""
     frame = frame.assign(looseness=frame["bound"] / frame["measured"])
     keys = ["dataset", "clusters", "quantity", "measured", "bound", "looseness"]
     return frame[[*keys, "between", "total", "screened", "non_support"]]

@@ -13,7 +13,7 @@ from adakern_bench.report.sweep import plot_lines
 from dank_papers import nesterov, projected_gradient
 from shared import tuned
 
-#: The first two start from the support vector machine, the papers' two from zero.
+#: The first two start from the solution of the SVM, those of the papers from zero.
 METHODS = {
     "newton": newton,
     "accelerated": ascent.solve,
@@ -53,7 +53,9 @@ def plot(frame):
 
 
 def table(frame, *, near=1e-4):
-    """Tabulate what each method reached, and when it was within `near` of the best."""
+    """Tabulate the results of each method, and when it was within `near` of the best
+    objective, relatively.
+    """
     best = frame.groupby("dataset")["objective"].transform("max")
     close = frame[best - frame["objective"] <= near * best.abs()]
     groups = frame.groupby(["dataset", "method"], sort=False)

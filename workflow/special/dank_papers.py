@@ -1,4 +1,4 @@
-"""Methods, constants and bounds as printed in the papers, for experiments only.
+"""Algorithms, constants and bounds as printed in the papers, for experiments only.
 
 Step lengths 1/L from the theorems are far too short to reach the optimum in the papers'
 2,000 iterations. The projections are exact, whereas the papers alternate between a box
@@ -15,12 +15,12 @@ import numpy as np
 
 from adakern.svm.dual import Ascent
 
-#: Length of a step at which the papers' methods end.
+#: Step length at which the papers' methods stop.
 LEAST_STEP = 1e-4
 
 
 def lipschitz_constant(K, dual, eta):
-    """The Lipschitz constant of the gradient of h.
+    """Lipschitz constant of the gradient of h.
 
     Classification: ``L = kappa (n + 3 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 4).
     Regression: twice ``kappa (n + 9 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 10).
@@ -52,7 +52,7 @@ def nesterov(problem, start, tol, *, max_iter):
 
 
 def projected_gradient(problem, start, tol, *, max_iter):
-    """Projected gradient ascent (JMLR, equation 17) with the bound of lambda_max(F) of
+    """Projected gradient ascent (JMLR, equation 17) with the bound on lambda_max(F) of
     Lemma 1.
     """
     K = problem.K
@@ -84,7 +84,7 @@ def between_clusters(K, clusters):
 
 
 def partition_bounds(K, clusters, C, eta, smallest, largest):
-    """Bounds of the theorems on what a partition changes, by name.
+    """Bounds of the theorems on the effect of a partition, by name.
 
     "objective" is a valid bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|``. JMLR,
     Theorem 6 prints a smaller one, "objective_printed": its proof bounds ``(alpha_i
@@ -95,8 +95,8 @@ def partition_bounds(K, clusters, C, eta, smallest, largest):
     """
     if not 0 < smallest <= largest:
         raise ValueError(
-            f"the bounds hold for entries of F in a positive range, got smallest="
-            f"{smallest} and largest={largest}; a larger eta keeps F near one"
+            f"the bounds require positive entries of F, 0 < smallest <= largest, got "
+            f"smallest={smallest} and largest={largest}; a larger eta keeps F near one"
         )
     width = largest - smallest
     n = len(K)

@@ -11,7 +11,9 @@ from shared import fit_quietly, tuned
 
 
 def compute(data, seed, *, multiples=(None,), epsilon=0.01):
-    """Predict all rows after training on some; C and gamma are the SVR's."""
+    """Predict training and test rows with SVR and DANK; C and gamma are those of the
+    tuned SVR.
+    """
     svr = tuned(SVR(epsilon=epsilon), data.X_train, data.y_fit)
     models = {"svr": svr}
     for multiple in multiples:
@@ -36,7 +38,9 @@ def compute(data, seed, *, multiples=(None,), epsilon=0.01):
 
 
 def plot(frame):
-    """Plot the function and its reconstructions; in 2-D, as coloured points."""
+    """Plot the function and its reconstructions, in 2-D the latter as coloured
+    points.
+    """
     cells = frame.groupby(["dataset", "method"], sort=False)
     figure, axes = grid(frame["dataset"].nunique(), frame["method"].nunique(), 4.2, 3.8)
     for axis, ((dataset, method), part) in zip(axes.flat, cells, strict=True):
@@ -52,7 +56,7 @@ def plot(frame):
 
 
 def table(frame, published):
-    """Relative squared error of each method, beside the paper's."""
+    """Relative squared error of each method, with that of the paper."""
     errors = frame.groupby(["dataset", "method"], sort=False)
     errors = errors[["relative_mse", "rank"]].first().reset_index()
     published = published.replace({"method": {"svr-cv": "svr"}})

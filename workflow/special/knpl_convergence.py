@@ -1,4 +1,4 @@
-"""Figure 3 of Liu et al. (AAAI 2018): does the alternation converge?"""
+"""Figure 3 of Liu et al. (AAAI 2018): convergence of the alternating algorithm."""
 
 from itertools import product
 
@@ -15,9 +15,9 @@ MULTIPLES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
 def compute(data, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15):
-    """Run both algorithms of the paper round by round, and the exact ascent.
+    """Residuals, objective and gap of the paper's two algorithms, and of exact ascent.
 
-    C and gamma are the cross-validated SVM's.
+    C and gamma are those of the cross-validated SVM.
     """
     X = data.X_train
     y = data.y_train
@@ -50,7 +50,7 @@ def plot(frame):
 
 
 def table(frame):
-    """Tabulate the rounds, objective and relative gap at which each solver ended."""
+    """Tabulate the number of rounds, and the final objective and relative gap."""
     groups = frame.groupby(["dataset", "solver", "multiple"])
     last = groups[["objective", "gap"]].last()
     last.insert(0, "rounds", groups["objective"].count())

@@ -8,15 +8,15 @@ from sklearn.metrics import r2_score
 from adakern.lab import LABRBFRegressor
 from adakern_bench.report.figures import grid
 
-#: Ridge of all three regressions, the authors' for LAB RBF.
+#: Regularisation of all three regressions, the authors' value for LAB RBF.
 ALPHA = 1e-3
 
-#: The paper's method: interpolation, every support point trained on its own.
+#: The paper's method: interpolation, with a bandwidth trained for every support point.
 PAPER = {"alpha": ALPHA, "bandwidth": "global", "variant": "paper", "max_iter": 1500}
 
 
 def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
-    """Fit one curve with global and with trained bandwidths."""
+    """Fit one curve with global and with learned bandwidths."""
     X = data.X_train
     y = data.y_train
     order = np.argsort(X[:, 0])
@@ -45,7 +45,9 @@ def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
 
 
 def plot(frame):
-    """Plot three fits, one above the other, with the truth, and the bandwidths."""
+    """Plot three fits, one above the other, with the true function, and the
+    bandwidths.
+    """
     curves = dict(tuple(frame.groupby("model", sort=False)))
     truth = curves.pop("truth")
     bandwidths = curves.pop("bandwidth")

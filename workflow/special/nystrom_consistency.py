@@ -1,8 +1,8 @@
 """Figure 1 of Ding et al. (2019), from the records of a sweep over the samplers.
 
 Every record contains the criterion of each candidate gamma, the selected gamma and the
-accuracy of kernel ridge regression with it. The others approximate those of sampling
-"exact".
+accuracy of kernel ridge regression with it. With sampling "exact" the criterion is
+exact; the other samplers approximate it.
 """
 
 import json
@@ -12,14 +12,14 @@ import pandas as pd
 from adakern_bench.report.compare import compare_pairs
 from adakern_bench.report.sweep import plot_lines
 
-#: Values of sampling that draw no columns.
+#: Samplers that draw no columns.
 WITHOUT_COLUMNS = ("exact", "optimal")
-#: Samplers that are compared with the others.
+#: Samplers that are tested against all others.
 CRITERION_DRIVEN = ("greedy-criterion", "adaptive-criterion")
 
 
 def curves(records):
-    """Criterion against gamma: dataset, sampling, repeat, gamma, criterion, exact."""
+    """Criterion of each candidate gamma, with the exact one, per sampler and repeat."""
     solved = records[records["status"] == "ok"]
     points = solved[["dataset", "sweep_sampling", "repeat"]].assign(
         gamma=solved["extra_candidate_gamma"].map(json.loads),
@@ -34,8 +34,9 @@ def curves(records):
 
 
 def plot(records):
-    """Plot the criterion against gamma: a panel for each data set, a line for each
-    sampler."""
+    """Plot the criterion against gamma, with a panel per data set and a line per
+    sampler.
+    """
     return plot_lines(curves(records), "gamma", "criterion", "sampling")
 
 
@@ -77,11 +78,10 @@ def summary(records):
 
 
 def paired_tests(records):
-    """Compare the two criterion-driven samplers with every other, by this project's
-    usual tests.
+    """Compare the two criterion-driven samplers with all others, by the usual tests.
 
-    Holm's correction is over all pairs of samplers on a data set; `winner` is blank if
-    the corrected t-test then does not reject.
+    Holm's correction is over all pairs of samplers on a data set; `winner` is empty if
+    the corrected t-test is not significant after it.
     """
     runs = with_distance(records)
     runs = runs.assign(method=runs["sampling"])

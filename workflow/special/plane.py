@@ -1,4 +1,4 @@
-"""Binary classifiers over a plane, and a matrix that one of them has learned."""
+"""Decision boundaries of binary classifiers in the plane, and a learned matrix."""
 
 import numpy as np
 import pandas as pd
@@ -7,10 +7,10 @@ from adakern_bench.report.figures import grid
 
 
 def over_plane(models, matrix, data, n_grid):
-    """Decision values on the rows and on a grid of the unit square, and a matrix.
+    """Decision values on the rows and on a grid over the unit square, and a matrix.
 
-    The rows and columns of the matrix are the training rows sorted by class; each of
-    its entries is a row of the frame.
+    Rows and columns of the matrix are sorted by the class of the training rows; each
+    entry is a row of the frame.
     """
     ticks = np.linspace(-0.1, 1.1, n_grid)
     square = np.column_stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
@@ -35,9 +35,7 @@ def over_plane(models, matrix, data, n_grid):
 
 
 def table_of_accuracies(frame, keys, models):
-    """Share of training and test rows on the correct side of each boundary, for each
-    value of the `keys`.
-    """
+    """Training and test accuracy of each model, for each value of the `keys`."""
     rows = []
     for names, part in frame.groupby(keys, sort=False):
         parts = {kind: part[part["kind"] == kind] for kind in ("train", "test")}
@@ -51,8 +49,8 @@ def table_of_accuracies(frame, keys, models):
 
 
 def plot_boundaries(frame, keys, styles, matrix_title):
-    """Plot the boundaries over the training rows, and the matrix, for each value of
-    the `keys`.
+    """Plot the boundaries with the training rows, and the matrix, for each value of the
+    `keys`.
     """
     groups = frame.groupby(keys, sort=False)
     figure, axes = grid(len(groups), 2, 5.0, 3.8)

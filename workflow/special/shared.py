@@ -1,11 +1,13 @@
-"""Shared by the special computations: the tuned SVM, and fits without warnings."""
+"""Functions shared by the special computations: a tuned SVM, and fits without
+warnings.
+"""
 
 import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-#: sigma and C in 2^-5, ..., 2^5, every other point, as for the experiments' SVM.
+#: C and sigma in 2^-5, 2^-3, ..., 2^5, as for the SVM of the experiments.
 POWERS = range(-5, 6, 2)
 GRID = {
     "C": [2.0**power for power in POWERS],
@@ -14,7 +16,7 @@ GRID = {
 
 
 def tuned(svm, X, y):
-    """Return the support vector machine with the best C and gamma of five folds."""
+    """Return the SVM with C and gamma selected by five-fold cross-validation."""
     return GridSearchCV(svm, GRID, cv=5).fit(X, y).best_estimator_
 
 

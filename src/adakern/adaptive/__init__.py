@@ -1,4 +1,4 @@
-"""The flagship: estimators for tabular data that require no choices."""
+"""Adaptive estimators: blends for tabular data that need no tuning."""
 
 from adakern.adaptive.base import DEFAULTS_VERSION as DEFAULTS_VERSION
 from adakern.adaptive.classifier import (

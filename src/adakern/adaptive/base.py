@@ -19,7 +19,7 @@ from adakern.adaptive.choose import choose
 from adakern.adaptive.explain import (
     Explanation,
     contributions,
-    leans_on,
+    influential_rows,
 )
 from adakern.adaptive.fit_all import Limits, fit_all
 from adakern.adaptive.given import (
@@ -31,7 +31,7 @@ from adakern.adaptive.given import (
 from adakern.adaptive.many_rows import in_memory
 from adakern.adaptive.model import learned_rows, make_model, members_table, seen_in
 from adakern.adaptive.prepare import prepare
-from adakern.adaptive.shift import check_rows, sentence
+from adakern.adaptive.shift import check_rows, shift_warning
 from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
 
@@ -81,18 +81,20 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
 
     @abstractmethod
     def _unfitted_blend(self, y):
-        """Return an unfitted blend for the targets, with their encoding and loss."""
+        """Return an unfitted blend, which defines encoding and loss of the targets."""
 
     @abstractmethod
-    def _set_out_of_fold(self, problem, blend, predicted, of_folds):
+    def _set_out_of_fold(self, problem, blend, predicted, from_folds):
         """Set the out-of-fold score, and the attributes for intervals or sets.
 
-        Return the predictions in units of the targets, and whether the intervals or
-        sets of coverage 0.9 contain each target.
+        ``predicted`` and ``from_folds`` are the two results of
+        :func:`adakern.adaptive.blend.predict_left_out`. Return the predictions in units
+        of the targets, and whether the interval or set of coverage 0.9 contains each
+        target.
         """
 
     def _row_weights(self, y, counts):
-        """Weights with which the rows are fitted."""
+        """Weights of the rows, by default their sample weights."""
         return counts
 
     def __sklearn_tags__(self):
@@ -137,11 +139,11 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
             ``oof_prediction_`` refers to them.
         time : array-like of shape (n,), default=None
             Times of observation of the rows, as numbers or dates. Use them when
-            predictions are for later rows. Three blocks of later rows, each a fifth of
-            all rows, are predicted by models of earlier rows, which gives the weights
-            and intervals (``oof_prediction_`` is NaN for the first two fifths); then
-            all members are refitted on all rows. Intervals are calibrated for horizons
-            of up to about the length of a block, and cover less beyond it.
+            predictions are for later rows. The last three fifths of the rows are
+            predicted, block by block, by models fitted to all earlier rows, which gives
+            the weights and intervals (``oof_prediction_`` is NaN for the first two
+            fifths); then all members are refitted on all rows. Intervals are calibrated
+            for horizons of up to about the length of a block, and cover less beyond it.
 
         Returns
         -------
@@ -155,8 +157,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         refuse_several_folds(groups=groups, time=time, X_val=X_val)
         rng = check_random_state(self.random_state)
         seconds = np.inf if self.time_limit is None else self.time_limit
-        said = partial(print, f"[{type(self).__name__}]", flush=True)
-        tell = said if self.verbose else str
+        print_message = partial(print, f"[{type(self).__name__}]", flush=True)
+        tell = print_message if self.verbose else str
         given = sample_weight, groups, X_val, y_val, time
         problem = prepare(self, X, y, *given, rng=rng, deadline=started + seconds)
         if not is_classifier(self):
@@ -192,30 +194,31 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         """Return rows X as numbers and category codes, and the blend's predictions."""
         check_is_fitted(self)
         read = read_rows(self, self.reader_, X)
-        if said := sentence(self.ensemble_.seen, self.reader_, read):
-            warn_user(said)
+        if message := shift_warning(self.ensemble_.seen, self.reader_, read):
+            warn_user(message)
         with device_context(X):
             return read, self.ensemble_.predict(read)
 
     def explain(self, X, *, n_background=100, n_rows=5):
         """Explain predictions by columns (Shapley values) and by training rows.
 
-        The Shapley value of a column is the mean change of the prediction when the
-        column takes its value of the row instead of that of a background row, over
-        orders of the columns. With up to six columns all orders are used; with more,
+        The Shapley value of a column is the mean change in the prediction when the
+        column takes its value from the explained row instead of a background row, over
+        orders of the columns. With up to six columns, all orders are used; with more,
         each background row has a fixed random order and its reverse. Explaining a row
-        takes ``2 * n_background`` predictions per column. For classifiers,
+        then takes ``2 * n_background`` predictions per column. For classifiers,
         probabilities are explained.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
         n_background : int, default=100
-            Number of background rows, drawn from up to 500 training rows that are kept;
-            contributions are relative to their mean prediction.
+            Number of background rows, drawn from the up to 500 training rows stored in
+            the model; contributions are relative to their mean prediction.
         n_rows : int, default=5
-            Number of most influential training rows to return for each row. Each kernel
-            member solves a linear system of the size of the training data for them.
+            Number of most influential training rows to return for each row. To find
+            them, each kernel member solves a linear system of the size of the training
+            data.
 
         Returns
         -------
@@ -249,22 +252,22 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
                 values, base = values[:, :, 0], float(base[0])
             predicted = model.blend.decode(predicted)
         names = [column.name for column in reader.columns_]
-        leant = leans_on(model, read, n_rows)
+        influential = influential_rows(model, read, n_rows)
         targets = getattr(self, "targets_", ())
         targets = targets if len(targets) > 1 else None
         return Explanation(
-            values, base, predicted, data, names, classes, *leant, targets
+            values, base, predicted, data, names, classes, *influential, targets
         )
 
     def check(self, X):
         """Check new rows for distribution shift, column by column.
 
-        Each column is tested for more values out of range, missing values and new
+        Each column is tested for more out-of-range values, missing values and new
         categories than expected by chance, and by a two-sample test against up to 500
         training rows (Kolmogorov-Smirnov for numbers and dates, chi-squared for
         categories). P-values are corrected for multiple testing by Holm's method.
-        Prediction methods warn of out-of-range and missing values and of new categories
-        if p < 0.01, except for dates.
+        Prediction methods warn of missing values and new categories, and of
+        out-of-range values except in dates and texts, if p < 0.01.
 
         Parameters
         ----------
@@ -298,9 +301,9 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
 
 
 def check_levels(name, value):
-    """Raise ValueError if a level, or one of several, is not between 0 and 1."""
+    """Raise ValueError unless all levels are between 0 and 1."""
     levels = np.asarray(value, dtype=object)
     between = all(isinstance(level, Real) and 0 < level < 1 for level in levels.flat)
     if levels.ndim > (name == "quantiles") or not between:
-        said = "numbers" if name == "quantiles" else "a number"
-        raise ValueError(f"{name}={value!r}: use {said} between 0 and 1")
+        expected = "numbers" if name == "quantiles" else "a number"
+        raise ValueError(f"{name} must be {expected} between 0 and 1, got {value!r}")

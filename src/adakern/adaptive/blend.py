@@ -98,7 +98,7 @@ def squared_error_weights(predictions, y, weights, *, prior=1.0):
     return c / c.sum()
 
 
-def capped_rows(errors, weights):
+def cap_weights(errors, weights):
     """Reduce the weights of rows on which all members have large errors.
 
     A row's weight is reduced if the smallest squared error of any member on it exceeds
@@ -181,16 +181,16 @@ class Calibration:
     def fit(self, scores, codes, weights):
         """Fit to scores (n, k), class codes (n,) and weights (n,)."""
         k = scores.shape[1]
-        hit = np.arange(k) == codes[:, None]
+        is_true = np.arange(k) == codes[:, None]
 
         def objective(p):
             slope = np.exp(p[0])
             log_proba = log_softmax(slope * scores + p[1:], axis=1)
-            value = -weights @ log_proba[hit]
-            slack = weights[:, None] * (np.exp(log_proba) - hit)
+            value = -weights @ log_proba[is_true]
+            slack = weights[:, None] * (np.exp(log_proba) - is_true)
             gradient = np.append(slope * np.sum(slack * scores), slack.sum(axis=0))
-            off = p - start
-            return value + ridge @ off**2 / 2, gradient + ridge * off
+            deviation = p - start
+            return value + ridge @ deviation**2 / 2, gradient + ridge * deviation
 
         start = np.append(np.log(self.start), np.zeros(k))
         ridge = np.repeat(self.ridges, (1, k))
@@ -294,7 +294,7 @@ class WeightedMean:
     def judge(self, values, slopes, table):
         """Return the loss as a function of a subset of members, and each one's R²."""
         targets = list(_by_target(values, table))
-        capped = [capped_rows(f - y, weights) for f, y, weights in targets]
+        capped = [cap_weights(f - y, weights) for f, y, weights in targets]
 
         def loss_of(some):
             losses = []
@@ -323,7 +323,7 @@ def _by_target(values, table):
 def _best_weights(predictions, y, weights):
     """Weights of the members for one target."""
     errors = predictions - y
-    capped = capped_rows(errors, weights)
+    capped = cap_weights(errors, weights)
     return no_worse_than_best(
         squared_error_weights(predictions, y, capped, prior=PRIOR_ROWS_OF_MEAN),
         squared_error_weights(predictions, y, weights, prior=0.0),
@@ -410,7 +410,7 @@ class Mixture:
                 weights = no_worse_than_best(
                     weights,
                     mixture_weights(likelihoods, row_weights, prior=0.0),
-                    lambda b: blend._finished(mix(log_proba, b), b, table)[1],
+                    lambda b: blend._calibrate_mixture(mix(log_proba, b), b, table)[1],
                 )
             blend = replace(
                 blend,
@@ -420,7 +420,7 @@ class Mixture:
                 calibrations=calibrations,
             )
             mixed = mix(log_proba, weights)
-        return blend._finished(mixed, blend.weights, table)[0]
+        return blend._calibrate_mixture(mixed, blend.weights, table)[0]
 
     def _calibrated(self, values, slopes, codes, row_weights):
         """Calibrate the scores of each member.
@@ -436,7 +436,7 @@ class Mixture:
         true = log_proba[:, np.arange(len(codes)), codes]
         return calibrations, log_proba, np.exp(true)
 
-    def _finished(self, mixed, weights, table):
+    def _calibrate_mixture(self, mixed, weights, table):
         """Return the blend with a calibration of the mixture, and its loss.
 
         A mixture is underconfident unless calibrated; a single member is calibrated

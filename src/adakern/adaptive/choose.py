@@ -1,7 +1,7 @@
 """Selection of the members to fit, and of those worth fitting in every fold.
 
-Fitting members takes most of the time, and is useless for those that the blend leaves
-out. These are identified on a subsample of the rows or, on small tables, by closed-form
+Fitting takes most of the time, which is wasted on members that the blend leaves out.
+These are identified on a subsample of the rows or, on small tables, by closed-form
 leave-one-out predictions.
 """
 
@@ -12,18 +12,18 @@ import numpy as np
 from adakern.adaptive.members import REGISTRY
 
 #: Range of the number of rows for which members are selected in closed form. With fewer
-#: rows this is unreliable, and fitting all members takes a second. The upper end is a
-#: hundred rows per column, clipped to the second and third value: below it, folds
-#: search for scales of their own.
+#: rows, this is unreliable, and fitting all members takes only a second. The upper end
+#: is a hundred rows per column, clipped to the second and third value: with fewer rows
+#: per column, each fold searches for its own scales.
 JUDGED_IN_CLOSED_FORM = 300, 2000, 5000
 
-#: Numbers of rows to which members are fitted in a screening, and that evaluate them.
+#: Numbers of rows on which a screening fits members, and on which it evaluates them.
 LEARNERS, JUDGES = 8000, 4000
 
 #: Number of centres of kernel members in a screening.
 MAX_SUPPORT = 2000
 
-#: Maximum relative increase of the loss of the blend by dropping candidates.
+#: Maximum relative increase in the loss of the blend from dropping candidates.
 RISE = 0.002
 
 #: Assumed maximum exponent of the decrease of the loss of trees with the number of
@@ -48,29 +48,29 @@ def choose(wanted, shape, setting, rng):
     return [members[names.index(name)] for name in dict.fromkeys(wanted)]
 
 
-def candidates_kept(loss_of, may_go):
-    """Mask of the members to keep: as few as perform nearly as well as all.
+def candidates_kept(loss_of, droppable):
+    """Mask of the members to keep, the fewest that perform nearly as well as all.
 
-    Those in ``may_go`` are dropped one after another, each time the one with the
+    Those in ``droppable`` are dropped one after another, each time the one with the
     smallest effect, while the loss is at most 0.2 % above that of all members.
     ``loss_of`` maps a list of member indices to the loss of their blend on the
     evaluation rows.
     """
-    everyone, may_go = range(len(may_go)), set(np.flatnonzero(may_go))
+    everyone, droppable = range(len(droppable)), set(np.flatnonzero(droppable))
     kept = list(everyone)
     least = loss_of(kept)
-    while may_go and len(kept) > 1:
-        without = {i: loss_of([j for j in kept if j != i]) for i in may_go}
-        missed_least = min(without, key=without.get)
-        if without[missed_least] > (1 + RISE) * least:
+    while droppable and len(kept) > 1:
+        without = {i: loss_of([j for j in kept if j != i]) for i in droppable}
+        least_useful = min(without, key=without.get)
+        if without[least_useful] > (1 + RISE) * least:
             break
-        kept.remove(missed_least)
-        may_go.remove(missed_least)
+        kept.remove(least_useful)
+        droppable.remove(least_useful)
     return np.isin(everyone, kept)
 
 
 def trees_on_trial(loss_of, trees, n_rows):
-    """Mask of the ``trees`` that, with ``n_rows``, may alone match the present blend.
+    """Mask of those ``trees`` that alone may match the present blend on ``n_rows``.
 
     Trees gain more from additional rows than kernels with a few thousand centres.
     """

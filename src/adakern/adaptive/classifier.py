@@ -22,17 +22,17 @@ THRESHOLD_METRICS |= {"matthews_corrcoef"}
 
 
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
-    """Classification of tabular data by a weighted blend, without choices to make.
+    """Classification of tabular data by a weighted blend that needs no tuning.
 
     The members of the blend are those of :class:`AdaptiveKernelRegressor`: kernel ridge
     regressions on class indicators (from 300 to 4,000 rows also with a single length
     scale for each kernel), logistic regression, support vector machines (up to 4,000
-    rows, and from 9,000 to 25,000 rows if no two classes have more than 9,000), random
-    forests and gradient boosting, each fitted by cross-validation. On the out-of-fold
-    scores, each member is calibrated (by its slope alone below 300 rows), the weights
-    of the mixture maximise its likelihood, and the mixture is calibrated. Kernel and
-    linear members are then refitted on all rows; of trees, the mean over the folds is
-    used.
+    rows, and from 9,000 to 25,000 rows if no two classes together have more than
+    9,000), random forests and gradient boosting, each fitted by cross-validation. On
+    the out-of-fold scores, each member is calibrated (by its slope alone below 300
+    rows), the weights of the mixture maximise its likelihood, and the mixture is
+    calibrated. Kernel and linear members are then refitted on all rows; of trees, the
+    mean over the folds is used.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         their number is used.
     max_support : int, default=3000
         Maximum number of Nyström centres of a kernel member, used when
-        ``n > 3 * max_support`` (a warning then says so). The number of centres is five
-        times the effective degrees of freedom, up to this maximum. The matrix of rows
-        by centres is never stored. Scales and centres are then chosen once, on all
-        rows, and local models of some thousand neighbouring rows are added where they
-        lower the loss.
+        ``n > 3 * max_support`` (with a warning). The number of centres is five times
+        the effective degrees of freedom, up to this maximum. Scales and centres are
+        then chosen once, on all rows, and local models of up to a thousand neighbouring
+        rows are added if they reduce the error. The matrix of rows by centres is never
+        stored.
     max_rows : int, default=200_000
         Maximum number of rows used for fitting; if there are more, a random subsample
         is drawn. The coefficients of Nyström members are nevertheless computed from all
@@ -71,10 +71,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         Weights of the classes; they multiply ``sample_weight``.
     threshold : {"balanced", "accuracy", "balanced_accuracy", "f1", "jaccard", \
             "matthews_corrcoef"} or None, default=None
-        For two classes, the metric whose out-of-fold value the decision threshold of
-        ``predict`` maximises; "balanced" is short for "balanced_accuracy" and suits a
-        rare class. Probabilities are not changed. If None, the more probable class is
-        predicted.
+        For two classes, the metric that the decision threshold of ``predict`` maximises
+        out of fold; "balanced" is short for "balanced_accuracy" and suits a rare class.
+        Probabilities are not changed. If None, the more probable class is predicted.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel; -1 means all processors.
     verbose : int, default=0
@@ -111,7 +110,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     threshold_ : float or None
         Probability from which on the second class is predicted.
     feature_importances_ : ndarray of shape (d,)
-        Permutation importances on rows left out, normalised to sum to one.
+        Permutation importances on left-out rows, normalised to sum to one.
     equal_rows_ : EqualRows
         Model of the targets of repeated rows; ``prior_rows_`` is infinite if repeated
         rows do not improve predictions.
@@ -189,7 +188,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         return Mixture(classes=classes, few_rows=len(y) < FEW_ROWS)
 
     def _row_weights(self, y, counts):
-        """Multiply by class weights; "balanced" counts rows by their sample weights."""
+        """Multiply by class weights; "balanced" ones depend on sample weights."""
         if self.class_weight != "balanced":
             return counts * compute_sample_weight(self.class_weight, y)
         codes = np.unique(y, return_inverse=True)[1]
@@ -200,13 +199,13 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         )
         return counts * (share / np.count_nonzero(total))[codes]
 
-    def _set_out_of_fold(self, problem, blend, proba, of_folds):
+    def _set_out_of_fold(self, problem, blend, proba, from_folds):
         table = problem.table.left_out
         codes = table.Y.argmax(axis=1)
         self.classes_ = blend.classes
         self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)
         # One minus the probability of the true class, for prediction sets.
-        self._doubts = 1 - of_folds[table.Y > 0]
+        self._doubts = 1 - from_folds[table.Y > 0]
         self._doubt_weights = table.weights
         (self.oof_score_,) = accuracies(proba[None], codes, table.weights)
         counts = np.bincount(codes, table.weights)
@@ -216,10 +215,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
             self.threshold_ = self._best_threshold(proba, codes, table.weights)
         # Every set contains the most probable class.
         within = covered(self._doubts, table.weights).astype(bool)
-        return proba, within | (of_folds.argmax(axis=1) == codes)
+        return proba, within | (from_folds.argmax(axis=1) == codes)
 
     def _best_threshold(self, proba, codes, weights):
-        """Threshold on the second class's probability, best out of fold."""
+        """Threshold on the probability of the second class with the best metric."""
         name = "balanced_accuracy" if self.threshold == "balanced" else self.threshold
         metric = partial(get_scorer(name)._score_func, sample_weight=weights)
         candidates = np.unique(np.quantile(proba[:, 1], np.linspace(0, 1, 201)))
@@ -243,11 +242,11 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     @in_blocks
     def predict_set(self, X, coverage=0.9):
-        """Predict sets that contain the true class of a share ``coverage`` of new rows.
+        """Predict sets that contain the true class in a fraction ``coverage`` of rows.
 
         A class belongs to the set if its probability reaches a quantile of the
         out-of-fold probabilities of the true classes; the most probable class always
-        does. Coverage is empirical, without a guarantee.
+        belongs to it. Coverage is empirical, without a guarantee.
 
         Parameters
         ----------
@@ -269,7 +268,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     @in_blocks
     def predict(self, X):
-        """Predict the most probable class, or decide by ``threshold_`` if it is set.
+        """Predict the most probable class, or use ``threshold_`` if it is set.
 
         Parameters
         ----------

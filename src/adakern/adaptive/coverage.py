@@ -2,7 +2,7 @@
 
 import numpy as np
 
-#: Minimum number of rows of a category: the standard error for fifty rows is 4 %.
+#: Minimum number of rows of a category; with fifty rows, the standard error is 4 %.
 FEWEST_ROWS = 50
 
 #: Coverage below this value is reported.
@@ -43,10 +43,10 @@ def coverage_by(found, kinds):
 
 
 def coverage_lines(found):
-    """What :func:`coverage_by` found as lines: the least covered of each column."""
+    """Yield a line per column with its least covered categories."""
     for name, shares in found.items():
         least = list(shares.items())[:3]
-        said = ", ".join(f"{level} {share:.0%} of {n}" for level, (share, n) in least)
+        listed = ", ".join(f"{level} {share:.0%} of {n}" for level, (share, n) in least)
         more = f" and {len(shares) - 3} more" if len(shares) > 3 else ""
         low = sum(share < LOW for share, _ in shares.values())
-        yield f"  {name}: {said}{more}" + f"; {low} below {LOW:.0%}" * bool(low)
+        yield f"  {name}: {listed}{more}" + f"; {low} below {LOW:.0%}" * bool(low)

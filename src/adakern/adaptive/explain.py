@@ -75,12 +75,12 @@ class Explanation:
             return self.values, np.full(len(n), self.base), self.predicted
         places = self.predicted.argmax(axis=1)
         if label is not None or self.classes is None:
-            is_it = np.reshape(label, (-1, 1)) == outputs
-            if not is_it.any(axis=1).all():
+            matches = np.reshape(label, (-1, 1)) == outputs
+            if not matches.any(axis=1).all():
                 raise ValueError(
                     f"label must be one of {outputs.tolist()}, got {label!r}"
                 )
-            places = np.broadcast_to(is_it.argmax(axis=1), len(n))
+            places = np.broadcast_to(matches.argmax(axis=1), len(n))
         return self.values[n, :, places], self.base[places], self.predicted[n, places]
 
     def plot(self, row=None, *, label=None, axis=None):
@@ -116,7 +116,7 @@ class LearnedRows:
     weights: np.ndarray
 
 
-def leans_on(ensemble, X, n_rows):
+def influential_rows(ensemble, X, n_rows):
     """Return labels and weights (n, n_rows) of the most influential rows for X."""
     known = ensemble.rows
     members = [
@@ -187,8 +187,8 @@ def contributions(ensemble, X, source, n_background):
         for part in row_blocks(len(values), 1, size):
             joined, places = coalitions(np.arange(len(values))[part])
             rows = np.where(joined[:, source], row, background[places % b])
-            rows, again = _distinct(rows)
-            values[part] = ensemble.predict(rows)[again]
+            rows, inverse = _distinct(rows)
+            values[part] = ensemble.predict(rows)[inverse]
         found.append(counts @ values)
     return np.array(found), base
 
@@ -233,5 +233,5 @@ def _along(orders):
 def _distinct(rows):
     """Return the distinct rows, and the index of each row among them."""
     keys = np.ascontiguousarray(rows).view(f"V{8 * rows.shape[1]}")[:, 0]
-    _, first, again = np.unique(keys, return_index=True, return_inverse=True)
-    return rows[first], again
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return rows[first], inverse

@@ -28,7 +28,7 @@ from adakern.adaptive.members.base import (
     FULL_FACTOR,
     ROWS_PER_SCALE,
     MeanOfCopies,
-    able,
+    copy_or_constant,
 )
 from adakern.adaptive.missing_targets import for_missing
 from adakern.adaptive.model import Fits, FittedMember, Member
@@ -106,22 +106,22 @@ class Scheduler:
         before = self.fitted.pop(name, None)
         others = list(self.fitted.values())
         run = self.run
-        goes_on = None
+        is_worthwhile = None
         if others:
             deadline = self.limits.started + (1 - SHARE_AFTER) * self.limits.seconds
             if started + estimate * self.took / self.estimated > deadline:
                 return
             if name in self.on_trial:
-                goes_on = partial(improves, self.problem, others)
-            if goes_on or deadline < np.inf:
-                run = partial(run_in_time, run, self.n_jobs, deadline, goes_on)
+                is_worthwhile = partial(improves, self.problem, others)
+            if is_worthwhile or deadline < np.inf:
+                run = partial(run_in_time, run, self.n_jobs, deadline, is_worthwhile)
         fitted = fit_member(
             self.problem, member, self.found, run, before, whole_only=whole_only
         )
         self.took += time.perf_counter() - started
         if fitted is None:  # stopped after its first fold
             self.estimated += estimate / shape.n_folds
-            self.dropped += [self.on_trial[name]] if goes_on else []
+            self.dropped += [self.on_trial[name]] if is_worthwhile else []
             return
         self.estimated += estimate
         self.fitted[name] = fitted
@@ -161,7 +161,7 @@ def fit_all(problem, members, limits, rng):
         left, found, on_trial, dropped = screened
         scheduler = Scheduler(problem, limits, run, n_jobs, found, on_trial, dropped)
         order, whole_only = in_order(problem, left, limits, on_trial)
-        tell_of_long_fit(problem, order, limits)
+        announce_long_fit(problem, order, limits)
         for i, member in enumerate(order):
             scheduler.fit(member, order[i + 1 :], whole_only=whole_only)
         again = scheduler.drop()
@@ -179,7 +179,7 @@ def fit_all(problem, members, limits, rng):
     return [scheduler.fitted[name] for name in done], dropped
 
 
-def tell_of_long_fit(problem, members, limits):
+def announce_long_fit(problem, members, limits):
     """Announce a long fit without a time limit, and say how to shorten it."""
     shape = problem.seen
     seconds = {member.name: member.seconds(shape) for member in members}
@@ -252,7 +252,7 @@ def screen(problem, left, limits, run, rng):
     fitted = []
     for waits in (False, True):
         tasks = [
-            partial(_screened, place, small, member, found)
+            partial(_fit_on_subsample, place, small, member, found)
             for member in members
             if member.waits is waits
         ]
@@ -275,12 +275,12 @@ def screen(problem, left, limits, run, rng):
     )
 
 
-def _screened(place, problem, member, found):
+def _fit_on_subsample(place, problem, member, found):
     with device_context(place):
         return fit_member(problem, member, found, lambda tasks: [t() for t in tasks])
 
 
-def judge(members, blend, rows, may_go):
+def judge(members, blend, rows, droppable):
     """Return which members are kept, records of all, and the loss of subsets.
 
     The records are :class:`Member` objects, as they are published for dropped members.
@@ -290,7 +290,7 @@ def judge(members, blend, rows, may_go):
     loss_of, scores = blend.judge(values, slopes, rows)
     pairs = zip(members, scores, strict=True)
     records = [Member(m.name, 0.0, float(s), m.seconds, True) for m, s in pairs]
-    return candidates_kept(loss_of, may_go), records, loss_of
+    return candidates_kept(loss_of, droppable), records, loss_of
 
 
 def improves(problem, fitted, first):
@@ -322,11 +322,13 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     fits = None
     if member.set_up:
         member = member.set_up(table, found)
-    of_all = member
+    whole_member = member
     if table.in_time_order and not member.refit:
-        of_all = MeanOfCopies(member, table.n_folds)
+        whole_member = MeanOfCopies(member, table.n_folds)
     if np.isnan(table.Y).any():
-        member, of_all = (for_missing(each, table.Y) for each in (member, of_all))
+        member, whole_member = (
+            for_missing(each, table.Y) for each in (member, whole_member)
+        )
     if before is not None:
         started = started - before.seconds
         whole = before.fits.whole
@@ -335,7 +337,7 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
         # in time order, because then no fold is fitted to later rows.
         member.refit and table.learns_all and (whole_only or not member.fit_folds)
     ):
-        learner = able(of_all, table.X, table.Y)
+        learner = copy_or_constant(whole_member, table.X, table.Y)
         whole = learner.fit(table.X, table.Y, table.weights)
     if whole_only and whole is not None and whole.predict_left_out:
         with suppress(np.linalg.LinAlgError):
@@ -381,26 +383,26 @@ def fit_in_folds(member, given, table, view, run, whole):
 def fit_fold(member, table, k, place):
     """Fit the member without fold k, and return it with two predictions for the fold.
 
-    In the second one, each row is predicted from all others if there is a closed form.
-    Otherwise, refitted members would be underrated on small tables without noise, where
-    four fifths of the rows predict much worse than all. ``place`` tells worker
-    processes on which device to compute kernels.
+    In the second one, rows of small tables are predicted from all other rows if there
+    is a closed form. Otherwise, refitted members would be underrated on small tables
+    without noise, where four fifths of the rows predict much worse than all. ``place``
+    tells worker processes on which device to compute kernels.
     """
     left_out = table.fold == k
     X = table.X
     train = table.known(k)
     alone = table.alone & left_out
     with device_context(place):
-        learner = able(member, X[train], table.Y[train])
+        learner = copy_or_constant(member, X[train], table.Y[train])
         member = learner.fit(X[train], table.Y[train], table.weights[train])
         predicted = values = member.predict(X[left_out])
         in_closed_form = member.predict_left_out and len(X) < ENOUGH_ROWS
         in_closed_form = in_closed_form and table.means is None
         if table.n_folds > 1 and alone.any() and in_closed_form:
             with suppress(np.linalg.LinAlgError):  # the ridge may be too small
-                of_all = member.predict_left_out(X, table.Y, table.weights)
+                whole_member = member.predict_left_out(X, table.Y, table.weights)
                 alone = alone[left_out, None]
-                values = np.where(alone, of_all[left_out], predicted)
+                values = np.where(alone, whole_member[left_out], predicted)
     return member, predicted, values
 
 
@@ -409,11 +411,11 @@ def run_in_processes(parallel, tasks):
     return parallel(delayed(call)(task) for task in tasks)
 
 
-def run_in_time(run, n_jobs, deadline, goes_on, tasks):
+def run_in_time(run, n_jobs, deadline, is_worthwhile, tasks):
     """Run the tasks, or stop after the first if the rest would miss the deadline.
 
-    They also stop if ``goes_on`` returns False for the first result. If they stop, None
-    is returned.
+    They also stop if ``is_worthwhile`` returns False for the first result. If they
+    stop, None is returned.
     """
     started = time.perf_counter()
     first = tasks[0]()
@@ -421,6 +423,6 @@ def run_in_time(run, n_jobs, deadline, goes_on, tasks):
     rounds = np.ceil((len(tasks) - 1) / n_jobs)
     if ended + rounds * (ended - started) > deadline:
         return None
-    if goes_on and not goes_on(first):
+    if is_worthwhile and not is_worthwhile(first):
         return None
     return [first, *run(tasks[1:])]

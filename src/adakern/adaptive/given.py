@@ -9,15 +9,16 @@ from adakern._utils.arrays import from_foreign
 from adakern._utils.warn import warn_user
 from adakern.tables.columns import as_columns, in_order_of
 
-#: Fraction of the rows, the earliest, that are never left out if rows have a time; and
-#: fraction in each block of later rows, about the horizon for which intervals hold.
+#: With times, fraction of the rows, the earliest ones, that are never left out; and
+#: fraction of the rows in each later block, roughly the horizon of valid intervals.
 EARLIEST, BLOCK = 0.4, 0.2
 
 
 def validated(estimator, X, *y, held_out=False):
-    """Validate rows X (n, d); with y (n,) or (n, t), also find X's categorical dtypes.
+    """Validate X (n, d) and, if given, y (n,) or (n, t).
 
-    Columns have to be those of the fit, unless y is given and not ``held_out``.
+    With y, also return which columns have a categorical dtype. Columns must be those of
+    the fit, unless y is given and not ``held_out``.
     """
     reset = bool(y) and not held_out
     X = from_foreign(X)
@@ -30,7 +31,7 @@ def validated(estimator, X, *y, held_out=False):
         X, as_in_fit = in_order_of(estimator.feature_names_in_, X)
     rows, categorical = as_columns(X)
     if as_in_fit and not y and rows.size and rows.dtype == object:
-        return rows  # nothing is left to check, and the checks take half a millisecond
+        return rows  # already checked, and the checks below take half a millisecond
     options = {"input_name": "X"}
     if y:
         options = {"y_numeric": not is_classifier(estimator)}
@@ -58,14 +59,14 @@ def target_names(y):
 
 
 def _shape(y):
-    """Shape of targets; not by ``np.shape``, which is not for all array-likes."""
+    """Shape of targets, also of array-likes that ``np.shape`` does not support."""
     return y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
 
 
 def several_targets(estimator, y):
-    """Return targets (n, t) if there are several, with NaN if missing; or None.
+    """Return targets (n, t), NaN where missing, or None if there is a single target.
 
-    A single target must not be missing.
+    A single target must not have missing values.
     """
     refuse_missing_labels(y)
     shape = _shape(y)
@@ -91,18 +92,18 @@ def several_targets(estimator, y):
         if np.isinf(column).any():
             row = np.flatnonzero(np.isinf(column))[0]
             raise ValueError(
-                f"column {name} of y contains infinity in row {row}; leave such rows "
-                "out, or set the cell to NaN for missing"
+                f"column {name} of y contains infinity in row {row}; drop such rows, "
+                "or set the value to NaN if it is missing"
             )
         if np.isnan(column).all():
             raise ValueError(
-                f"column {name} of y is NaN in every row; drop that target"
+                f"column {name} of y is NaN in every row; drop this target"
             )
     return Y
 
 
 def refuse_missing_labels(y, name="y"):
-    """Raise ValueError for the first missing value of y."""
+    """Raise ValueError if y has a missing value, with the first one."""
     y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
     if y.ndim != 1 or y.dtype.kind not in "OfM":
         return
@@ -126,32 +127,32 @@ def read_rows(estimator, reader, X):
 
 
 def row_weights(estimator, rows, y, sample_weight):
-    """Weights of the rows, times those of classes; zero for rows without a target."""
+    """Sample weights times class weights; zero for rows without any known target."""
     weights = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
     weights = estimator._row_weights(y, weights)
     if not np.isfinite(weights).all():
-        raise ValueError("class_weight must give finite weights; use smaller numbers")
+        raise ValueError("class_weight must give finite weights; use smaller values")
     if (weights < 0).any():
         raise ValueError("sample_weight must be non-negative")
     if not (weights > 0).any():
         raise ValueError("sample_weight is zero for every row")
-    return weights if y.ndim == 1 else _of_known_targets(y, weights)
+    return weights if y.ndim == 1 else _drop_rows_without_target(y, weights)
 
 
-def _of_known_targets(Y, weights):
-    """Set weights of rows without a target to zero; require some for each target."""
+def _drop_rows_without_target(Y, weights):
+    """Set weights of rows without a target to zero; each target must keep a row."""
     known = ~np.isnan(Y)
     for j, column in enumerate(known.T):
         if not weights[column].any():
             raise ValueError(
-                f"column {j} of y is missing in every row with a sample weight; drop "
-                "that target"
+                f"column {j} of y is missing in every row with positive weight; drop "
+                "this target"
             )
     return np.where(known.any(axis=1), weights, 0.0)
 
 
 def refuse_several_folds(**given):
-    """Raise ValueError if several arguments determine which rows are left out."""
+    """Raise ValueError if several arguments determine which rows are held out."""
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
         raise ValueError(
@@ -160,10 +161,10 @@ def refuse_several_folds(**given):
 
 
 def time_blocks(time, weights):
-    """Number the blocks of rows in the order of time, starting with 0.
+    """Assign rows to consecutive blocks in time, numbered from 0.
 
-    Rows of the same time are in the same block. If all rows have the same time, return
-    None.
+    Rows of the same time are in the same block. Return None if all rows with a positive
+    weight have the same time.
     """
     time = validation.column_or_1d(time)
     check_consistent_length(weights, time)
@@ -181,13 +182,13 @@ def time_blocks(time, weights):
         return None
     earlier = (np.cumsum(counts) - counts) / counts.sum()
     block = np.floor((earlier - EARLIEST) / BLOCK + 1e-9).clip(-1)
-    if block[counts > 0].max() < 0:  # the last time has most of the rows
+    if block[counts > 0].max() < 0:  # most rows are of the last time
         block[np.flatnonzero(counts)[-1]] = 0
     return np.unique(block[place], return_inverse=True)[1]
 
 
 def group_codes(groups, weights):
-    """Encode groups as numbers from 0; return None if there is only one group."""
+    """Encode groups as integers from 0; return None if there is only one group."""
     groups = validation.column_or_1d(groups)
     check_consistent_length(weights, groups)
     try:

@@ -20,9 +20,9 @@ MOST_ROWS = 20_000
 def conformal_quantile(values, weights, level):
     """Smallest value that bounds a new value with probability ``level``.
 
-    The new value is treated as an additional row of average weight with the largest
-    value, so the result is infinity if there are too few rows. Missing values (NaN) are
-    left out.
+    The new value is treated as an additional row with average weight and the largest
+    value, so the result is infinite if there are too few rows. Missing values (NaN) are
+    ignored.
     """
     known = ~np.isnan(values)
     values = values[known]
@@ -37,8 +37,8 @@ def conformal_quantile(values, weights, level):
 def covered(surprise, weights):
     """Whether intervals or sets of coverage 0.9 contain the targets of left-out rows.
 
-    ``surprise`` (n,) or (n, t) is the quantity that they bound. The result is NaN for
-    missing targets.
+    ``surprise`` (n,) or (n, t) is the quantity that they bound, such as the absolute
+    error. The result is NaN for missing targets.
     """
     if surprise.ndim > 1:
         return np.column_stack([covered(column, weights) for column in surprise.T])
@@ -50,9 +50,10 @@ def covered(surprise, weights):
 class ErrorModel:
     """Out-of-fold errors (n, t), divided by their expected sizes.
 
-    ``unit`` (t,) is the unit in which the forest predicts sizes. If ``n_blocks`` is not
-    0, the errors are of so many blocks of later rows, and ``common`` (t,) is the share
-    of the mean squared error that the rows of a block have in common.
+    ``forest`` predicts the sizes, in units of ``unit`` (t,); they are at least
+    ``least`` (t,). If ``n_blocks`` is not 0, the errors are those of so many blocks of
+    later rows, and ``common`` (t,) is the share of the mean squared error that the rows
+    of a block have in common.
     """
 
     forest: object
@@ -64,7 +65,7 @@ class ErrorModel:
     common: object = 0.0
 
     def _widening(self, coverage):
-        """Factors (t,), or 1, by which bounds are widened since there are few blocks.
+        """Factors (t,), or 1, by which bounds are widened because blocks are few.
 
         If all rows of a block had the same error, K blocks would be K values. The
         quantile of level p is then the ceil(K p)-th value, which bounds a new one with
@@ -109,7 +110,7 @@ class ErrorModel:
         return sign * np.where(found > 0, found * wider, found / wider)
 
     def _quantiles(self, values, level):
-        """Conformal quantiles (t,); model files of early versions have values (n,)."""
+        """Conformal quantiles (t,); in early model files, values have shape (n,)."""
         by_target = values.reshape(len(values), -1).T
         return np.array([conformal_quantile(v, self.weights, level) for v in by_target])
 
@@ -129,8 +130,8 @@ def common_share(errors, weights, block):
     return float(max(share, 0.0))
 
 
-def of_blocks(model, block):
-    """Return the model of rows in order of time, with the ``block`` (n,) of each."""
+def with_blocks(model, block):
+    """Return the model for rows in time order, which lie in ``block`` (n,)."""
     common = [common_share(e, model.weights, block) for e in model.errors.T]
     return replace(model, n_blocks=int(block.max()) + 1, common=np.array(common))
 
@@ -162,8 +163,8 @@ def fit_error_model(X, predicted, errors, weights):
         random_state=0,
     )
     with warnings.catch_warnings():
-        # Every tree may draw the rows of largest weight. Their out-of-bag predictions
-        # are 0, and are replaced by the forest's prediction.
+        # If every tree draws a row, its out-of-bag prediction is 0, and is replaced by
+        # the forest's prediction below.
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
         forest.fit(inputs[rows], np.squeeze(size[rows]), weights[rows])
     model = ErrorModel(forest, least, errors, weights, unit)

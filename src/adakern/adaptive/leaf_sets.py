@@ -20,11 +20,11 @@ MOST_COLUMNS = 100
 
 #: Cached tables of fitted models. They are not stored as attributes, which would be
 #: written to model files without being checked.
-_KNOWN = WeakKeyDictionary()
+_CACHE = WeakKeyDictionary()
 
 #: Position of the set bit in a byte with exactly one set bit.
-_PLACE = np.zeros(256, dtype=np.intp)
-_PLACE[1 << np.arange(8)] = np.arange(8)
+_BIT_POSITION = np.zeros(256, dtype=np.intp)
+_BIT_POSITION[1 << np.arange(8)] = np.arange(8)
 
 
 class LeafSets(NamedTuple):
@@ -51,7 +51,7 @@ class LeafSets(NamedTuple):
             place = x if thresholds is None else thresholds.searchsorted(x)
             place = np.where(np.isnan(x), len(leaves) - 1, place).astype(np.intp)
             left &= leaves.take(place, axis=0)
-        first = _PLACE.take(left & -left)
+        first = _BIT_POSITION.take(left & -left)
         return self.value.take(first + MOST_LEAVES * np.arange(n_trees))
 
 
@@ -59,14 +59,14 @@ def leaf_sets(model):
     """Return the :class:`LeafSets` of a boosting model, or None if it is too large."""
     if model.max_leaf_nodes > MOST_LEAVES or model.n_features_in_ > MOST_COLUMNS:
         return None
-    if model not in _KNOWN:
-        _KNOWN[model] = _of_trees(
+    if model not in _CACHE:
+        _CACHE[model] = _tables_of_trees(
             [tree for trees in model._predictors for tree in trees]
         )
-    return _KNOWN[model]
+    return _CACHE[model]
 
 
-def _of_trees(trees):
+def _tables_of_trees(trees):
     nodes = np.concatenate([tree.nodes for tree in trees])
     sizes = [len(tree.nodes) for tree in trees]
     tree = np.repeat(np.arange(len(trees)), sizes)

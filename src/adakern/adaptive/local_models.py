@@ -1,4 +1,4 @@
-"""Kernel ridge regressions on the residuals of a global model, in cells of near rows.
+"""Kernel ridge regressions on the residuals of a global model, in cells of nearby rows.
 
 With many rows, a kernel member has a few thousand centres, which are too far apart for
 local structure. In a cell of a thousand rows, each row is a centre.
@@ -11,18 +11,18 @@ from adakern._utils.resources import map_in_threads
 from adakern.kernels import gram_matrix
 from adakern.linalg import leave_one_out, ridge_solution
 
-#: Maximum number of rows of a cell, unless they are equal along the direction of the
-#: split; and number of rows from which the direction is computed.
+#: Maximum number of rows of a cell, unless they cannot be split along the leading
+#: direction; and number of rows from which that direction is computed.
 CELL_ROWS = 1000
 
 #: Candidate factors of the distances, and approximate number of cells on which they are
-#: chosen. Factors above 1 suit more rows than those on which the scales were found.
+#: chosen. Factors above 1 are for more rows than those on which the scales were found.
 GAMMAS = (1.0, 3.0, 9.0)
 CELLS_TO_CHOOSE = 10
 
 
 class Cells:
-    """Cells of rows, by recursive splits in halves along the leading direction."""
+    """Cells of rows, by recursively halving them along the leading direction."""
 
     def __init__(self, X):
         #: Direction, threshold and the two children of each split. A child that is a
@@ -66,7 +66,7 @@ class Cells:
 
 
 class LocalModels:
-    """Ridge regressions on the rows of each cell, added with a factor ``share``.
+    """Kernel ridge regressions on the rows of each cell, multiplied by ``share``.
 
     ``share`` and ``gamma``, a factor of the distances, minimise the squared
     leave-one-out error in the cells, unless they are copied from ``like``. ``share`` is

@@ -24,10 +24,10 @@ from adakern._utils.resources import row_blocks
 from adakern._utils.warn import warn_user
 from adakern.adaptive.given import read_rows, several_targets
 
-#: Minimum number of rows of each class in the sample, if there are so many.
+#: Minimum number of rows of each class in the sample, if the class has so many.
 FEWEST_OF_CLASS = 10
 
-#: Memory in bytes to read one number, including all columns of a kernel's view of it.
+#: Memory in bytes to read one number, including its columns in the kernel view.
 BYTES_PER_NUMBER = 64
 
 #: Number of blocks whose sums are added in one step.
@@ -43,7 +43,7 @@ class AllRows:
     """All rows of a table, and the sorted indices ``sample`` of a subsample.
 
     The sample has up to ``max_rows`` rows with a positive weight, some of each class.
-    After the ``deadline``, coefficients are not computed from all rows.
+    Coefficients are not computed from all rows if that would miss the ``deadline``.
     """
 
     def __init__(self, estimator, X, y, sample_weight, rng, deadline):
@@ -73,13 +73,13 @@ class AllRows:
             self.sample = np.sort(rows[: estimator.max_rows])
 
     def drawn(self, *others):
-        """Arguments of ``fit`` for the rows of the sample; ``others`` may be None."""
+        """Return the arguments of ``fit`` for the sample; ``others`` may be None."""
         taken = in_memory(self._take(self.sample))
         of_rows = self.y[self.sample], self._sample_weight[self.sample]
-        return taken, *of_rows, *map(self._of_sample, others)
+        return taken, *of_rows, *map(self._select_sample, others)
 
-    def _of_sample(self, values):
-        """Select the sample's values from those of all rows (n,); None stays None."""
+    def _select_sample(self, values):
+        """Select the values of the sample from those of all rows (n,); None is kept."""
         if values is None:
             return None
         values = column_or_1d(in_memory(values))
@@ -96,12 +96,12 @@ class AllRows:
         starts = [0, *self._ends]
         cuts = np.searchsorted(rows, starts)
         parts = zip(self._partitions, cuts[:-1], cuts[1:], starts, strict=False)
-        return delayed(_joined)(
+        return delayed(_concatenate)(
             [take(p, rows[a:b] - start) for p, a, b, start in parts if a < b]
         )
 
     def places(self, position):
-        """Extend positions of the sample to all rows, with -1 for other rows."""
+        """Extend positions of the sample's rows to all rows, with -1 for the others."""
         places = np.full(len(self.y), -1)
         places[self.sample] = position
         return places
@@ -115,8 +115,8 @@ class AllRows:
             return members
         if self.y.ndim > 1 and np.isnan(self.y).any():
             warn_user(
-                "targets are missing in some rows: the coefficients of kernel members "
-                f"are fitted to max_rows={n_sample} rows instead of all {n}"
+                "y has missing values: the coefficients of kernel members are fitted "
+                f"to max_rows={n_sample} rows instead of all {n}"
             )
             return members
         took = sum(member.seconds for member in found)
@@ -140,18 +140,18 @@ class AllRows:
     def _summed(self, work):
         """Sum of ``work`` over all blocks.
 
-        With Dask, the same blocks are added in the same order: the sums of a smooth
-        kernel are so ill-conditioned that different rounding would be visible in the
-        predictions.
+        With Dask, the same blocks are added in the same order, because the sums of a
+        smooth kernel are so ill-conditioned that different rounding would be visible in
+        the predictions.
         """
-        weights = self._weights / self._weights.max()  # whose sum may overflow
+        weights = self._weights / self._weights.max()  # since their sum may overflow
         weights /= weights[weights > 0].mean()
-        add = _added
+        add = _add_sums
         if is_dask(self.X):
             from dask import delayed
 
             work = delayed(work)
-            add = delayed(_added)
+            add = delayed(_add_sums)
         # A class whose rows all have zero weight is unknown to the model. Its rows are
         # still read, since all of X is validated.
         y = self.y.copy()
@@ -180,7 +180,7 @@ def _first_of_each(y, rows):
 
 
 def _blocks(X, n):
-    """Slices of the n rows of X."""
+    """Slices of the n rows of X, small enough to be read at once."""
     n_columns = X.shape[1] if hasattr(X, "shape") else len(X[0])
     return list(row_blocks(n, BYTES_PER_NUMBER * n_columns))
 
@@ -205,14 +205,14 @@ def _sums(X, y, weights, read, encode, models):
         ]
 
 
-def _added(parts):
+def _add_sums(parts):
     """Sum of the normal equations for each model."""
     return [
         tuple(map(sum, zip(*model, strict=True))) for model in zip(*parts, strict=True)
     ]
 
 
-def _joined(parts):
+def _concatenate(parts):
     """Concatenate blocks of rows."""
     if not hasattr(parts[0], "columns"):
         return np.concatenate(parts)
@@ -222,7 +222,7 @@ def _joined(parts):
 
 
 def in_blocks(method):
-    """Decorate a method of rows X to process many rows by blocks, and Dask's lazily."""
+    """Decorate a method to process many rows X by blocks, and those of Dask lazily."""
 
     @wraps(method)
     def of_rows(self, X, *args, **options):
@@ -230,7 +230,7 @@ def in_blocks(method):
             return method(self, block, *args, **options)
 
         if is_dask(X):
-            return _lazily(predict, X)
+            return _predict_lazily(predict, X)
         blocks = (
             _blocks(X, _num_samples(X)) if len(getattr(X, "shape", ())) == 2 else []
         )
@@ -242,7 +242,7 @@ def in_blocks(method):
     return of_rows
 
 
-def _lazily(predict, X):
+def _predict_lazily(predict, X):
     """Dask array of predictions, whose type is inferred from a single row."""
     is_frame = hasattr(X, "columns")
     like = predict(

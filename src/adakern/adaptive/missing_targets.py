@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adakern.adaptive.members.base import Member, able
+from adakern.adaptive.members.base import Member, copy_or_constant
 
 
 def for_missing(member, Y):
@@ -13,11 +13,11 @@ def for_missing(member, Y):
 
 
 class ByPattern(Member):
-    """Copies of a member for groups of targets that are known in the same rows.
+    """Copies of a member, one per group of targets that are known in the same rows.
 
-    ``columns`` are the columns of each group. ``mean`` (t,) is the prediction for
-    targets that are missing in all rows of a fit. Each copy is fitted to the rows in
-    which its group is known, as if there were no other targets.
+    Each copy is fitted to the rows in which its group is known, as if there were no
+    other targets. ``columns`` are the indices of the targets of each group. ``mean``
+    (t,) is the prediction for targets that are missing in all rows of a fit.
     """
 
     def __init__(self, like, columns, parts, mean):
@@ -52,14 +52,14 @@ class ByPattern(Member):
                 rows = X[:1]
                 targets = self.mean[None, columns]
                 mass = weights[:1]
-            parts.append(able(part, rows, targets).fit(rows, targets, mass))
+            parts.append(copy_or_constant(part, rows, targets).fit(rows, targets, mass))
         self.parts = parts
         return self
 
     def predict(self, X):
-        return self._joined(len(X), [part.predict(X) for part in self.parts])
+        return self._concatenate(len(X), [part.predict(X) for part in self.parts])
 
-    def _joined(self, n, values):
+    def _concatenate(self, n, values):
         """Join the values of all groups, shape (n, t)."""
         joined = np.empty((n, len(self.mean)))
         for columns, found in zip(self.columns, values, strict=True):
@@ -73,11 +73,11 @@ class ByPattern(Member):
         return self._left_out if has_it else None
 
     def _left_out(self, X, Y, weights):
-        """Leave-one-out predictions; for a missing target, ordinary predictions."""
+        """Leave-one-out predictions, or ordinary ones where the target is missing."""
         values = []
         for part, columns, known in self._groups(Y):
             found = part.predict(X)
             given = X[known], Y[known][:, columns], weights[known]
             found[known] = part.predict_left_out(*given)
             values.append(found)
-        return self._joined(len(X), values)
+        return self._concatenate(len(X), values)

@@ -14,13 +14,14 @@ from adakern.adaptive.shift import Seen
 from adakern.adaptive.table import Table
 from adakern.adaptive.views import KernelView
 
-#: Candidates for the prior, in rows.
+#: Candidate priors of equal rows, in rows.
 PRIORS = np.logspace(-2, 2, 17)
 
-#: Number of standard errors by which equal rows must improve predictions to be used.
-SURE = 2.0
+#: Equal rows are used if they improve predictions by so many standard errors.
+STANDARD_ERRORS = 2.0
 
-#: Minimum numbers of repeated rows, and of repetitions, to use equal rows.
+#: Equal rows are used if at least so many distinct rows are repeated, or if there are
+#: at least so many repetitions.
 FEWEST_REPEATED, FEWEST_REPETITIONS = 20, 50
 
 #: Maximum numbers of rows, and of cells, kept to compute feature importances, and to
@@ -29,10 +30,10 @@ KEPT_ROWS, KEPT_CELLS = 500, 50_000
 
 
 #: Note below a table of members.
-_OF_DROPPED = (
-    "dropped: by a quicker look, without which the others were as good; a score in\n"
-    "brackets is of that look (each row predicted from all others, or fewer rows) and\n"
-    "cannot be compared with those out of fold"
+_NOTE_ON_DROPPED = (
+    "dropped: the blend was as good without it in a quick comparison, which also gave\n"
+    "the score in brackets (in closed form or on fewer rows); this score cannot be\n"
+    "compared with the out-of-fold scores"
 )
 
 
@@ -52,8 +53,8 @@ class Member:
     dropped : bool
         Whether the member was dropped before the weights were found.
     log_loss : float or None
-        Log loss of its out-of-fold probabilities, which tells members apart where a
-        rare class leaves them the same accuracy. None in regression, and if dropped.
+        Log loss of its out-of-fold probabilities, which distinguishes members of equal
+        accuracy if a class is rare. None in regression, and for dropped members.
     """
 
     name: str
@@ -78,7 +79,7 @@ class MemberTable(list):
             score += f" {loss:>8}" * classifies
             lines.append(f"{m.name:18} {weight:>7} {score:>8} {m.seconds:8.2f}")
         if any(m.dropped for m in self):
-            lines.append(_OF_DROPPED)
+            lines.append(_NOTE_ON_DROPPED)
         return "\n".join(lines)
 
 
@@ -86,10 +87,10 @@ class MemberTable(list):
 class Fits:
     """A member fitted without each fold, and its predictions for the left-out rows.
 
-    ``predicted`` (n, k) are the predictions of the models of the folds. ``left_out``
-    are closed-form predictions from all rows but the predicted one, if available,
-    otherwise the same. ``whole`` is fitted to all rows; if it is None, the mean of
-    ``models`` predicts.
+    ``models`` are the copies fitted without each fold, and ``predicted`` (n, k) are
+    their predictions. ``left_out`` are closed-form predictions from all rows but the
+    predicted one, if available, otherwise the same. ``whole`` is fitted to all rows; if
+    it is None, the mean of ``models`` predicts.
     """
 
     models: list
@@ -100,7 +101,7 @@ class Fits:
 
 @dataclass
 class FittedMember:
-    """The fits of one member, with its view; predictions are clipped to bounds."""
+    """The fits of one member, with its view; predictions are clipped to ``bounds``."""
 
     name: str
     view: Any
@@ -111,13 +112,13 @@ class FittedMember:
 
     @property
     def model(self):
-        """The model that predicts, or one of those whose mean does."""
+        """The model fitted to all rows, or the first of those whose mean predicts."""
         return self.fits.models[0] if self.fits.whole is None else self.fits.whole
 
     def predict(self, Z):
-        """Predict (n, k) by the model of all rows, or by the mean over the folds.
+        """Predict (n, k) by the model fitted to all rows, or by the mean over folds.
 
-        The rows Z are transformed by its view.
+        The rows Z have been transformed by the member's view.
         """
         models = self.fits.models if self.fits.whole is None else [self.fits.whole]
         return self._mean(models, Z)
@@ -157,7 +158,7 @@ class EqualRows:
 
     prior_rows_ = np.inf
 
-    #: Columns that tell whether rows are equal; None for all of them.
+    #: Number of leading columns in which rows must be equal; None for all columns.
     n_columns_ = None
 
     def fit(self, table, predicted):
@@ -175,7 +176,7 @@ class EqualRows:
         gains = [_gains(prior, sums, mass, n, *data) for prior in PRIORS]
         best = int(np.argmax([gain for gain, _ in gains]))
         gain, error = gains[best]
-        if gain > SURE * error:
+        if gain > STANDARD_ERRORS * error:
             self.prior_rows_ = float(PRIORS[best])
             first = np.unique(table.cell, return_index=True)[1]
             self.n_columns_ = table.n_columns
@@ -208,7 +209,7 @@ def _posterior(prior, predicted, sums, mass):
 
 
 def _gains(prior, sums, mass, n, table, predicted):
-    """Return the decrease of the squared error by using equal rows, and its std. error.
+    """Return the decrease in squared error from using equal rows, and its std. error.
 
     Each row is predicted from the other rows of its cell. The rows of a small cell,
     which may be one case entered repeatedly, count as one observation; in other cells,
@@ -220,10 +221,10 @@ def _gains(prior, sums, mass, n, table, predicted):
     Y = np.where(known, table.Y, 0.0)
     shares = own[:, None] * known
     others = _posterior(prior, predicted, sums[cell] - shares * Y, mass[cell] - shares)
-    falls = (Y - predicted) ** 2 - (Y - others) ** 2
-    fall = np.sum(falls * known, axis=1) * own
-    total = np.bincount(cell, table.counts * fall, minlength=len(n))
-    squares = np.bincount(cell, table.counts * fall**2, minlength=len(n))
+    decreases = (Y - predicted) ** 2 - (Y - others) ** 2
+    decrease = np.sum(decreases * known, axis=1) * own
+    total = np.bincount(cell, table.counts * decrease, minlength=len(n))
+    squares = np.bincount(cell, table.counts * decrease**2, minlength=len(n))
     alone = np.bincount(cell, table.alone, minlength=len(n)) > 0
     spread = np.maximum(squares - total**2 / n, 0) * n / np.maximum(n - 1, 1)
     variance = np.where(alone, total**2, spread)
@@ -231,14 +232,17 @@ def _gains(prior, sums, mass, n, table, predicted):
 
 
 def _keys(X):
-    """Key of each row; missing values are equal, and so are zeros of either sign."""
+    """Key of each row; missing values are equal, and so are 0.0 and -0.0."""
     X = np.where(np.isnan(X), np.nan, X + 0.0)
     return [row.tobytes().hex() for row in X]
 
 
 @dataclass
 class Ensemble:
-    """Members with a positive weight, in the order of the blend, and training rows."""
+    """Members with a positive weight, in the order of the blend.
+
+    ``probe`` is a sample of left-out training rows.
+    """
 
     members: list
     blend: object
@@ -246,13 +250,13 @@ class Ensemble:
     probe: Table
     #: Training rows that are centres of kernel members; None in early model files.
     rows: Any = None
-    #: Statistics of the training rows that new rows are compared with.
+    #: Statistics of the training rows, with which new rows are compared.
     seen: Any = None
 
     def predict(self, X, fold=None):
-        """Predict by the blend for rows X, converted to numbers.
+        """Predict the rows X, as converted to numbers by the reader.
 
-        With ``fold``, by the models that were not fitted to it.
+        With ``fold``, use the models that were not fitted to it.
         """
         views = {id(member.view): member.view for member in self.members}
         rows = {key: view.transform(X) for key, view in views.items()}
@@ -266,35 +270,36 @@ class Ensemble:
         return self.equal_rows.adjust(X, self.blend.combine(values, X))
 
     def importances(self, source):
-        """Increase of the loss if a feature is permuted among left-out rows.
+        """Increase in loss when a feature is permuted among left-out rows.
 
-        ``source`` is the feature of each column.
+        Increases are normalised to sum to one. ``source`` is the feature of each column
+        of X.
         """
         table = self.probe
         rng = np.random.default_rng(0)
         new = replace(self, equal_rows=EqualRows())
-        rises = np.zeros(source.max() + 1)
+        increases = np.zeros(source.max() + 1)
         for k in range(table.n_folds):
             part = table.take(table.fold == k)
             if not len(part.X):
                 continue
-            orders = [rng.permutation(len(part.X)) for _ in rises]
+            orders = [rng.permutation(len(part.X)) for _ in increases]
             loss = self.blend.losses(new.predict(part.X, k), part.Y).sum()
-            for block in row_blocks(len(rises), part.X.nbytes, TILE_BYTES):
-                features = range(len(rises))[block]
+            for block in row_blocks(len(increases), part.X.nbytes, TILE_BYTES):
+                features = range(len(increases))[block]
                 copies = np.repeat(part.X[None], len(features), axis=0)
                 for copy, j in zip(copies, features, strict=True):
                     copy[:, source == j] = part.X[orders[j]][:, source == j]
                 rows = copies.reshape(-1, part.X.shape[1])
                 Y = np.tile(part.Y, (len(features), 1))
                 losses = self.blend.losses(new.predict(rows, k), Y)
-                rises[block] += losses.reshape(len(features), -1).sum(axis=1) - loss
-        rises = np.maximum(rises, 0)
-        return rises / rises.sum() if rises.sum() > 0 else rises
+                increases[block] += losses.reshape(len(features), -1).sum(axis=1) - loss
+        increases = np.maximum(increases, 0)
+        return increases / increases.sum() if increases.sum() > 0 else increases
 
 
 def make_model(problem, members, blend, rng):
-    """Return the ensemble of members with a positive weight and of equal rows."""
+    """Return the :class:`Ensemble` of the members with a positive weight."""
     judged = problem.table.left_out
     equal_rows = EqualRows()
     n_probe = max(50, min(KEPT_ROWS, KEPT_CELLS // judged.X.shape[1]))
@@ -337,7 +342,7 @@ def learned_rows(problem, X):
 
 
 def seen_in(problem):
-    """Return the statistics of the training rows of a fit."""
+    """Return the statistics of the training rows, with which new rows are compared."""
     table = problem.table
     reader = problem.reader
     first = reader.first_

@@ -1,4 +1,4 @@
-"""Plots of a fitted flagship."""
+"""Plots of fitted adaptive estimators."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -36,7 +36,7 @@ def plot_adaptive(model, *, axes=None):
     >>> model = AdaptiveKernelClassifier(members=["linear", "rbf"], random_state=0)
     >>> left, right = plot_adaptive(model.fit(X, y))
     >>> right.get_xlabel()
-    'importance (share of the rise of the loss when permuted)'
+    'permutation importance (share of the total increase in loss)'
     """
     check_is_fitted(model)
     if axes is None:
@@ -47,7 +47,7 @@ def plot_adaptive(model, *, axes=None):
     members = [m for m in model.members_ if not m.dropped][::-1]
     bars = left.barh([m.name for m in members], [m.weight for m in members])
     left.bar_label(bars, [f"{m.score:.3f}" for m in members], padding=3)
-    left.set_xlabel("weight (beside it the out-of-fold score)")
+    left.set_xlabel("weight (labels: out-of-fold score)")
     left.margins(x=0.15)
     importances = model.feature_importances_
     names = getattr(
@@ -57,7 +57,7 @@ def plot_adaptive(model, *, axes=None):
     # Matplotlib would render text between two dollar signs as a formula.
     labels = [str(names[j]).replace("$", r"\$") for j in shown]
     right.barh(labels, importances[shown])
-    right.set_xlabel("importance (share of the rise of the loss when permuted)")
+    right.set_xlabel("permutation importance (share of the total increase in loss)")
     return left, right
 
 
@@ -78,7 +78,7 @@ def plot_errors(model, X, y, axis):
     means = [(sure[part].mean(), right[part].mean()) for part in parts]
     axis.plot(*np.transpose(means), "o")
     axis.axline((0.5, 0.5), slope=1, color="0.5", ls="--")
-    axis.set(xlabel="probability of the predicted class", ylabel="share that is right")
+    axis.set(xlabel="probability of the predicted class", ylabel="accuracy")
 
 
 def plot_explanation(found, row, label, axis):
@@ -95,7 +95,7 @@ def plot_explanation(found, row, label, axis):
     axis.axvline(0, color="0.5", lw=0.8)
     if row is None:
         for place, j in enumerate(shown):
-            # Spread points of similar values, which would overlap otherwise.
+            # Spread points of similar values, which would otherwise overlap.
             order = np.argsort(np.argsort(values[:, j], kind="stable"))
             shift = 0.3 * (order % 5 - 2) / 2
             axis.plot(values[:, j], place + shift, ".", color="#0072b2", alpha=0.6)
@@ -111,7 +111,7 @@ def plot_explanation(found, row, label, axis):
         axis.margins(x=0.15)
         axis.set_title(f"mean {base[row]:.4g}, here {predicted[row]:.4g}")
     axis.set_yticks(range(len(shown)), names)
-    axis.set_xlabel(f"what the column adds to the {what}")
+    axis.set_xlabel(f"contribution to the {what}")
     return axis
 
 

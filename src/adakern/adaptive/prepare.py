@@ -26,7 +26,8 @@ from adakern.tables.texts import NgramEffects
 #: Maximum number of classes or targets for target encoding of categories.
 MOST_TARGETS = 10
 
-#: Number of parts of the rows for target encoding if there are fewer than three folds.
+#: Number of parts for target encoding if there are fewer than three folds, or if folds
+#: are in time order.
 PARTS_OF_FEW_FOLDS = 5
 
 
@@ -127,10 +128,10 @@ def prepare(
 
 
 def _encoded(estimator, X, y, sample_weight, X_val, y_val):
-    """Return X as read, its rows as numbers, targets, weights, reader and blend.
+    """Return X and X_val as read, rows as numbers, targets, weights, reader and blend.
 
-    ``read`` is a list of X and X_val, if given, whose rows follow those of X. Their
-    weights equal the largest one.
+    X_val and y_val may be None. Otherwise, their rows follow those of X, and have the
+    largest weight of these.
     """
     data, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
@@ -151,9 +152,9 @@ def _encoded(estimator, X, y, sample_weight, X_val, y_val):
 
 
 def _origin(position, n):
-    """Return the index of the first row that each row of a table of n represents.
+    """Return, for each row of a table of n, the index of the first row it represents.
 
-    ``position`` is the index of each row in the table.
+    ``position`` is the index of each passed row in the table.
     """
     given = np.flatnonzero(position >= 0)[::-1]
     origin = np.empty(n, dtype=int)
@@ -162,7 +163,7 @@ def _origin(position, n):
 
 
 def _ngrams(reader, read, origin, targets):
-    """Regressions of the targets on the n-grams of each column of text."""
+    """Regressions of the targets on the n-grams of each text column, by its index."""
     found = [reader.ngrams(part) for part in read]
     return {
         j: NgramEffects(
@@ -175,8 +176,8 @@ def _ngrams(reader, read, origin, targets):
 def _places(position, origin, table, held_out, all_rows):
     """Return :attr:`Problem.position` and :attr:`Problem.origin`.
 
-    ``position`` is the index of each row in the table, ``origin`` of each row of the
-    table among those read.
+    ``position`` is the index in the table of each row read, ``origin`` the index among
+    the rows read of each row of the table.
     """
     n_held_out = 0 if held_out is None else np.count_nonzero(held_out)
     position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
@@ -193,19 +194,20 @@ def _validation_rows(estimator, X_val, y_val, reader, blend):
         raise ValueError("X_val and y_val must be passed together")
     given = in_memory(X_val), in_memory(y_val)
     read, y_val, _ = validated(estimator, *given, held_out=True)
-    theirs = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
-    if np.size(theirs.unit) != np.size(blend.unit):
+    blend_val = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
+    if np.size(blend_val.unit) != np.size(blend.unit):
         raise ValueError(
             f"y_val must have the {np.size(blend.unit)} targets of y, in its order, "
-            f"got {np.size(theirs.unit)}"
+            f"got {np.size(blend_val.unit)}"
         )
     return read, reader.transform(read), blend.encode(y_val)
 
 
 def _add_means(table, reader, read, origin, classify):
-    """Add target encodings to the rows of a table, of texts and many categories.
+    """Add target encodings of texts, and of columns with many categories, to X.
 
-    ``read`` are X and, if given, X_val, of which ``origin`` are the rows of the table.
+    ``read`` are X and, if given, X_val; ``origin`` are the indices of the rows of the
+    table among their rows.
     """
     (n, k) = table.Y.shape
     fold = table.fold

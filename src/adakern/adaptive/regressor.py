@@ -6,13 +6,13 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from adakern._utils.arrays import output_like
 from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.blend import WeightedMean, mean_of_known, scores_by_target
-from adakern.adaptive.intervals import ErrorModel, covered, fit_error_model, of_blocks
+from adakern.adaptive.intervals import ErrorModel, covered, fit_error_model, with_blocks
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
 
 
 class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
-    """Regression on tabular data by a weighted blend, without choices to make.
+    """Regression on tabular data by a weighted blend that needs no tuning.
 
     The members of the blend are kernel ridge regressions with three kernels and a
     length scale per feature, one with a single length scale, a linear model, extremely
@@ -32,11 +32,11 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
         their number is used.
     max_support : int, default=3000
         Maximum number of Nyström centres of a kernel member, used when
-        ``n > 3 * max_support`` (a warning then says so). The number of centres is five
-        times the effective degrees of freedom, up to this maximum. The matrix of rows
-        by centres is never stored. Scales and centres are then chosen once, on all
-        rows, and local models of some thousand neighbouring rows are added where they
-        lower the loss.
+        ``n > 3 * max_support`` (with a warning). The number of centres is five times
+        the effective degrees of freedom, up to this maximum. Scales and centres are
+        then chosen once, on all rows, and local models of up to a thousand neighbouring
+        rows are added if they reduce the error. The matrix of rows by centres is never
+        stored.
     max_rows : int, default=200_000
         Maximum number of rows used for fitting; if there are more, a random subsample
         is drawn. The coefficients of Nyström members are nevertheless computed from all
@@ -94,7 +94,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
     constant_score_ : float
         R² of predicting the mean, which is 0.
     feature_importances_ : ndarray of shape (d,)
-        Permutation importances on rows left out, normalised to sum to one.
+        Permutation importances on left-out rows, normalised to sum to one.
     equal_rows_ : EqualRows
         Model of the targets of repeated rows; ``prior_rows_`` is infinite if repeated
         rows do not improve predictions.
@@ -110,7 +110,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
 
     See Also
     --------
-    LABRBFRegressor : Locally adaptive bandwidths.
+    LABRBFRegressor : Kernel regression with locally adaptive bandwidths.
 
     Notes
     -----
@@ -159,22 +159,22 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
         _, exponent = np.frexp(np.nanmax(np.abs(y.reshape(len(y), -1)), axis=0))
         return WeightedMean(unit=np.ldexp(1.0, np.minimum(exponent, 1023)))
 
-    def _set_out_of_fold(self, problem, blend, predicted, of_folds):
+    def _set_out_of_fold(self, problem, blend, predicted, from_folds):
         table = problem.table.left_out
         self._error_view = TreeView(problem.reader.is_categorical).fit(table.X)
         self._errors = fit_error_model(
             self._error_view.transform(table.X),
-            of_folds,
-            table.Y - of_folds,
+            from_folds,
+            table.Y - from_folds,
             table.weights,
         )
         if table.in_time_order:
-            self._errors = of_blocks(self._errors, table.fold)
+            self._errors = with_blocks(self._errors, table.fold)
         (self.oof_scores_,) = scores_by_target([predicted], table)
         self.n_outputs_ = len(self.oof_scores_)
         self.oof_score_ = mean_of_known(self.oof_scores_)
         self.constant_score_ = 0.0
-        # If all targets have the same sign, so have the bounds. This includes targets
+        # If all targets have the same sign, so do the bounds. This includes targets
         # that are never left out: with y_val, all of y.
         seen = problem.table.Y
         self._limits = (
@@ -201,14 +201,15 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
 
     @in_blocks
     def predict_interval(self, X, coverage=0.9):
-        """Predict intervals that contain a share ``coverage`` of new targets.
+        """Predict intervals that contain a fraction ``coverage`` of new targets.
 
-        Half the width is a quantile of the absolute out-of-fold errors, normalised by
-        the error that a forest expects at each row, times the expected error at the new
-        row. Coverage is empirical: there is no guarantee, because the same rows decided
-        other choices. On 23 development tables of 60, 200 and 400 rows, intervals of
-        coverage 0.9 contained 0.90 of the new targets on average, and 0.69 to 0.99 on
-        single tables. If all training targets have the same sign, so have the bounds.
+        Half the width is a quantile of the normalised out-of-fold errors, times the
+        expected error at the new row. Normalised errors are absolute errors divided by
+        the error that a forest expects at the row. Coverage is empirical, without a
+        guarantee, because the same rows were used for other choices. On 23 development
+        tables of 60, 200 and 400 rows, intervals of coverage 0.9 contained 0.90 of the
+        new targets on average, and 0.69 to 0.99 on single tables. If all training
+        targets have the same sign, so do the bounds.
 
         Parameters
         ----------
@@ -227,7 +228,7 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
 
     @in_blocks
     def predict_quantiles(self, X, quantiles=(0.1, 0.5, 0.9)):
-        """Predict quantiles of the target, from the same errors as intervals.
+        """Predict quantiles of the target, from the same errors as the intervals.
 
         Parameters
         ----------

@@ -19,8 +19,8 @@ FEWEST_OF_CATEGORY = 10
 class Seen:
     """Statistics of the training rows: ranges, missing values and a sample of rows.
 
-    ``single`` counts the categories that occur in one row. It estimates how many of the
-    same number of new rows have an unseen category.
+    ``single`` counts the categories that occur in only one row. It estimates how many
+    of the same number of new rows have an unseen category.
     """
 
     n: int
@@ -43,7 +43,7 @@ class ColumnCheck:
     missing : float
         Share of rows with a missing value or an unseen category.
     known_missing : float
-        The same share of the training rows.
+        Share of training rows with a missing value.
     test : str
         Test with the smallest p-value: "range", "missing", "KS" or "chi-squared".
     p : float
@@ -81,8 +81,8 @@ class ShiftReport:
 
     def __repr__(self):
         lines = [
-            f"{count(self.n, 'row')}, {self.outside:.1%} with a value outside of the "
-            f"training rows' range; {len(self.shifted)} of {len(self.columns)} columns "
+            f"{count(self.n, 'row')}, {self.outside:.1%} with a value outside the "
+            f"training range; {len(self.shifted)} of {len(self.columns)} columns "
             "differ",
             f"{'column':24} {'outside':>8} {'missing':>8} {'before':>8} "
             f"{'test':>12} {'p (Holm)':>9}",
@@ -95,16 +95,16 @@ class ShiftReport:
         return "\n".join(lines)
 
 
-def _counted(seen, X):
+def _compare(seen, X):
     """Return which values are out of range or missing, and p-values (2, d)."""
     missing = np.isnan(X)
     outside = (seen.low > X) | (seen.high < X)
     known = np.maximum(seen.n - seen.missing, 2)
     m = len(X)
     p = np.ones((2, X.shape[1]))
-    # Computing the distributions takes a millisecond, and is rarely needed.
+    # The distributions take a millisecond to compute, and are rarely needed.
     if outside.any():
-        # On average, a fraction 2 / (n + 1) of new rows is outside the range of n rows.
+        # On average, a fraction 2 / (n + 1) of new rows lies outside the range of n.
         beyond = outside.sum(axis=0)
         given = m - missing.sum(axis=0)
         p[0] = betabinom.sf(beyond - 1, np.maximum(given, 1), 2, known - 1)
@@ -115,38 +115,38 @@ def _counted(seen, X):
     return outside, missing, np.where(np.isnan(p), 1.0, p)
 
 
-def sentence(seen, reader, read):
-    """Warning about rows to be predicted, or None if they are like training rows."""
+def shift_warning(seen, reader, read):
+    """Warning about rows to be predicted, or None if they resemble training rows."""
     if seen is None or not len(read):
         return None
     X = read[:, reader.first_]
-    outside, missing, p = _counted(seen, X)
+    outside, missing, p = _compare(seen, X)
     if p.min() * p.size >= WARNED:
         return None
-    # New rows are usually later, and ranges of text vectors mean nothing to users.
+    # New rows are usually later, and users cannot interpret ranges of text vectors.
     has_no_range = [column.kind in ("date", "text") for column in reader.columns_]
     p[0, has_no_range] = 1.0
     small = np.reshape(holm_correction(p.ravel()), p.shape) < WARNED
     if not small.any():
         return None
-    said = []
+    parts = []
     for j, column in enumerate(reader.columns_):
         if small[0, j]:
             least = np.nanmin(X[:, j])
             most = np.nanmax(X[:, j])
-            said.append(
-                f"{column.name}: {outside[:, j].mean():.0%} outside of "
+            parts.append(
+                f"{column.name}: {outside[:, j].mean():.0%} outside "
                 f"{seen.low[j]:.4g} to {seen.high[j]:.4g} ({least:.4g} to {most:.4g})"
             )
         if small[1, j]:
-            said.append(
-                f"{column.name}: {missing[:, j].mean():.0%} missing or of a new "
-                f"category, {seen.missing[j] / seen.n:.0%} in training"
+            parts.append(
+                f"{column.name}: {missing[:, j].mean():.0%} missing or in a new "
+                f"category (missing in training: {seen.missing[j] / seen.n:.0%})"
             )
-    more = f"; and {len(said) - 5} more" if len(said) > 5 else ""
+    more = f"; and {len(parts) - 5} more" if len(parts) > 5 else ""
     return (
-        f"{count(len(X), 'row')} unlike the training rows: {'; '.join(said[:5])}{more}"
-        ". check(X) compares all columns"
+        f"{count(len(X), 'row')} unlike the training rows: {'; '.join(parts[:5])}{more}"
+        ". Use check(X) to compare all columns"
     )
 
 
@@ -154,13 +154,13 @@ def check_rows(seen, reader, read):
     """Return the :class:`ShiftReport` of new rows."""
     if seen is None:
         raise ValueError(
-            "the model was fitted by a version that stored no training rows to compare "
-            "with; fit it again"
+            "the model was fitted by an earlier version, which stored no training rows "
+            "to compare with; fit it again"
         )
     first = reader.first_
     X = read[:, first]
     is_categorical = reader.is_categorical[first]
-    outside, missing, p = _counted(seen, X)
+    outside, missing, p = _compare(seen, X)
     pairs = zip(seen.sample.T, X.T, is_categorical, strict=True)
     p = np.vstack([p, [_two_samples(*pair) for pair in pairs]])
     corrected = np.reshape(holm_correction(p.ravel()), p.shape)

@@ -1,4 +1,4 @@
-"""Summaries of a fitted flagship for terminals and notebooks, and its plot."""
+"""Summaries of fitted adaptive estimators for terminals and notebooks, and a plot."""
 
 import html
 
@@ -7,7 +7,7 @@ from sklearn.base import is_classifier
 
 from adakern._utils.wording import count
 
-#: Maximum number of members listed, and number of characters of the longest bar.
+#: Maximum number of members listed, and length of the longest bar in characters.
 MOST_MEMBERS, BAR = 12, 20
 
 #: Maximum number of targets whose scores are listed.
@@ -39,7 +39,7 @@ class Summarised:
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d), default=None
-            Rows to predict, preferably not used for fitting.
+            Rows to predict, preferably rows that were not used for fitting.
         y : array-like of shape (n,), default=None
             Targets of X. If given, a third panel shows predicted against true values,
             or the reliability of the probability of the predicted class.
@@ -72,7 +72,7 @@ def _score_line(model):
 
 
 def _rows_line(model):
-    """Numbers of training rows and features."""
+    """Line with the numbers of training rows and features."""
     left_out = np.isnan(model.oof_prediction_).reshape(len(model.oof_prediction_), -1)
     n_used = int((~left_out.any(axis=1)).sum())
     return f"{count(n_used, 'row')}, {count(model.n_features_in_, 'feature')}"
@@ -111,5 +111,5 @@ def _as_html(model):
         for member in _used(model)
     )
     lines = _rows_line(model), _score_line(model), *_target_lines(model)
-    said = "<br>".join(map(html.escape, lines))
-    return f"<p>{said}</p><table>{rows}</table>"
+    text = "<br>".join(map(html.escape, lines))
+    return f"<p>{text}</p><table>{rows}</table>"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 #: A cell (rows with the same features) is full from this number of rows on. Its rows
-#: are taken as different cases rather than one case entered repeatedly, and are
+#: are assumed to be different cases rather than one case entered repeatedly, and are
 #: distributed over all folds.
 FULL_CELL = 10
 
@@ -17,13 +17,12 @@ LEAST_WEIGHT = np.finfo(float).eps
 class Table:
     """Rows X (n, d), targets or class indicators Y (n, k), weights and folds (n,).
 
-    Rows of fold -1 are never left out. ``cell`` is the same number for rows with the
-    same features. ``counts`` and ``mass`` are the number of times that a row occurs
-    with its target, and the total weight of these. ``alone`` tells whether predictions
-    for a row without its cell are representative for new rows. If rows are
-    ``in_time_order``, each fold is predicted only from earlier ones. ``means`` (n,
-    n_folds, m) are the target encodings, the last columns of X, as computed without
-    each fold.
+    Rows of fold -1 are never left out. Rows with the same features have the same
+    ``cell``. ``counts`` and ``mass`` are the number of merged rows, and their total
+    weight. ``alone`` tells whether predictions for a row without its cell are
+    representative of new rows. If rows are ``in_time_order``, each fold is predicted
+    only from earlier ones. ``means`` (n, n_folds, m) are the target encodings, the last
+    columns of X, as computed without each fold.
     """
 
     X: np.ndarray
@@ -43,7 +42,7 @@ class Table:
         return int(self.fold.max()) + 1
 
     def without(self, k):
-        """X with the target encodings that do not use fold k."""
+        """Return X with the target encodings computed without fold k."""
         if self.means is None:
             return self.X
         return np.hstack([self.X[:, : self.n_columns], self.means[:, k]])
@@ -69,7 +68,7 @@ class Table:
         return replace(self, **arrays)
 
     def subsample(self, rng, n_learned, n_judged):
-        """Draw rows of one fold, as fold 0, and rows to fit to, as fold -1."""
+        """Draw rows of a fold to evaluate (fold 0), and other rows to fit (fold -1)."""
         k = self.n_folds - 1 if self.in_time_order else 0
         parts = [
             rng.permutation(np.flatnonzero(rows))[:most]
@@ -81,7 +80,7 @@ class Table:
         return replace(part, fold=fold, means=means, in_time_order=False)
 
     def gather(self, parts):
-        """Join the values of the folds in the order of rows, omitting other rows."""
+        """Join the values of the folds in the order of the rows, without fold -1."""
         values = np.empty(self.Y.shape)
         for k, part in enumerate(parts):
             values[self.fold == k] = part
@@ -94,7 +93,7 @@ class Table:
 
 
 def varies(A):
-    """Whether any column of A is not constant, with missing values as equal."""
+    """Whether any column of A is not constant; missing values are equal."""
     first = A[:1]
     same = (first == A) | (np.isnan(first) & np.isnan(A))
     return not same.all()
@@ -167,7 +166,7 @@ def _units(new_cell, groups, n_folds):
     cell = np.cumsum(new_cell) - 1
     if groups is not None:
         return np.zeros(len(cell), bool), np.unique(groups, return_inverse=True)[1]
-    # If there are few cells, too little would be left without one of them.
+    # With few cells, leaving a whole cell out would leave too little to learn from.
     few = new_cell.sum() <= 2 * n_folds
     full = np.bincount(cell)[cell] >= (n_folds if few else max(FULL_CELL, 2 * n_folds))
     return full, np.cumsum(new_cell | np.append(False, full[1:])) - 1

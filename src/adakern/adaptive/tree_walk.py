@@ -11,11 +11,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 #: Maximum number of rows for which this is faster than calling each tree.
-FEW_ROWS_ASKED = 10
+FEW_ROWS_PREDICTED = 10
 
 #: Cached arrays of fitted models. They are not stored as attributes, which would be
 #: written to model files without being checked.
-_KNOWN = WeakKeyDictionary()
+_CACHE = WeakKeyDictionary()
 
 _NO_BITS = np.empty(0, dtype=np.uint32)
 
@@ -73,16 +73,22 @@ class Trees(NamedTuple):
 
 def trees_of(*models):
     """Return all trees of several forests, or of several boosting models."""
-    known = _KNOWN.setdefault(models[0], {})
+    known = _CACHE.setdefault(models[0], {})
     key = tuple(map(id, models))
     if key not in known:
-        found = _of_boosting if hasattr(models[0], "_predictors") else _of_forest
-        parts, depths = zip(*map(found, models), strict=True)
-        known[key] = _joined(list(chain(*parts)), list(map(len, parts)), max(depths))
+        arrays_of = (
+            _arrays_of_boosting
+            if hasattr(models[0], "_predictors")
+            else _arrays_of_forest
+        )
+        parts, depths = zip(*map(arrays_of, models), strict=True)
+        known[key] = _concatenate(
+            list(chain(*parts)), list(map(len, parts)), max(depths)
+        )
     return known[key]
 
 
-def _joined(trees, counts, depth):
+def _concatenate(trees, counts, depth):
     """Concatenate trees, each given as a tuple of all arrays except the roots."""
     sizes = [len(tree[0]) for tree in trees]
     words = np.cumsum([0, *(len(tree[-1]) for tree in trees)])[:-1]
@@ -100,7 +106,7 @@ def _joined(trees, counts, depth):
     return Trees(*arrays, counts, depth)
 
 
-def _of_forest(model):
+def _arrays_of_forest(model):
     trees = [estimator.tree_ for estimator in model.estimators_]
     parts = [
         (
@@ -118,7 +124,7 @@ def _of_forest(model):
     return parts, max(tree.max_depth for tree in trees)
 
 
-def _of_boosting(model):
+def _arrays_of_boosting(model):
     trees = [tree for trees in model._predictors for tree in trees]
     nodes_and_bits = [(tree.nodes, tree.raw_left_cat_bitsets) for tree in trees]
     parts = [
@@ -141,7 +147,7 @@ def _of_boosting(model):
     return parts, max(int(nodes["depth"].max()) for nodes, _ in nodes_and_bits)
 
 
-def rows_of_boosting(model, X):
+def encode_for_boosting(model, X):
     """Move categorical columns to the front and encode them from 0.
 
     This is scikit-learn's preprocessing for boosting, without the checks that take most

@@ -6,8 +6,8 @@ import numpy as np
 
 from adakern.tables.means import MOST_INDICATORS
 
-#: Scale of indicators, for which rows of different categories are as far apart as two
-#: draws of a standardised number are on average.
+#: Scale of indicators, chosen so that rows of different categories are as far apart as
+#: two draws of a standardised number are on average.
 INDICATOR_SCALE = 0.6
 
 #: Standardised numbers beyond this value are compressed logarithmically. Outliers
@@ -17,7 +17,7 @@ TAIL = 4.0
 #: Percentiles to which a column is clipped to compute its standard deviation.
 CLIPPED = (2, 98)
 
-#: Largest absolute value, which fits into the single precision of trees.
+#: Largest absolute value, which single precision (used by trees) can represent.
 LARGEST = 1e38
 
 
@@ -46,7 +46,7 @@ class KernelView:
         Z = self.transform(X)
         varying = np.flatnonzero(np.ptp(Z, axis=0) > 0)
         _, first = np.unique(Z[:, varying], axis=1, return_index=True)
-        self.kept_ = varying[np.sort(first)]  # no copy of one before
+        self.kept_ = varying[np.sort(first)]  # the first of equal columns
         return self
 
     def transform(self, X):
@@ -83,7 +83,7 @@ def _centre_and_scale(numbers):
         low, centre[j], high = np.percentile(column, [CLIPPED[0], 50, CLIPPED[1]])
         size = np.abs(column).max() or 1.0  # squares of 1e300 would overflow
         spread = size * np.std(np.clip(column, low, high) / size)
-        # Most values are equal: the scale is that of the deviating ones.
+        # If most values are equal, the others determine the scale.
         if not spread > 1e-12 * size:
             spread = np.ptp(column / 2)
         scale[j] = spread if spread > 1e-12 * size else 1.0
@@ -98,7 +98,7 @@ def _by_frequency(column):
 
 @dataclass
 class TreeView:
-    """View for trees: categories are coded by decreasing frequency."""
+    """View for trees: categories are encoded by decreasing frequency."""
 
     is_categorical: np.ndarray
 

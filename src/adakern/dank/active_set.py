@@ -2,9 +2,9 @@
 
 This is the primal-dual active set method (Hintermueller, Ito and Kunisch, SIAM Journal
 on Optimization 13, 2002). Rows that a step takes beyond a bound are fixed at that
-bound, and rows at a bound whose slope points inwards are freed, until there are none of
-either. From a start near the maximiser, a few linear systems are enough to find it
-exactly; from other starts the active sets may cycle.
+bound, and rows at a bound whose slope points inwards are freed, until neither occurs.
+From a start near the maximiser, a few linear systems suffice to find it exactly; from
+other starts, the active sets may cycle.
 """
 
 import numpy as np

@@ -1,11 +1,11 @@
 """Parameter constraints, strategies and attributes shared by both DANK estimators.
 
 The problem and its concave function h are in :mod:`objective <adakern.dank.objective>`;
-without a nuclear norm h is the :mod:`quartic <adakern.dank.quartic>`. The strategy
+without a nuclear norm, h is a :mod:`quartic <adakern.dank.quartic>`. The strategy
 "exact" is in :mod:`exact <adakern.dank.exact>`; :mod:`decomposed
 <adakern.dank.decomposed>` and :mod:`whole <adakern.dank.whole>` use
 :mod:`working_set <adakern.dank.working_set>`. Each of the other modules contains the
-algorithm that it is named after.
+algorithm after which it is named.
 """
 
 from numbers import Integral
@@ -64,8 +64,8 @@ def training_rows(estimator, X):
         return as_numpy(X)
     if estimator.kernel == "precomputed":
         raise ValueError(
-            f'kernel="precomputed" does not go with strategy={estimator.strategy!r}, '
-            'which works on features; use strategy="exact", or another kernel'
+            'kernel="precomputed" requires strategy="exact": '
+            f"strategy={estimator.strategy!r} needs features; change either of them"
         )
     return X
 

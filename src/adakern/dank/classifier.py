@@ -1,4 +1,4 @@
-"""DANK in the support vector classifier."""
+"""Support vector classification with DANK."""
 
 from functools import partial
 from typing import Any, Self
@@ -62,8 +62,8 @@ class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
         Solver used if ``strategy="exact"``: Newton's method, or accelerated gradient
         ascent with backtracking and restarts.
     n_clusters : int, default=None
-        Number of clusters of "decomposed" and "whole". If None, chosen such that the
-        fit takes about 1 GiB and ten minutes at most.
+        Number of clusters for "decomposed" and "whole". If None, it is chosen such that
+        the fit takes at most about 1 GiB and ten minutes.
     fit_intercept : bool, default=True
         Whether to fit an intercept; ignored if ``strategy="decomposed"``.
     tol : float, default=1e-4
@@ -72,8 +72,8 @@ class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
     max_iter : int, default=2000
         Maximum number of iterations.
     random_state : int, RandomState instance or None, default=None
-        Controls the clusters and the anchors of "hyperkernel". If None, the anchors
-        have a fixed seed.
+        Controls the clusters and the anchors of "hyperkernel". If None, the anchors are
+        drawn with a fixed seed.
     n_jobs : int, default=None
         Number of clusters solved in parallel by joblib (in threads by default). The
         result does not depend on it.
@@ -109,15 +109,15 @@ class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
     converged_ : bool
         Whether the duality gap is below the tolerance.
     history_ : dict of lists
-        "objective", "gap", "step" and "seconds" of each iteration. For "decomposed" (a
-        list with one dict per cluster) and "whole", only the first two.
+        "objective", "gap", "step" and "seconds" of each iteration; only the first two
+        for "whole" and "decomposed". For the latter, a list with one dict per cluster.
 
     Notes
     -----
-    If a new row takes over the column of F of a training row, it takes over that row's
-    dual coefficient as well, through ``Gamma = diag(d) K diag(d) / (4 eta)``. This acts
-    as a vote of the neighbour that grows with C, so for large C the neighbour rules can
-    be less accurate than the SVM (diabetic, C = 32: test accuracy of 63 % instead of
+    A new row that inherits the column of F of a training row also inherits that row's
+    dual coefficient, through ``Gamma = diag(d) K diag(d) / (4 eta)``. This acts as a
+    vote of the neighbour that grows with C, so for large C the neighbour rules can be
+    less accurate than the SVM (diabetic, C = 32: test accuracy of 63 % instead of
     71 %). "hyperkernel", the default, and "none" have no such effect. The papers' rule,
     "reciprocal", is used by the workflow's method ``dank``; the experiment
     ``dank_extension`` compares the rules.
@@ -194,7 +194,7 @@ class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the rows, in the loss and in the norms of F. An
             integer weight is equivalent to repeating the row, a weight of zero to
-            leaving it out.
+            dropping it.
 
         Returns
         -------

@@ -45,7 +45,7 @@ def solve(problem, start, tol, *, n_clusters, max_iter, random_state=None, n_job
     """
     X = problem.X
     eta = problem.eta
-    with one_thread():  # k-means on a sample is over before its threads are awake
+    with one_thread():  # for k-means on a sample, starting threads does not pay off
         cut = partition(X, n_clusters, random_state)
     xp = array_namespace(X)
     dual = replace(problem.dual, fit_intercept=False)
@@ -82,7 +82,7 @@ def solve(problem, start, tol, *, n_clusters, max_iter, random_state=None, n_job
 def _svm(problem):
     """Coefficients of the SVM with an intercept.
 
-    If eta is given, they are only a start, and LIBSVM may stop early.
+    If eta is given, they are only a starting point, and LIBSVM may stop early.
     """
     d, ended = dual_on_rows(problem.X, problem.dual, problem.kernel, SVM_TOL)
     if ended or problem.eta != "svm":
@@ -95,7 +95,7 @@ def _svm(problem):
 def for_each_cluster(function, tasks, n_jobs=None):
     """Compute ``[function(*task) for task in tasks]`` by joblib, largest task first."""
     order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].X.shape[0])
-    calls = (delayed(_of_cluster)(function, tasks[c]) for c in order)
+    calls = (delayed(_with_one_thread)(function, tasks[c]) for c in order)
     # Each worker uses one BLAS thread: more threads would change the order of the sums,
     # and thereby their rounding.
     with one_thread("blas"):
@@ -103,6 +103,6 @@ def for_each_cluster(function, tasks, n_jobs=None):
     return [results[place] for place in np.argsort(order)]
 
 
-def _of_cluster(function, task):
+def _with_one_thread(function, task):
     with one_thread("blas"):
         return function(*task)

@@ -67,10 +67,12 @@ def fit_exact(
         'use strategy="decomposed" (or "whole" with tau=0) for data of this size',
     )
     with one_blas_thread(n):
-        X = np.asarray(X, dtype=np.float64)  # kernels of float32 lose the certificate
+        X = np.asarray(X, dtype=np.float64)  # float32 would invalidate the certificate
         K = X if kernel["kernel"] == "precomputed" else gram_matrix(X, **kernel)
         if not np.isfinite(K).all():
-            raise ValueError(f"kernel={kernel['kernel']!r} gives infinite values here")
+            raise ValueError(
+                f"kernel={kernel['kernel']!r} gives infinite values; scale the features"
+            )
         if kernel["kernel"] in ("precomputed", "tl1", "poly"):
             require_positive_semidefinite(K, kernel["kernel"], "DANK")
         problem, start = make_problem(K, dual, eta, tau, tol)
@@ -162,7 +164,7 @@ METHODS = {"newton": newton, "accelerated": ascent.solve}
 
 
 def _without_intercept(K, dual, start):
-    """Coefficients of the SVM without an intercept, starting from other ones."""
+    """Coefficients of the SVM without an intercept, starting from ``start``."""
     goal = SVM_TOL**2 * max(abs(dual.linear @ dual.variables(start)), dual.C)
     problem = Quartic(K, replace(dual, fit_intercept=False), np.inf)
     return quartic.solve(problem, start, goal).d
@@ -171,9 +173,9 @@ def _without_intercept(K, dual, start):
 def best_multiple(K, dual, eta, u, tol):
     """Return the feasible multiple of u that maximises h with tau = 0.
 
-    Along this line, h is a quartic. For a small eta the SVM's variables are too large,
-    which makes Newton's method slow. If scaling raises h by less than the fraction tol
-    of the linear term, u itself is returned, since it is optimal for the SVM.
+    Along this line, h is a quartic. For a small eta, the SVM's variables are too large,
+    which slows down Newton's method. If scaling increases h by less than the fraction
+    tol of the linear term, u itself is returned, since it is optimal for the SVM.
     """
     d = dual.coefficients(u)
     linear = max(dual.linear @ u, 0.0)

@@ -24,7 +24,7 @@ RANKS_BYTES = 2**30
 
 
 class Trained(NamedTuple):
-    """What the rules may use of a fitted model.
+    """Quantities of a fitted model that are available to the rules.
 
     A row with several copies is treated as equal rows that share its coefficient.
     """
@@ -36,7 +36,7 @@ class Trained(NamedTuple):
     #: Gram matrix of the training rows.
     K: Any
     rows: TrainingRows
-    #: How often each row counts, shape (n,).
+    #: Number of copies (weight) of each row, shape (n,).
     copies: Any
     eta: float
     tau: float
@@ -45,7 +45,7 @@ class Trained(NamedTuple):
 
 
 class NoExtension:
-    """F' = 1: new rows have the kernel of the support vector machine."""
+    """F' = 1: new rows use the kernel of the support vector machine unchanged."""
 
     def __init__(self, trained):
         self.train_factor = np.ones((len(trained.Z), 1))

@@ -32,7 +32,7 @@ def solve(problem, start, tol, *, max_iter=100):
     iterate = _Iterate(problem.dual, total)
     if start is not None:
         point = problem.at(start)
-        iterate.go_near(start, point.gradient - point.intercept)
+        iterate.move_near(start, point.gradient - point.intercept)
     best, n_best = None, 0
     for n_iter in range(max_iter + 1):
         inside = problem.at(iterate.d)
@@ -40,7 +40,7 @@ def solve(problem, start, tol, *, max_iter=100):
             now = problem.at(iterate.rounded())
             if best is None or now.gap < best.gap:
                 best, n_best = now, n_iter
-            # If steps no longer reduce the gap, only rounding errors are left of it.
+            # If steps no longer reduce the gap, what is left of it are rounding errors.
             if best.gap <= tol or n_iter >= n_best + PATIENCE:
                 break
         iterate.step(inside.hessian(), inside.gradient, least=LEAST * tol)
@@ -89,7 +89,7 @@ class _Iterate:
     def d(self):
         return self._joined(self.room[0, ...])
 
-    def go_near(self, d, slope):
+    def move_near(self, d, slope):
         """Move close to d, where h has the given slope."""
         xp = self.xp
         self._place(self.sign * (d - self.offset), NEAR_BOUND)
@@ -151,8 +151,8 @@ class _Iterate:
             if self.total is not None:  # within the plane of the given sum
                 dd = dd - ones * ((xp.sum(dd) - missing) / xp.sum(ones))
             dx = (r - self.sign * (pull - share * dd)) / barrier
-            # The leg with the smallest barrier gets what the others leave of dd. Its
-            # own step, divided by a barrier near zero, would only be rounding errors.
+            # The step of the leg with the smallest barrier is dd minus the steps of the
+            # others. Divided by a barrier near zero, it would be lost to rounding.
             others = xp.sum(
                 xp.where(loosest, xp.zeros_like(dx), self.sign * dx), axis=0
             )

@@ -1,4 +1,4 @@
-"""Models of the strategies without a Gram matrix: kernel expansions without F.
+"""Models fitted without a Gram matrix: kernel expansions with F = 1 on new rows.
 
 A new row has no dual variable, so the closed form ``F = 11' + diag(d) K diag(d) / (4
 eta)`` is 1 for it. Its decision value is ``sum_i d_i k(x_i, x)``, over the rows of its

@@ -33,8 +33,8 @@ from adakern.linalg import (
 from adakern.svm.dual import Dual, DualEvaluation
 
 #: Tolerance on the optimality conditions of the support vector machines that determine
-#: eta. LIBSVM's default of 1e-3 would affect all results; this value changes eta only
-#: in the sixth digit.
+#: eta. LIBSVM's default of 1e-3 would affect all results; with this value, the error of
+#: eta is in the sixth digit.
 SVM_TOL = 1e-4
 
 #: Allowed error of the gap, as a fraction of the gap at the previous point. At the
@@ -113,7 +113,7 @@ class QuarticObjective(Quartic):
         )
 
     def maximise_model(self, point, tol):
-        """Maximiser of h itself."""
+        """Maximiser of h itself, which needs no model."""
         goal = tol / 2 * abs(point.svm_value)
         return self.dual.variables(quartic.solve(self, point.d, goal).d)
 
@@ -201,12 +201,12 @@ class ThresholdedObjective:
         return DualEvaluation(self.dual, u, scores, regulariser, **parts)
 
     def _residual(self, d, u, s, near):
-        """Residual rho of the eigenpairs that the gap and the line searches tolerate.
+        """Residual rho of the eigenpairs that gap and line searches tolerate.
 
         It changes h by at most 4 eta rho^2 and F by at most sqrt(2) rho. The error in a
         row of F affects the same row of ``(F∘K) d``, and the gap changes by C times the
         sum over the rows. Any positive semidefinite F gives a valid gap, so a large gap
-        may be off by a fraction of itself.
+        may have a large error.
         """
         if near is None:
             aim = max(self.tol, ACCEPTED**2) * abs(self.dual.linear @ u)

@@ -1,4 +1,4 @@
-"""Partition of the rows into clusters, for DANK solved cluster by cluster."""
+"""Partition of the rows into clusters, which DANK solves separately."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from adakern._utils.arrays import as_index, as_numpy, asarray_like
 from adakern.kernels import nearest_rows
 
-#: Number of rows per cluster in the sample that k-means is fitted to.
+#: Number of rows per cluster in the sample to which k-means is fitted.
 SAMPLE_PER_CLUSTER = 200
 
 #: Interior-point steps, and floating-point operations per second of one core, that

@@ -1,8 +1,8 @@
 """DANK without the nuclear norm: a concave quartic over a box.
 
-With ``tau = 0`` the minimiser F of the DANK problem is ``F = 11' + Gamma`` with
-``Gamma = diag(d) K diag(d) / (4 eta)`` (JMLR, equation 9), and what is left to maximise
-over the coefficients d needs no matrix F (JMLR, problem 18, which drops the intercept):
+With ``tau = 0``, the minimiser F of the DANK problem is ``F = 11' + Gamma`` with
+``Gamma = diag(d) K diag(d) / (4 eta)`` (JMLR, equation 9). What remains to be maximised
+over the coefficients d has no matrix F (JMLR, problem 18, which drops the intercept):
 
     h(d) = t'd - epsilon |d|_1 - w'd² - 1/2 d'K d - 1/(16 eta) q'(K∘K) q,    q = d∘d,
 
@@ -38,12 +38,12 @@ from adakern.dank import active_set, interior_point
 from adakern.linalg import add_to_diagonal, principal_submatrix
 from adakern.svm.dual import Dual
 
-#: Number of bisections, enough to reach the last digit.
+#: Number of bisections, enough for full precision.
 BISECTIONS = 64
 
 
 def solve(problem, start, tol):
-    """Maximise h by active sets, or by the interior-point method if they do not settle.
+    """Maximise h by active sets, or by the interior-point method if they cycle.
 
     The active set of the start should be close to that of the maximiser.
     """
@@ -154,7 +154,7 @@ class QuarticPoint:
 
     @cached_property
     def row_gaps(self):
-        """Upper bounds on how much each row can still raise h, shape (n,)."""
+        """Upper bounds on the possible increase in h by each row, shape (n,)."""
         xp = array_namespace(self.d)
         dual = self.problem.dual
         residual = self.residual - self.intercept

@@ -1,4 +1,4 @@
-"""DANK in epsilon support vector regression."""
+"""Epsilon support vector regression with DANK."""
 
 from functools import partial
 from typing import Any, Self
@@ -118,7 +118,7 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Fit the regression; see the class for the parameters.
+        """Fit the model.
 
         Parameters
         ----------

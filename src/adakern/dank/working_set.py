@@ -23,7 +23,7 @@ from adakern.svm.dual import Dual, Solution
 ENOUGH = 1e-4
 
 #: If more than this fraction of the rows are support vectors at the start, and the
-#: problem is small enough, its Gram matrix is stored and not computed repeatedly.
+#: problem is small enough, its Gram matrix is stored instead of recomputed.
 DENSE_SHARE = 0.3
 
 #: Number of rows added to the working set per iteration: this fraction of the number of
@@ -84,7 +84,7 @@ def solve(problem, start, tol, *, max_iter=200, max_working=6000):
         if converged or len(history["gap"]) > max_iter:
             break
         moving = _working_set(point, gaps, live, max_working)
-        # A precise solution is useless while rows outside are about to join.
+        # A precise solution would be wasted as long as rows outside may join.
         outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
         goal = 0.3 * max(tol * size, 0.1 * outside, ENOUGH * gap)
         with one_blas_thread(int(xp.count_nonzero(moving)), FEW_ROWS):
@@ -150,7 +150,7 @@ class _Gram:
 
 
 def _working_set(point, gaps, live, max_working):
-    """Mask of the working set: support vectors and the likeliest new ones."""
+    """Mask of the working set: support vectors, and the rows with the largest gaps."""
     xp = array_namespace(point.d)
     dual = point.problem.dual
     residual = dual.target - point.Kd - point.intercept

@@ -143,7 +143,7 @@ class BandwidthTraining:
         return float(bandwidths[best])
 
     def _global_rate(self):
-        """Learning rate while nothing is known about the features."""
+        """Learning rate before anything is known about the features."""
         rate = self.schedule.learning_rate
         return rate * self.data.unit_bandwidth if self.schedule.local_rate else rate
 

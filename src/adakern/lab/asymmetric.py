@@ -122,8 +122,8 @@ class AsymmetricKernelRidge(
         self.X_fit_ = X
         if not np.all(np.isfinite(self.dual_coef_)):
             raise ValueError(
-                f"K + alpha I is singular at alpha={self.alpha!r}; an asymmetric "
-                "kernel may have negative eigenvalues: use another alpha"
+                f"K + alpha I is singular at alpha={self.alpha!r}; use another alpha "
+                "(an asymmetric kernel may have negative eigenvalues)"
             )
         return self
 

@@ -43,9 +43,9 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     fits all other rows (LAB RBF, Algorithm 1). The rows with the largest errors become
     support points until there are ``max_support``.
 
-    What the paper leaves open (the ridge, the number of support points, when to stop,
-    whether local bandwidths are worthwhile) is decided on held-out rows; finally, the
-    coefficients are fitted to all rows. The paper's own method is
+    Choices that the paper leaves open (the ridge, the number of support points, when to
+    stop, whether local bandwidths are worthwhile) are made on held-out rows; finally,
+    the coefficients are fitted to all rows. The paper's own method is
     ``variant="paper", bandwidth="global"``.
 
     Parameters
@@ -56,7 +56,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         :mod:`adakern.kernels`).
     alpha : "auto" or float, default="auto"
         Ridge on the support points during training. "auto" selects it; the authors use
-        1e-3. At 0 the kernel matrix may be singular, which raises a ValueError.
+        1e-3. With 0, the kernel matrix may be singular, which raises a ValueError.
     max_support : int, default=100
         Maximum number of support points; duplicate rows count once.
     bandwidth : "shared", "global" or float, default="shared"
@@ -83,16 +83,16 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     initial_support : float, default=1/3
         Fraction of ``max_support`` to start with, in (0, 1].
     growth : int, default=None
-        Number of support points added at a time. If None, a tenth of the present ones,
-        but at least 10.
+        Number of support points added at a time. If None, a tenth of the present
+        number, but at least 10.
     solver : {"annealed", "adam"}, default="annealed"
         "annealed" is Adam on large batches with a learning rate that falls to zero in
         the last round; "adam" has a constant learning rate and small batches, as in the
         authors' code.
     max_iter : int, default=None
-        Number of iterations after the last growth; a tenth of it before each growth.
-        If None, 300 for "annealed" and 5000 for "adam", which issues a
-        ConvergenceWarning if the loss is still falling. With 0 nothing is trained.
+        Number of iterations after the last growth; there are a tenth as many before
+        each growth. If None, 300 for "annealed" and 5000 for "adam", which issues a
+        ConvergenceWarning if the loss is still decreasing. With 0, nothing is trained.
     random_state : int, RandomState instance or None, default=None
         Determines the held-out rows, the support points and the mini-batches.
 
@@ -195,8 +195,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), default=None
             Non-negative weights of the rows. An integer weight is equivalent to
-            repeating the row, a weight of zero to leaving it out. Equal rows with equal
-            targets are merged, so they are held out, or chosen as support point,
+            repeating the row, a weight of zero to dropping it. Equal rows with equal
+            targets are merged, so they are held out, or chosen as a support point,
             together.
         """
         self._validate_params()
@@ -274,7 +274,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         return require_finite(self, predicted + self.intercept_)
 
     def _hold_out(self, n, rng):
-        """Split into training rows and held-out rows (none if there are few)."""
+        """Split into training and held-out rows (none held out if there are few)."""
         size = int(HELD_OUT * n)
         if self.variant == "paper" or size < FEWEST_HELD_OUT:
             return np.arange(n), np.arange(0)
@@ -291,8 +291,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             )  # without held-out rows, local bandwidths cannot be justified
         first = 1 if locality == "global" else None
         candidates = list(islice(training.candidates(), first))
-        asked = [c for c in candidates if locality in ("auto", c.locality)]
-        candidates = asked or candidates[:1]
+        requested = [c for c in candidates if locality in ("auto", c.locality)]
+        candidates = requested or candidates[:1]
         if not len(held_out):
             return candidates[-1]
         return choose(

@@ -18,7 +18,7 @@ PRECISION = "float32"
 class TrainingData:
     """Centred, optionally scaled features and standardised target of one fit.
 
-    ``weights`` tell how often each row counts; None if all rows count once.
+    ``weights`` are the numbers of copies of the rows; None if all are 1.
     """
 
     def __init__(self, X, y, weights=None, *, standardize, profile, coef_penalty):

@@ -1,4 +1,4 @@
-"""Input of the column samplers: kernel columns on demand, and labels as targets."""
+"""Input of the column samplers: kernel columns on demand, and encoded labels."""
 
 from typing import NamedTuple
 

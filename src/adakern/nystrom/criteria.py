@@ -1,4 +1,4 @@
-"""Kernel selection criteria, and the (approximate) kernel matrices that they take.
+"""Kernel selection criteria, and (approximate) kernel matrices as their arguments.
 
 A criterion is a function ``(kernel, Y, ridge)`` to be minimised. ``kernel`` is one of
 the kernel matrices below, Y are targets of shape (l, q), and ``ridge`` is mu. It is

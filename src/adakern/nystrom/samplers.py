@@ -44,12 +44,12 @@ def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
     if rank is not None and rank > c:
         raise ValueError(
             f"rank must be at most the number of columns, {c}, got {rank}; rank=None "
-            "uses all"
+            "means full rank"
         )
     require_memory(
         2 * 8 * n_rows * c,
-        f"a kernel's {c} columns of {n_rows} rows, and matrices derived from them,",
-        "take fewer columns",
+        f"{c} kernel columns of {n_rows} rows, with matrices derived from them,",
+        "use fewer columns",
     )
     return Plan(c, _count(step, c), rank, ridge)
 
@@ -91,7 +91,7 @@ def _draw_weighted(rng, scores, size):
     """Draw a sample with importance weights."""
     indices = draw(rng, scores, size)
     p = scores[indices] / (scores.sum() or 1.0)
-    # Rows of probability 0 only fill up the sample: any finite weight will do.
+    # Rows of probability 0 only fill up the sample, with any finite weight.
     return Sample(indices, 1 / np.sqrt(size * np.where(p > 0, p, 1.0)))
 
 
@@ -175,7 +175,7 @@ def rpcholesky(kernel, targets, plan, rng):
         k = len(chosen)
         diagonal = np.maximum(diagonal, 0)
         diagonal[chosen] = 0
-        if diagonal.max() <= floor:  # K is reproduced exactly: any columns will do
+        if diagonal.max() <= floor:  # K is reproduced exactly, so choose any columns
             diagonal[:] = 0
             diagonal[chosen] = -1
             chosen = np.concatenate([chosen, draw(rng, diagonal, plan.n_columns - k)])
@@ -219,9 +219,9 @@ def rejection_cholesky(residual, proposed, floor, rng):
 
 
 def adaptive_deshpande(kernel, targets, plan, rng):
-    """Adaptive sampling of Deshpande et al. (2006).
+    """Adaptive sampling by squared distances from the span of the columns drawn so far.
 
-    By squared distances from the span of the columns drawn so far.
+    Deshpande et al. (2006).
     """
     return _adaptive(
         kernel, plan, rng, lambda C, chosen: span_residuals(kernel, C, plan)

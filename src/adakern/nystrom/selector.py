@@ -208,9 +208,9 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
                         samples[i] = params, sample
             except np.linalg.LinAlgError as error:
                 warn_user(
-                    f"candidate {params} is left out (criterion infinite). Scale X to "
-                    "about "
-                    f"[-1, 1], lower gamma or degree, or raise the ridge ({error})"
+                    f"candidate {params} is left out (criterion infinite): {error}. "
+                    "Scale X to "
+                    f"about [-1, 1], lower gamma or degree, or increase ridge"
                 )
         best = int(np.argmin(self.criterion_))
         if not np.isfinite(self.criterion_[best]):
@@ -262,7 +262,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         if self.columns_ is None:
             raise ValueError(
                 f"sampling={self.sampling!r} chooses no columns, so there are no "
-                "features; fit with one of the column samplings, or use best_params_"
+                "features; fit with another sampling, or use best_params_"
             )
         return super().transform(X)
 

@@ -101,8 +101,8 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     kernel : {"rbf", "laplacian", "l2-laplacian", "poly", "linear", "sigmoid", \
             "precomputed"}, default="rbf"
         With "precomputed", X holds kernel values with all training rows. "sigmoid" is
-        not positive semidefinite: as in ``Nystroem`` the features reproduce it with the
-        signs of its eigenvalues lost, and the criteria are no bounds.
+        not positive semidefinite: as in ``Nystroem``, the features lose the signs of
+        its eigenvalues, and the criteria are no bounds.
     gamma : {"scale", "auto"} or float, default="scale"
         Positive; "scale" is 1 / (d var(X)), "auto" 1 / d.
     degree : int, default=3

@@ -195,7 +195,7 @@ class Solution:
 
 
 class Ascent(Solution):
-    """A solution under way: its last point, and the history of all iterations."""
+    """A solution in progress: its last point, and the history of all iterations."""
 
     def __init__(self, start, tol):
         history = {"objective": [], "gap": [], "step": [], "seconds": []}

@@ -72,7 +72,7 @@ def one_or_list(models, name):
 
 
 def fit_pairs(estimator, X, y, rows, weights, fit_model):
-    """Fit ``models_`` to pairs of the classes of some rows, and sigmoids if asked for.
+    """Fit ``models_`` to the pairs of classes, and sigmoids if ``probability`` is set.
 
     ``fit_model(estimator, X, labels, weights)`` returns the model of a pair, whose
     labels are 1.0 for the second class and -1.0 for the first.

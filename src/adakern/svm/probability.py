@@ -1,4 +1,4 @@
-"""Probabilities of classes from decision values, by sigmoids (Platt 1999)."""
+"""Class probabilities from decision values, by sigmoids (Platt 1999)."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import as_numpy, output_like
 
-#: Number of folds for the decision values that the sigmoids are fitted to. There are
+#: Number of folds for the decision values to which the sigmoids are fitted. There are
 #: fewer if a class has fewer rows.
 FOLDS = 5
 
@@ -22,7 +22,7 @@ def fit_sigmoids(estimator, X, codes, weights=None):
     """
     X = as_numpy(X)
     if weights is not None:
-        # A row that is the only one of its class cannot be left out with all copies.
+        # The only row of a class cannot be left out with all its copies.
         halved = (np.bincount(codes)[codes] == 1) & (weights >= 2)
         rows = np.append(np.arange(len(codes)), np.flatnonzero(halved))
         X, codes = _safe_split(estimator, X, codes, rows)
@@ -31,7 +31,7 @@ def fit_sigmoids(estimator, X, codes, weights=None):
     if smallest < 2:
         raise ValueError(
             f"probability=True needs at least 2 rows per class, got {smallest}; use "
-            "probability=False, or drop that class"
+            "probability=False, or drop this class"
         )
     left_out = cross_val_predict(
         clone(estimator).set_params(probability=False),

@@ -1,4 +1,4 @@
-"""Time and memory of a comparison, estimated before it starts, and what fits."""
+"""Choice of methods that fit the time and memory, estimated before a comparison."""
 
 import time
 
@@ -10,29 +10,29 @@ from adakern._utils.wording import count
 from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.report.wording import duration
 
-#: Of :func:`slowness` on the machine that the methods' costs were measured on.
+#: Seconds that :func:`slowness` measures on the machine of the methods' costs.
 REFERENCE_SECONDS = 0.1
-#: The method that is given what time there is left.
+#: The method that gets the time that the others leave.
 FLAGSHIP = "adaptive"
-#: Seconds: the limit of a run (conf/experiment/compare.yaml), the start of a job there.
+#: Time limit of a fit (conf/experiment/compare.yaml) and start-up time of a job on that
+#: machine, in seconds.
 LONGEST, JOB = 600, 2.0
-#: By the clock, from so many times the time of the processor on, it is told.
+#: Ratio of wall-clock to processor time above which the user is warned.
 BUSY = 1.5
-#: Repeats of a comparison, with fewer of which nothing can be tested, and jobs after
-#: them.
+#: Repeats of a comparison, the minimum for a test, and jobs that follow the fits.
 REPEATS = 5
 REST_JOBS = 6
 TEST_SIZE = 0.33
-#: Up to so many rows all repeats of a method are one job.
+#: Maximum number of rows for which all repeats of a method are one job.
 BATCH_ROWS = 2000
 
 
 def slowness():
-    """How much slower this processor is than the one that the costs were measured on,
-    and the ratio of wall-clock time to processor time.
+    """How much slower this processor is than that of the methods' costs, and the ratio
+    of wall-clock time to processor time.
 
-    Both are measured on one thread: beside other programs, threads that wait for each
-    other take twenty to seventy times as long, but fits do not.
+    Both are measured on one thread: on a busy machine, threads that wait for each other
+    take twenty to seventy times as long, but fits do not.
     """
     matrix = np.random.default_rng(0).normal(size=(300, 300))
     with one_thread():
@@ -57,8 +57,8 @@ def choose(
     slower=1.0,
     busy=1.0,
 ):
-    """Return (names of `methods`, the flagship's limits, sentences) for n rows
-    of d features.
+    """Return the names of the chosen methods, the flagship's limits, and sentences on
+    the choice, for n rows of d features.
     """
     treating = {k: m for k, m in methods.items() if getattr(m, TASK_RECIPE[task])}
     work = _Work(treating, n * (1 - TEST_SIZE), d, slower)
@@ -81,18 +81,20 @@ def choose(
     ]
     if busy > BUSY:
         said.append(
-            "the processors are busy with other programs: by the clock it may take "
+            "other programs keep the processors busy: the run may take "
             f"{busy:.0f} times as long, {duration(round(busy * in_all))}"
         )
     if unknown := [name for name in work.seconds if work.cost(name).seconds is None]:
-        said.append(f"not in that estimate, without a cost: {', '.join(unknown)}")
+        said.append(
+            f"not included in this estimate (no known cost): {', '.join(unknown)}"
+        )
     if minutes:
-        said.append("one repeat of every method first, then more while the time lasts")
+        said.append("one repeat of every method first, then more while time remains")
     return [*work.seconds], limits, said
 
 
 class _Work:
-    """Seconds per fit of each method, and why others were left out."""
+    """Estimated seconds per fit of each method, and reasons why others are left out."""
 
     def __init__(self, methods, rows, d, slower):
         self.methods = methods
@@ -108,7 +110,7 @@ class _Work:
         return self.methods[name].cost
 
     def seconds_of(self, repeats, starts):
-        """Seconds of all repeats, and of starting each job so many times."""
+        """Seconds of all repeats, with each job started `starts` times."""
         n_jobs = sum(1 + (self.cost(name).search > 0) for name in self.seconds)
         return repeats * sum(self.seconds.values()) + starts * self.job * n_jobs
 
@@ -121,7 +123,7 @@ class _Work:
         del self.seconds[name]
 
     def keep_what_fits(self, memory):
-        """Leave out methods that exceed the memory or the time limit of a run."""
+        """Leave out methods that exceed the memory or the time limit of a fit."""
         for name in self._optional():
             n_bytes = 8 * self.cost(name).matrices * self.rows**2
             if n_bytes > memory:
@@ -140,12 +142,12 @@ class _Work:
             self._leave_out(slowest, f"about {duration(in_all)} in all")
 
     def limits_of_flagship(self, budget, cores):
-        """Parameters that limit the flagship to the time the others leave."""
+        """Parameters that limit the flagship to the time that the others leave."""
         wanted = self.seconds.get(FLAGSHIP)
         if wanted is None:
             return {}
         self.seconds[FLAGSHIP] = 0.0
-        # If it wins, it is fitted once more, alone.
+        # If it is the best method, it is fitted once more, on its own.
         left = (budget - self.seconds_of(REPEATS, REPEATS)) / (REPEATS + cores)
         share = max(left, min(wanted, 10.0))
         self.seconds[FLAGSHIP] = min(wanted, share)

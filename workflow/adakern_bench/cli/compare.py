@@ -50,12 +50,12 @@ def add_arguments(parser):
     parser.add_argument(
         "--metric", help="ranking metric, such as balanced_accuracy, auc, mae, r2"
     )
-    again = "infer the entry again and discard its edits"
+    again = "infer the entry again, discarding edits"
     parser.add_argument("--again", action="store_true", help=again)
 
 
 def run_compare(arguments, given):
-    """Compare methods on a file, say how to use the best; return the exit status."""
+    """Compare methods on a table, print how to use the best, return the exit status."""
     from adakern_bench.cli.run import run
     from adakern_bench.report.use import model_lines, out_of_time
 
@@ -76,7 +76,7 @@ def run_compare(arguments, given):
         return run(plan, arguments.cores, dry_run=True)
     _try_again(plan.results)
     if arguments.minutes:
-        # The steps after the fits have to start some jobs, too.
+        # The steps that follow the fits start some jobs, too.
         seconds = 60 * arguments.minutes
         ends = started + seconds - min(REST_JOBS * JOB * slower * busy, seconds / 3)
         cores = arguments.cores or os.cpu_count()
@@ -89,8 +89,8 @@ def run_compare(arguments, given):
     took = time.time() - started
     if arguments.minutes and took > 60 * arguments.minutes:
         print(
-            f"\nTotal time {duration(took)}: --minutes limits the fits; the report is "
-            "made after them and takes longer on a busy machine."
+            f"\nTotal time: {duration(took)}. --minutes limits the fits only; the "
+            "report is made afterwards and takes longer on a busy machine."
         )
     most, said = out_of_time(plan.results)
     if said:
@@ -105,7 +105,7 @@ def run_compare(arguments, given):
 
 
 def _own(file, arguments):
-    """Return (overrides, rows and features) of the user's own table."""
+    """Return the overrides for the user's own table, and its shape if known."""
     if arguments.target is None:
         sys.exit("adakern compare: --target, the column to predict, is required")
     keys = ("task", "name", "group", "time", "again")
@@ -121,31 +121,32 @@ def _of_openml(number, arguments):
     for option in ("task", "name", "group", "time", "form", *NAMED):
         if getattr(arguments, option):
             sys.exit(
-                f"--{option} is for files; for OpenML's data set {number} use a "
+                f"--{option} is for files only; for OpenML's data set {number} use a "
                 f"setting, such as dataset.openml-{number}.title=..."
             )
     name = f"openml-{number}"
     if not re.fullmatch(r"openml-(task-)?\d+", name):
         sys.exit(
-            f"openml:{number} must be openml:31 (a data set) or openml:task-59; a "
-            "study is the suite of a run: adakern run EXPERIMENT suite=openml-99"
+            f"openml:{number} must have the form openml:31 (a data set) or "
+            "openml:task-59; to run a study, use adakern run EXPERIMENT "
+            "suite=openml-99"
         )
     overrides = ["experiment=compare", f"name={name}", f"dataset=[{name}]"]
     overrides += ["protocol.published_split=prefer"] * ("task" in name)
     if arguments.target:
-        # Quoted, so that 0 and null are names of columns.
+        # Quoted, so that 0 and null are read as names of columns.
         target = json.dumps(arguments.target, ensure_ascii=False)
         overrides.append(f"dataset.{name}.target={target}")
     return overrides
 
 
 def _chosen(size, given, arguments, slower, busy, config):
-    """Keep the methods and set the limits that the size of a table and --minutes allow;
-    the overrides that say so.
+    """Restrict a configuration to the methods and limits that suit the size of the
+    table and --minutes; return the corresponding overrides.
     """
     ((name, entry),) = config.dataset.items()
     if entry.openml:
-        rows = entry.n or "so many"
+        rows = entry.n or "an unknown number of"
         print(f"{entry.title}: {rows} rows, {entry.d} features, {entry.task}")
     typed = {override.lstrip("+").partition("=")[0] for override in given}
     said = []
@@ -183,7 +184,7 @@ def _chosen(size, given, arguments, slower, busy, config):
 
 
 def _try_again(results):
-    """Remove results that ran out of time, so that they are computed again."""
+    """Remove results that timed out, so that they are computed again."""
     for path in [
         *results.glob("search/*/*/*.json"),
         *results.glob("records/*/*/*.json"),
@@ -193,9 +194,9 @@ def _try_again(results):
 
 
 def _first_repeats(plan, cores, ends):
-    """Run the first repeat of every method, and find how many more there is time for.
+    """Run the first repeat of every method, and estimate how many fit into the time.
 
-    Returns the exit status and how many batches of repeats to run in all.
+    Returns the exit status and the total number of batches of repeats to run.
     """
     from adakern_bench.cli.run import started
 
@@ -206,7 +207,7 @@ def _first_repeats(plan, cores, ends):
         return 0, 1
     folder = plan.results / "records" / name
     files = {method: folder / method / f"{batches[0]}.json" for _, method in plan.cells}
-    # What others are compared with comes first, in case the time is over.
+    # The flagship and the baselines come first, in case time runs out.
     first = [
         str(file)
         for method, file in files.items()
@@ -243,13 +244,13 @@ def _first_repeats(plan, cores, ends):
 
 
 def adopt(file, target, root, *, name=None, again=False, **options):
-    """Add a file to the data sets, and say what was found in it.
+    """Add a file to the data sets, and print what was inferred from it.
 
     The entry is written to ``conf/dataset/my-<name>.yaml`` below ``root``, and the file
-    is copied below ``data/raw``; git ignores both. An entry that nobody has edited is
-    inferred again when the file or the options (``task``, ``drop``, ``group``,
-    ``time``) have changed. A file of the same name in another folder gets another
-    entry. Returns the overrides that compare methods on it.
+    is copied below ``data/raw``; git ignores both. An unedited entry is inferred again
+    if the file or the options (``task``, ``drop``, ``group``, ``time``) have changed. A
+    file of the same name in another folder gets its own entry. Returns the overrides
+    of a comparison on the table.
     """
     file = Path(file).expanduser()
     if not file.is_file():
@@ -295,25 +296,25 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         shutil.copyfile(file, copy)
     if typed is not None:
         entry = DatasetEntry(**_entry(path))
-        with suppress(DatasetError):  # planning says what is wrong
+        with suppress(DatasetError):  # planning reports the problem
             make_ready(name, entry, root / "data", frames=[parsed(typed)])
     return comparison_of(name, root)
 
 
 def _write_columns(path, accounts):
-    """Write how the columns of a file were read."""
+    """Write a table of how the columns of a file were read."""
     import pandas as pd
 
     write_csv(path, pd.DataFrame(map(vars, accounts)))
 
 
 def _as_json(made):
-    """Return one line of JSON in which nothing looks like an interpolation."""
+    """Return one line of JSON that contains no interpolations."""
     return json.dumps(made).replace("$", "\\u0024").replace("?", "\\u003f")
 
 
 def _slug(text):
-    """Return the name of an entry, with a hash if letters had to be replaced."""
+    """Return the name of an entry, with a hash if letters are lost."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     slug = re.sub(r"[^a-z0-9]+", "-", plain)[:60].strip("-")
@@ -323,7 +324,9 @@ def _slug(text):
 
 
 def _name_of(file, sha256, folder):
-    """Return the name of a file, with its folder's if another file has that name."""
+    """Return the name of a file's entry, with that of its folder if the name is
+    taken.
+    """
     place = str(file.resolve())
     stem = file.name.split(".")[0]
     other = None
@@ -363,7 +366,7 @@ def _entry(path):
 
 
 def _made(path):
-    """Return what an entry was inferred from, {} if it was written by hand."""
+    """Return what an entry was inferred from; {} if it was written by hand."""
     line = re.search(
         f"^{_MADE_FROM}(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE
     )
@@ -371,18 +374,18 @@ def _made(path):
 
 
 def _is_kept(path, asked, sha256, file):
-    """Whether an entry still is what a call asks for; print why if it is not."""
+    """Whether an entry is still valid for this call; print why if it is not."""
     made = _made(path)
     text = path.read_text(encoding="utf-8")
     if not made:
         raise ConfigError(
-            f"{path.name} was not made by this version of `adakern compare`: give "
-            "another --name, or --again to infer the entry anew"
+            f"{path.name} was not written by this version of `adakern compare`: pass "
+            "another --name, or --again to infer the entry again"
         )
     line = f"{_MADE_FROM}{_as_json(made)}\n"
     before = made["asked"]
     edited = digest(text.replace(line, "")) != made["entry"]
-    if edited:  # it is no longer what was inferred
+    if edited:  # the table of inferred columns is no longer valid
         columns_of(path.parents[2] / "data", path.stem).unlink(missing_ok=True)
     others = [
         f"--{key} {_shown(asked.get(key))} (it was {_shown(before.get(key))})"
@@ -392,8 +395,9 @@ def _is_kept(path, asked, sha256, file):
     if others and (edited or before["target"] != asked["target"]):
         why = "was edited" if edited else "predicts another column"
         raise ConfigError(
-            f"{path.name} {why}, and this call has {' and '.join(others)}: edit that "
-            "too, give another --name, or --again to infer it anew"
+            f"{path.name} {why}, and this call has {' and '.join(others)}: change that "
+            "in the file as well, pass another --name, or --again to infer the entry "
+            "again"
         )
     if sha256 != made["sha256"]:
         others.append(f"{file.name} has changed")
@@ -401,7 +405,7 @@ def _is_kept(path, asked, sha256, file):
             print(f"{others[-1]}; {path.name} was edited and is kept")
             stays = _as_json(made | {"sha256": sha256})
             text = text.replace(line, f"{_MADE_FROM}{stays}\n")
-            # It is the table that says how many rows there are now.
+            # The stated number of rows may be wrong now.
             path.write_text(re.sub(r"(?m)^n: \d+\n", "", text), encoding="utf-8")
     if others and not edited:
         print(f"Inferring the entry again: {' and '.join(others)}")

@@ -15,16 +15,16 @@ def add_arguments(command):
         type=float,
         default=0.1,
         metavar="SHARE",
-        help="share of the time by which a fit may be slower (default: 0.1)",
+        help="relative increase of the fit time that is tolerated (default: 0.1)",
     )
     command.add_argument(
-        "--page", metavar="FILE", help="write an HTML page of the comparison, too"
+        "--page", metavar="FILE", help="also write the comparison as an HTML page"
     )
     command.set_defaults(handle=run_diff)
 
 
 def run_diff(arguments, overrides):
-    """Print the comparison; exit with 1 if anything is worse, failed or slower."""
+    """Print the comparison; return 1 if anything is worse, failed or slower."""
     from adakern._utils.files import write_text
     from adakern_bench.report import diff
 
@@ -52,6 +52,6 @@ def run_diff(arguments, overrides):
 
 
 def _place(started_in, name):
-    """Resolve a folder from where the command was called, else from the project."""
+    """Resolve a folder relative to the working directory, else to the project."""
     here = os.path.join(started_in, name)
     return here if os.path.isdir(here) else name

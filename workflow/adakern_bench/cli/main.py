@@ -27,7 +27,8 @@ def main(argv=None):
     argv = list(sys.argv[1:] if argv is None else argv)
     parser, commands = _parser()
     parser.set_defaults(started_in=Path.cwd())
-    # Settings can stand anywhere; argparse expects positional arguments together.
+    # Settings may stand anywhere, whereas argparse wants all positional arguments
+    # together.
     setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
     overrides = [
         word for word in argv if setting.match(word) and not os.path.isfile(word)
@@ -52,20 +53,20 @@ def main(argv=None):
 def _parser():
     parser = argparse.ArgumentParser(
         prog="adakern",
-        description="Fit and compare models of tables, and run experiments.",
+        description="Fit and compare models for tabular data, and run experiments.",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    add_commands(commands)  # fit and predict, which the library runs
+    add_commands(commands)  # those of the library: fit and predict
     compare = commands.add_parser("compare", help="compare methods on your own table")
     add_arguments(compare)
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
     show = commands.add_parser("show", help="print a finished comparison again")
-    latex = "print LaTeX tables, and write figures, sentences and references"
+    latex = "print LaTeX tables, and write figures, text and references for a paper"
     show.add_argument("--latex", action="store_true", help=latex)
     board = commands.add_parser("leaderboard", help="rank methods over data sets")
     diff.add_arguments(commands.add_parser("diff", help="compare two runs"))
     describe = commands.add_parser(
-        "describe", help="print the measured settings of a data set"
+        "describe", help="print the settings of a data set that its table determines"
     )
     describe.set_defaults(handle=_describe)
     describe.add_argument("name", help="name of the data set")
@@ -74,7 +75,7 @@ def _parser():
     track.add_argument("results", help="folder of one experiment, or of several")
     publish = commands.add_parser("publish", help="publish a run in docs/results")
     publish.add_argument(
-        "--with-failures", action="store_true", help="publish it despite failed runs"
+        "--with-failures", action="store_true", help="publish despite failed runs"
     )
     handles = {compare: run_compare, run: _run, show: _show, board: _leaderboard}
     handles[publish] = _publish
@@ -99,7 +100,7 @@ def _add_settings(command):
     command.add_argument(
         "overrides", nargs="*", help="settings, such as protocol.repeats=3"
     )
-    command.add_argument(  # read with the settings
+    command.add_argument(  # for --help; it is parsed with the settings
         ALLOW_OUTSIDE,
         action="store_true",
         help="allow results and data outside the project",
@@ -115,8 +116,8 @@ def _selected(arguments, overrides):
 
 
 def _of_results(name):
-    """Overrides behind a folder of results/, or behind results that ``name=`` gave this
-    name; [] if there are none.
+    """Overrides of the run in a folder of results/, or of results that ``name=`` gave
+    this name; [] if there are none.
     """
     import yaml
 
@@ -124,8 +125,8 @@ def _of_results(name):
     kept = ROOT / ("" if is_folder else "results") / name / "run.yaml"
     if is_folder and not (kept.is_file() and kept.parents[1] == ROOT / "results"):
         sys.exit(
-            f"{name} is not a folder of results: use one of results/, or an "
-            "experiment of conf/experiment"
+            f"{name} is not a folder with results: use a folder of results/, or the "
+            "name of an experiment in conf/experiment"
         )
     is_known = not is_folder and (CONF / "experiment" / f"{name}.yaml").exists()
     if is_known or not kept.is_file():
@@ -151,7 +152,7 @@ def _check_finished(plan, file):
         path.name for path in plan.results.parent.glob(f"{plan.results.name}~*")
     )
     said = (
-        " Results of other settings, which are to be repeated here: "
+        " There are results with other settings; to use them, repeat the settings: "
         f"{', '.join(others)}."
     )
     sys.exit(
@@ -168,7 +169,7 @@ def _run(arguments, overrides):
 
 
 def _describe(arguments, overrides):
-    """Print the measured settings of a data set for its YAML entry."""
+    """Print the settings that a data set's table determines, for its YAML entry."""
     import yaml
 
     from adakern_bench.config.compose import load_config
@@ -184,7 +185,7 @@ def _describe(arguments, overrides):
     config = load_config([f"dataset=[{name}]", *settings])
     check_places(config, overrides)  # its file may contain an experiment
     if name not in config.dataset:
-        sys.exit(f"{name} is not the name of one data set")
+        sys.exit(f"{name} is not the name of a single data set of conf/dataset")
     openml.fill_in(config)
     entry = replace(config.dataset[name], **UNSTATED)
     table = load_table(
@@ -222,7 +223,7 @@ def _leaderboard(arguments, overrides):
     for task, of_task in runs.groupby("task"):
         print(f"\n{task.capitalize()}")
         board = leaderboard(of_task, metric=plan.config.metric)
-        # No published results are ranked here.
+        # Published results are not ranked here.
         board = board.drop(columns=["task", "source", "rank_measured"])
         ratings = board.filter(like="elo").columns
         shown = board.to_string(
@@ -232,12 +233,12 @@ def _leaderboard(arguments, overrides):
         )
         print(shown)
     print(
-        "\nelo: with its 95 % interval; wins: data sets on which it is best, ties "
-        "shared; normalised_error: 0 best, 1 median or worse"
+        "\nelo: with 95 % interval; wins: data sets on which the method is best, ties "
+        "shared; normalised_error: 0 is the best, 1 the median or worse"
     )
     print(
-        "seconds: search and fit of a repeat, all data sets; on_front: no other is "
-        "better in both time and mean rank"
+        "seconds: search and fit of one repeat on all data sets; on_front: no other "
+        "method is better in both time and mean rank"
     )
     return 0
 
@@ -250,14 +251,17 @@ def _track(arguments, overrides):
     found = [results, *sorted(results.glob("*/"))]
     if not (folders := [folder for folder in found if (folder / "records").is_dir()]):
         sys.exit(
-            f"{results} has no records/ of an experiment; use a folder of results/"
+            f"{results} contains no records of an experiment; use a folder of results/"
         )
     for folder in folders:
         for link in links_out(folder):
-            sys.exit(f"{link} is a symbolic link out of the results; copy its target")
+            sys.exit(
+                f"{link} is a symbolic link out of the results; replace it by a copy "
+                "of its target"
+            )
         try:
             n = track(folder)
-        except (ValueError, OSError) as error:  # no records, or a store that is none
+        except (ValueError, OSError) as error:  # invalid records, unusable store
             sys.exit(printable(str(error)))
         written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
         print(f"{folder.name}: {written}, {n.removed} removed")

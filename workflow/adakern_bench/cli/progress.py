@@ -1,6 +1,7 @@
-"""Progress line while Snakemake runs: share done, remaining time, slowest methods.
+"""Progress line while Snakemake runs: work done, remaining time, slowest methods.
 
-The share is of the work, not of the number of jobs: the Snakefile states their sizes.
+The percentage refers to the estimated work of the jobs, which the Snakefile states, not
+to their number.
 """
 
 import io
@@ -49,7 +50,7 @@ class Line:
         self.bar.reset(sum(map(_total, self.sizes.values())) or 1)
 
     def left(self, most=3):
-        """Remaining time of the methods with the most work left, at the pace so far."""
+        """Estimated remaining time of the methods with the most work left."""
         work = sum((Counter(size) for size in self.sizes.values()), Counter())
         del work[""]
         pace = self.bar.format_dict["elapsed"] / self.bar.n if self.bar.n else 0
@@ -57,7 +58,7 @@ class Line:
         return ", ".join(told if pace else [])
 
     def _tell(self, label=None):
-        """Show what is running and what is left, here and to ``adakern show``."""
+        """Show what is running and what is left, also to ``adakern show``."""
         left = self.left()
         said = [label, left and f"left: {left}"]
         self.bar.set_postfix_str("; ".join(filter(None, said)), refresh=self.live)

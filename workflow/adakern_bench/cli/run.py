@@ -50,8 +50,8 @@ def _snakemake(arguments):
 
     try:
         parser, settings = parse_args(arguments)
-        # Snakemake's limit on jobs started per second wakes the scheduler once a second
-        # for each job that has ended: with a thousand jobs it keeps a core busy.
+        # To limit the jobs started per second, Snakemake wakes its scheduler once a
+        # second for each finished job: with a thousand jobs this keeps a core busy.
         settings.max_jobs_per_timespan = None
         return 0 if args_to_api(settings, parser) else 1
     except SystemExit as end:
@@ -64,7 +64,9 @@ def _snakemake(arguments):
 
 
 def _find_cache():
-    """Put caches beside the results if the home is not writable, as on clusters."""
+    """Use a cache in the project if that in the home folder is not writable, as on
+    some clusters.
+    """
     named = os.environ.get("XDG_CACHE_HOME")
     cache = Path(named) if named else Path("~/.cache").expanduser()
     try:

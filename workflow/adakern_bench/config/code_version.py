@@ -1,10 +1,10 @@
 """A short hash of the code that a result depends on.
 
-A result depends on definitions: the function of its stage, what that calls, the class
-of its estimator, and everything that these refer to in turn. The hash covers the source
-of exactly these, so that a comment, a docstring, reformatting or a change of unrelated
-code does not alter it, and the versions of the packages that they import. Nothing is
-imported to compute it.
+A result depends on the function of its stage, the class of its estimator, and every
+definition that these refer to, directly or indirectly. The hash covers the source of
+exactly these definitions and the versions of the packages that they import. Comments,
+docstrings, formatting and unrelated code do not alter it. Nothing is imported to
+compute it.
 """
 
 import ast
@@ -26,7 +26,7 @@ IMPORTERS = {"import_module", "require"}
 
 @cache
 def code_version(*names, files=()):
-    """Hash of the definitions that the named functions, classes and scripts use."""
+    """Hash of the named functions, classes and scripts, and of all that they use."""
     walk = _Walk()
     for name in names:
         if isinstance(name, Path):
@@ -43,15 +43,14 @@ def code_version(*names, files=()):
 
 
 def functions_of(module):
-    """Names of the functions that a module of the project defines, without those that
-    it imports."""
+    """Names of the functions that a module of the project defines, not imports."""
     found = _module(module)
     defined = found.statements.items() if found else ()
     return [name for name, (first, *_) in defined if isinstance(first, ast.FunctionDef)]
 
 
 class _Walk:
-    """Collects sources and packages from a name and everything that it refers to."""
+    """Collects the sources and packages that names refer to, recursively."""
 
     def __init__(self):
         self.sources = set()
@@ -74,7 +73,7 @@ class _Walk:
                 return
 
     def enter(self, module, names):
-        """Add definitions of a module, and its other top-level statements."""
+        """Add definitions of a module, and its statements that bind no name."""
         for name in {None, *names}:
             if (module.name, name) not in self.seen:
                 self.seen.add((module.name, name))
@@ -89,8 +88,8 @@ class _Walk:
 
 
 class _Module:
-    """Top level of a source file: the statements that define each name, or where it is
-    imported from.
+    """Top level of a source file: for each name, the statements that define it or the
+    dotted names that it is imported from.
     """
 
     def __init__(self, name, path):
@@ -108,7 +107,7 @@ class _Module:
         self.names = {*self.imports, *self.statements} - {None, "__all__"}
 
     def imported(self, node):
-        """Yield (name, what it refers to) of an import statement."""
+        """Return (name, dotted name that it refers to) for each name of an import."""
         if isinstance(node, ast.Import):
             return [
                 (alias.asname or alias.name.split(".")[0], alias.name)
@@ -154,7 +153,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def _top_level(tree):
-    """Statements of a module, those for TYPE_CHECKING too, without ``__main__``."""
+    """Yield the statements of a module, without its ``if __name__ == "__main__"``."""
     for statement in tree.body:
         asked = ast.unparse(statement.test) if isinstance(statement, ast.If) else ""
         if "TYPE_CHECKING" in asked:
@@ -175,7 +174,7 @@ def _bound_names(statement):
 
 @cache
 def _module(name):
-    """Parsed module of a dotted name, or None if the project has none."""
+    """Parsed module of a dotted name, or None if it is not in the project."""
     top, *rest = name.split(".")
     path = _source(top)
     if path and rest:
@@ -186,7 +185,7 @@ def _module(name):
 
 @cache
 def _source(top):
-    """Source of a top-level module that is adakern's or the project's own, or None."""
+    """Path of a top-level module if it belongs to adakern or the project, else None."""
     try:
         spec = find_spec(top)
     except ValueError:  # a module that runs as a script, such as __main__
@@ -206,7 +205,7 @@ def _version(package):
 
 @cache
 def _requirements(package):
-    """Packages that a package requires."""
+    """Distributions that a package requires."""
     listed = map(Requirement, requires(distribution_of(package) or "pip") or [])
     return {
         requirement.name

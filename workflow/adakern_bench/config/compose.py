@@ -24,21 +24,21 @@ from adakern_bench.config.suite import expand_suite, suite_sets
 
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
 
-#: Maximum number of values that the aliases of a file may unfold to.
+#: Maximum number of values in a file after its aliases are expanded.
 MOST_VALUES = 100_000
 
-#: ``method.dank.eta=0.5`` fixes a parameter, for both tasks.
+#: Override that fixes a parameter for both tasks, such as ``method.dank.eta=0.5``.
 _OF_A_METHOD = "|".join(field.name for field in fields(schema.Method))
 PARAMETER = re.compile(rf"\+*method\.([^.=]+)\.(?!(?:{_OF_A_METHOD})=)(\w+)=")
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot run; the message says what to change."""
+    """The configuration cannot run; the message says what to change."""
 
 
 def nearest(name, names):
-    """Return a sentence that suggests the closest known names, or lists all of them if
-    none is close.
+    """Return a sentence that suggests the closest known name, and lists all names if
+    there are few or none is close.
     """
     hint = did_you_mean(name, names)
     return (
@@ -74,7 +74,9 @@ def load_config(overrides=(), conf=CONF):
 
 
 def _checked(override):
-    """Return an override for Hydra; types come later, so that no key needs a `+`."""
+    """Return an override for Hydra, with which no key needs a `+`; types are checked
+    later.
+    """
     key, equals, value = override.partition("=")
     if not key or not (equals or key.startswith("~")):
         raise ConfigError(
@@ -83,26 +85,30 @@ def _checked(override):
         )
     if key in GROUPS and value == "null":
         raise ConfigError(
-            f"{override} has no value; {key}=[] selects none, {key}=[name] one"
+            f"{override} selects nothing valid; {key}=[] selects none, {key}=[name] one"
         )
     if value[:1] not in ("'", '"') and value.count("[") > value.count("]"):
         raise ConfigError(
-            f"the override {override!r} has an unclosed list; a list must have no "
-            "blank after a comma: dataset=[a,b]"
+            f"the override {override!r} has an unclosed list; write lists without "
+            "blanks after commas: dataset=[a,b]"
         )
     if re.match(r"[+~]*hydra\b", key):
         raise ConfigError(
-            f"the override {override!r} is for Hydra itself, which has no settings here"
+            f"the override {override!r} is for Hydra itself, whose settings cannot be "
+            "changed here"
         )
     if key in GROUPS and re.fullmatch(r"[\d.]+", value):
         raise ConfigError(
-            f"the override {override!r} selects a number, expected names of files"
+            f"the override {override!r} selects a number; expected names of files in "
+            f"conf/{key}"
         )
     return _readable(override if key in GROUPS or key[0] in "+~" else f"++{override}")
 
 
 def _readable(override):
-    """Return an override in Hydra's grammar; text that it would misread is quoted."""
+    """Return an override in Hydra's grammar, with text quoted that Hydra would
+    misread.
+    """
     try:
         if not OverridesParser.create().parse_override(override).is_sweep_override():
             return override
@@ -112,9 +118,9 @@ def _readable(override):
     said = override.lstrip("+")
     if key.lstrip("+~") in GROUPS or value[:1] in tuple("'\"[{") or "\n" in value:
         raise ConfigError(
-            f"the override {said!r} cannot be read: a list is [a,b], a mapping {{a: "
-            "1}, each bracket and quotation mark has its partner, and words with other "
-            "signs than letters from a to z, digits and ._-/ stand in quotation marks: "
+            f"the override {said!r} cannot be parsed: write a list as [a,b] and a "
+            "mapping as {a: 1}, close all brackets and quotation marks, and quote "
+            "words with characters other than a to z, digits and ._-/, such as "
             "['Größe',b]"
         )
     quoted = re.sub(r"(\\+)$", r"\1\1", re.sub(r"(\\*)'", r"\1\1\\'", value))
@@ -124,7 +130,7 @@ def _readable(override):
 def _compose(overrides, conf):
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(Path(conf).resolve()), version_base="1.3"):
-        use_own_resolvers(powers=_powers, sigmas=_sigmas)  # but none of Hydra's
+        use_own_resolvers(powers=_powers, sigmas=_sigmas)  # and not Hydra's
         repository = vars(GlobalHydra.instance().config_loader())["repository"]
         load = repository.load_config
         repository.load_config = partial(_load_file, load, conf)
@@ -132,26 +138,29 @@ def _compose(overrides, conf):
 
 
 def _check_file(path, conf):
-    """Raise a ConfigError if a file is a symbolic link that leaves the configuration's
-    folder, or if its aliases unfold to more than a configuration holds.
+    """Raise a ConfigError if a file is a symbolic link out of the configuration's
+    folder, or if its aliases expand to too many values.
     """
     if not path.resolve().is_relative_to(Path(conf).resolve()):
-        raise ConfigError(f"{path} is a symbolic link out of {conf}; copy its target")
+        raise ConfigError(
+            f"{path} is a symbolic link out of {conf}; replace it by a copy of its "
+            "target"
+        )
     text = path.read_bytes() if path.is_file() else b""
     if b"&" in text and b"*" in text and _unfolded(text) > MOST_VALUES:
         raise ConfigError(
-            f"{path.name}: its aliases (*name) unfold to more than {MOST_VALUES:,} "
-            "values; write out what they stand for"
+            f"{path.name}: its aliases (*name) expand to more than {MOST_VALUES:,} "
+            "values; write out the values instead"
         )
 
 
 def _unfolded(text):
-    """Number of values of a YAML file once each alias is replaced by its anchor."""
+    """Number of values of a YAML file after its aliases are expanded."""
     sizes: dict[int, int] = {}
 
     def size(node):
         if id(node) not in sizes:
-            sizes[id(node)] = MOST_VALUES  # of an alias within its own anchor
+            sizes[id(node)] = MOST_VALUES  # size of an alias inside its own anchor
             parts = node.value if isinstance(node, CollectionNode) else ()
             sizes[id(node)] = 1 + sum(map(size, _flat(parts)))
         return sizes[id(node)]
@@ -165,11 +174,13 @@ def _flat(parts):
 
 
 def _load_file(load, conf, config_path):
-    """Load a file of the configuration's folder; those of data sets and methods are
-    keyed by their names.
+    """Load a file of the configuration's folder; a data set or method is placed under
+    its name.
     """
     if ".." in Path(config_path).parts:
-        raise ConfigError(f"{config_path}: defaults must be inside conf/")
+        raise ConfigError(
+            f"{config_path}: the files listed in defaults must be inside conf/"
+        )
     name = config_path.removesuffix(".yaml")
     try:
         _check_file(Path(conf, f"{name}.yaml"), conf)
@@ -181,7 +192,9 @@ def _load_file(load, conf, config_path):
     except ConfigError:
         raise
     except (YAMLError, ValueError) as error:
-        raise ConfigError(f"{config_path}.yaml is not YAML in UTF-8: {error}") from None
+        raise ConfigError(
+            f"{config_path}.yaml is not valid YAML in UTF-8: {error}"
+        ) from None
     group, _, name = config_path.partition("/")
     if group in ("dataset", "method") and file is not None:
         file.header["package"] = f"{group}.{name}"
@@ -189,7 +202,7 @@ def _load_file(load, conf, config_path):
 
 
 def _file_of_openml(group, name="", *_):
-    """Content of the file that a name such as openml-31 stands for."""
+    """Content of the implicit file of a name such as openml-31; None for others."""
     if (said := openml.short_form(group, name)) is None:
         return None
     content = OmegaConf.create(said)
@@ -198,7 +211,7 @@ def _file_of_openml(group, name="", *_):
 
 
 def _powers(base, first, last, step=1):
-    """Return base^first, ..., base^last, both included; a negative step goes down."""
+    """Return base^first, ..., base^last, both included; a negative step descends."""
     end = last + (1 if step > 0 else -1)
     return [float(base) ** k for k in range(first, end, step)]
 
@@ -219,7 +232,7 @@ def _fix_parameters(composed, overrides):
         if not method:
             del composed.method[name]
             raise ConfigError(
-                f"method.{name}.{parameter} is of a method that is not selected. "
+                f"method.{name}.{parameter}: the method {name!r} is not selected. "
                 f"{nearest(name, list(composed.method))}"
             )
         for task in ("classifier", "regressor"):
@@ -229,8 +242,10 @@ def _fix_parameters(composed, overrides):
 
 
 def _typed_config(composed):
-    """Return the typed configuration. Entries of data sets, of which there can be
-    thousands, are built directly if every value already has its type.
+    """Return the typed configuration.
+
+    The entries of data sets, of which there may be thousands, are built directly if
+    every value already has its type.
     """
     others = [key for key in composed if key != "dataset"]
     try:
@@ -243,7 +258,7 @@ def _typed_config(composed):
 
 
 def as_typed(hint, value):
-    """Return what OmegaConf makes of a value; TypeError if it might convert it."""
+    """Return a value as OmegaConf would type it; TypeError if that needs conversion."""
     parts = get_args(hint)
     kind = get_origin(hint) or hint
     if hasattr(hint, "__dataclass_fields__"):
@@ -258,7 +273,7 @@ def as_typed(hint, value):
         return {as_typed(key, k): as_typed(item, v) for k, v in value.items()}
     if hint is Any or type(value) in (parts or (hint,)):
         return value
-    return as_typed(parts[0], value)  # of a type or null
+    return as_typed(parts[0], value)  # the hint is an optional type
 
 
 _hints = cache(get_type_hints)
@@ -269,7 +284,7 @@ def _typed(of_type, node):
 
 
 def _missing_tuners(config):
-    """Methods that others are tuned with and that the configuration lacks."""
+    """Methods that the configuration lacks although others are tuned with them."""
     tuners = set().union(*(method.tuners for method in config.method.values()))
     return sorted(tuners - set(config.method))
 
@@ -277,7 +292,7 @@ def _missing_tuners(config):
 def _suite_entries(suite, folder):
     if Path(suite.sets).name != suite.sets or not (folder / suite.sets).is_file():
         raise ConfigError(
-            f"suite.sets={suite.sets!r} must be a file in the folder of the suite"
+            f"suite.sets={suite.sets!r} must be the name of a file in {folder}"
         )
     _check_file(folder / suite.sets, folder.parent)
     try:
@@ -286,9 +301,9 @@ def _suite_entries(suite, folder):
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         told = f"{type(error).__name__}: {error}"
         raise ConfigError(
-            f"{suite.sets} is not a table of sets ({told}); it has the column set and "
-            "columns of entries in whole numbers, n if min_rows or max_rows are set, "
-            "and its entry has files"
+            f"{suite.sets} does not describe the sets of a suite ({told}): it needs "
+            "the column set, whole numbers in the columns of settings, the column n if "
+            "min_rows or max_rows is set, and the suite's entry must have files"
         ) from None
     for name in suite.only:
         if name not in known:
@@ -305,8 +320,8 @@ def _unknown(group, name, conf):
 
 
 def _explain(error, conf):
-    """Turn an error of Hydra or OmegaConf into one message that suggests the nearest
-    valid name.
+    """Turn an error of Hydra or OmegaConf into one line that suggests the closest valid
+    name.
     """
     text = str(error)
     if match := re.search(r"Could not (?:load|find) '(\w+)/([^']+)'", text):
@@ -326,7 +341,7 @@ def _explain(error, conf):
 
 def _in_one_line(error):
     text = str(error).removeprefix("ValueError raised while resolving interpolation: ")
-    hint = ". ${name} stands for a setting; for the characters themselves write \\${"
+    hint = ". ${name} refers to a setting; for the literal characters write \\${"
     return text.partition("\n")[0] + _where(text) + hint * ("${" in text)
 
 

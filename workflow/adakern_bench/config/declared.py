@@ -1,9 +1,10 @@
-"""A folder of tables as a suite: what its file SETS.csv declares about each of them.
+"""A folder of tables as a suite, described by its file SETS.csv.
 
-SETS.csv has one line per table and the columns ``file`` (CSV or Parquet, beside it),
-``target``, ``kind`` (random, grouped or time) and ``column`` (the one of the groups or
-the time). An optional column ``task`` states the task, which is inferred otherwise.
-Everything is checked before anything runs, and all problems are reported at once.
+SETS.csv has one line per table and the columns ``file`` (CSV or Parquet, in the same
+folder), ``target``, ``kind`` (random, grouped or time) and ``column`` (that of the
+groups or the time). An optional column ``task`` states the task, which is inferred
+otherwise. All lines are checked before anything runs, and all problems are reported at
+once.
 """
 
 import csv
@@ -22,15 +23,15 @@ from adakern_bench.config.infer import inferred
 from adakern_bench.config.suite import is_selected
 
 DECLARATION = "SETS.csv"
-#: Kind of split -> the role of the column that it goes by.
+#: Kind of split -> role of the column that defines it.
 ROLES = {"random": None, "grouped": "group", "time": "time"}
 COLUMNS = ("file", "target", "kind", "column")
-#: Smaller tables say too little; see docs/results/preregistration.md.
+#: Smaller tables are not informative; see docs/results/preregistration.md.
 FEWEST_ROWS = 50
 
 
 def is_needed(config):
-    """Whether a configuration names a folder of tables."""
+    """Whether the suite of a configuration is a folder of tables."""
     return config.suite is not None and bool(config.suite.tables)
 
 
@@ -46,7 +47,10 @@ def fill_in(config):
             name = f"{suite.name}-{_stem(row['file'])}"
             try:
                 if name in config.dataset or name in entries:
-                    raise TableError("it is declared twice, or another has its name")
+                    raise TableError(
+                        f"the name {name} is taken: the table is declared twice, or "
+                        "another file has the same name"
+                    )
                 stated = _stated(row, folder, suite.tables, folds, known)
                 entries[name] = DatasetEntry(**stated)
             except TableError as error:
@@ -55,8 +59,8 @@ def fill_in(config):
     if problems:
         listed = "\n".join(f"  - {problem}" for problem in problems)
         raise ConfigError(
-            f"{folder / DECLARATION} has invalid lines:\n{listed}\nCorrect or remove "
-            "them"
+            f"{folder / DECLARATION} has invalid lines:\n{listed}\nCorrect these "
+            "lines or remove them"
         )
     for name, entry in entries.items():
         if is_selected(suite, name.removeprefix(f"{suite.name}-"), entry.n):
@@ -64,7 +68,7 @@ def fill_in(config):
 
 
 def _folder(config):
-    """Return the folder, searched where the files of data sets are."""
+    """Return the folder of tables, below the cache or the mirror."""
     tables = config.suite.tables
     if Path(tables).is_absolute() or ".." in Path(tables).parts:
         raise ConfigError(
@@ -77,8 +81,8 @@ def _folder(config):
             return folder
     raise ConfigError(
         f"suite.tables={tables}: there is no {' or '.join(map(str, folders))} with a "
-        f"{DECLARATION}. Put the tables there, and a {DECLARATION} with the columns "
-        f"{', '.join(COLUMNS)}, a line a table"
+        f"file {DECLARATION}. Put the tables there, and a {DECLARATION} with the "
+        f"columns {', '.join(COLUMNS)} and one line per table"
     )
 
 
@@ -103,15 +107,15 @@ def _stem(file):
 
 
 def _stated(row, folder, tables, folds, known):
-    """Return what the entry of a line states; a TableError says what is wrong."""
-    if None in row:  # csv.DictReader's name for what has no column
+    """Return the settings of the entry of a line; a TableError says what is wrong."""
+    if None in row:  # the key of csv.DictReader for surplus values
         raise TableError(
-            f"more values than {DECLARATION} has columns; put names with a comma in "
-            "double quotes"
+            f"the line has more values than {DECLARATION} has columns; put names with "
+            "a comma in double quotes"
         )
     path = folder / row["file"]
     if path.parent != folder or not path.is_file():
-        raise TableError(f"file not found in the folder of {DECLARATION}")
+        raise TableError(f"there is no such file in the folder of {DECLARATION}")
     file = path.stat()
     code = code_version("adakern_bench.config.declared")
     seen = [row, tables, folds, file.st_size, file.st_mtime_ns, code]
@@ -122,7 +126,7 @@ def _stated(row, folder, tables, folds, known):
 
 
 def _checked(row, path, place, folds):
-    """Return the same, checked against the file itself."""
+    """Return the same as `_stated`, inferred from the file and checked."""
     kind = row["kind"]
     column = row["column"]
     if kind not in ROLES:
@@ -136,8 +140,10 @@ def _checked(row, path, place, folds):
     if role:
         options[role] = column
     stated, found, _ = inferred(path, place, row["target"], **options)
-    if gaps := [note for note in found.notes if note.endswith("without a target")]:
-        raise TableError(f"the target {row['target']!r} has missing values ({gaps[0]})")
+    if missing := [note for note in found.notes if note.endswith("without a target")]:
+        raise TableError(
+            f"the target {row['target']!r} has missing values ({missing[0]})"
+        )
     if len(found.X) < FEWEST_ROWS:
         raise TableError(
             f"{count(len(found.X), 'row')}, expected at least {FEWEST_ROWS}"

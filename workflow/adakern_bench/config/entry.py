@@ -1,4 +1,4 @@
-"""The entry of a data set: what a file of ``conf/dataset/`` describes."""
+"""The entry of a data set: the settings in a file of ``conf/dataset/``."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from adakern_bench.base.download import host_of
 
 FORMATS = ("csv", "table", "whitespace", "arff", "libsvm")
 
-#: Allowed file extensions; Python, shells and pickle loaders execute none of them.
+#: Allowed file extensions: none that Python, a shell or a pickle loader would execute.
 ENDINGS = (
     *("", ".csv", ".tsv", ".txt", ".dat", ".data", ".all-data", ".arff"),
     *(".parquet", ".xlsx", ".libsvm", ".svm", ".binary", ".numer", ".t", ".tr"),
@@ -20,15 +20,15 @@ ENDINGS = (
 )
 
 
-#: Default of an entry that says nothing about the content of its table.
+#: Settings of an entry that state nothing about the content of its table.
 UNSTATED = {"n": None, "d": None, "n_test": None, "classes": {}, "fingerprint": None}
 
 
-#: Why a classification has no second target, and the way out.
+#: Why a classification cannot have several targets, and what to do instead.
 ONE_OF_CLASSES = (
-    "several targets are those of a regression. Write an entry for each of them, the "
-    "others in drop; in Python, scikit-learn's MultiOutputClassifier fits a model for "
-    "each."
+    "several targets are supported for regression only. Write an entry for each "
+    "target, with the others in drop; in Python, scikit-learn's MultiOutputClassifier "
+    "fits one model per target."
 )
 
 
@@ -37,23 +37,25 @@ class DatasetError(Exception):
 
 
 def one_of(*choices, default=None):
-    """Field that takes one of these words; the default is the first unless given."""
+    """Field that takes one of these strings, by default the first."""
     default = choices[0] if default is None else default
     return field(default=default, metadata={"choices": choices})
 
 
 def optional(*choices):
-    """Field that takes one of these words, or null."""
+    """Field that takes one of these strings, or null."""
     return field(default=None, metadata={"choices": (*choices, None)})
 
 
 def number(default, least, most=math.inf):
-    """Field that takes a number, or several, in this range."""
+    """Field that takes a number, or a list of numbers, in this range."""
     return field(default=default, metadata={"range": (least, most)})
 
 
 def setting_problems(where, settings):
-    """List what is wrong with the words and numbers of a part of the configuration."""
+    """Yield the problems of a section of the configuration: unknown options and numbers
+    out of range.
+    """
     for of_setting in fields(settings):
         name = f"{where}.{of_setting.name}"
         value = getattr(settings, of_setting.name)
@@ -64,7 +66,7 @@ def setting_problems(where, settings):
             yield f"{name}={value!r} is unknown.{hint} Known: {', '.join(known)}."
         low, high = of_setting.metadata.get("range", (-math.inf, math.inf))
         for one in value if isinstance(value, list) else [value]:
-            # Written so that NaN, which compares false with everything, is caught.
+            # NaN compares false with everything, so it is out of range, too.
             if (
                 "range" in of_setting.metadata
                 and one is not None
@@ -78,22 +80,22 @@ def setting_problems(where, settings):
 class SourceFile:
     """One file of a data set."""
 
-    #: Where the file lies below the cache and below a mirror folder, for example
-    #: ``sonar/sonar.all-data``. It may be compressed (.gz, .bz2, .xz, .zip, .tar); this
-    #: is recognised by its first bytes, not by its name.
+    #: Path below the cache and below a mirror folder, such as ``sonar/sonar.all-data``.
+    #: The file may be compressed (.gz, .bz2, .xz, .zip, .tar), which is recognised by
+    #: its first bytes, not by its name.
     path: str = ""
-    #: Where it can be downloaded, tried in this order.
+    #: URLs to download it from, tried in this order.
     urls: list[str] = field(default_factory=list)
-    #: Whether somebody has downloaded the file from these urls. This is information for
-    #: the reader; the content check decides whether a download is the data.
+    #: Whether somebody has downloaded the file from these URLs. It only informs the
+    #: reader; the content check decides whether a download is the right file.
     url_tried: bool = False
-    #: Hash that its bytes must have; None leaves it to the content check.
+    #: Expected SHA-256 of the file; None leaves it to the content check.
     sha256: str | None = None
-    #: Likewise, as OpenML states it for its ARFF files (a Parquet file has another).
+    #: Expected MD5, which OpenML states for its ARFF (not Parquet) files.
     md5: str | None = None
     #: The rows of this file are the published test set.
     test: bool = False
-    #: Which file to extract from an archive (.zip, .tar) that holds several.
+    #: Name of the file to extract from an archive (.zip, .tar) of several files.
     member: str | None = None
 
 
@@ -101,98 +103,102 @@ class SourceFile:
 class DatasetEntry:
     """Everything that is known about a data set, and how to read it.
 
-    `task` and either `files` or `loader` are required. What is stated about the content
-    (`n`, `d`, `n_test`, `classes`, `fingerprint`) is checked whenever the table is
-    made. Columns are given by position (0 is the first, -1 the last) or, if the
-    file has column names, by name.
+    `task` and either `files` or `loader` are required. Statements about the content
+    (`n`, `d`, `n_test`, `classes`, `fingerprint`) are checked whenever the table is
+    made. Columns are given by position (0 is the first, -1 the last) or, if the file
+    has column names, by name.
     """
 
-    #: classification or regression.
+    #: "classification" or "regression".
     task: str = one_of("classification", "regression", default="")
     #: The files whose rows, concatenated, make the table.
     files: list[SourceFile] = field(default_factory=list)
-    #: Instead of files, a function that returns the data: ``_target_`` is its dotted
-    #: name, the other keys are its arguments, ``random_state`` is the seed. It returns
-    #: ``(X, y)``, or a mapping with ``data``, ``target`` and optionally
-    #: ``feature_names``, ``test_rows`` and what `groups` and `time` name.
+    #: Function that returns the data, instead of files: ``_target_`` is its dotted
+    #: name, the other keys are its arguments, and ``random_state`` defaults to the
+    #: seed. It returns ``(X, y)``, or a mapping with ``data``, ``target`` and
+    #: optionally ``feature_names``, ``test_rows`` and the keys that `groups` and `time`
+    #: name.
     loader: dict[str, Any] = field(default_factory=dict)
-    #: Number of a data set of OpenML ("31") or of a task ("task-59"): what is not
-    #: stated here is taken from there.
+    #: Number of an OpenML data set ("31") or task ("task-59"), which provides all
+    #: settings that are not stated here.
     openml: str | None = None
-    #: csv, table, whitespace, arff or libsvm; None takes it from the ending of the file
-    #: name. A "table" has mixed columns (separated values, ARFF, Parquet, xlsx) and is
-    #: read by `adakern.tables.read_table`: its categories are one-hot encoded and its
-    #: missing values imputed once the training part is known, and rows without a target
-    #: are left out.
+    #: "csv", "table", "whitespace", "arff" or "libsvm"; None uses the file extension. A
+    #: "table" has columns of mixed types (separated values, ARFF, Parquet, xlsx) and is
+    #: read by `adakern.tables.read_table`: categories are one-hot encoded and missing
+    #: values imputed once the training part is known, and rows without a target are
+    #: left out.
     format: str | None = optional(*FORMATS)
     #: Separator: "," by default for csv, inferred from the file for a table.
     separator: str | None = None
-    #: Decimal mark, "." or ","; likewise.
+    #: Decimal mark, "." or ",": "." by default for csv, inferred for a table.
     decimal: str | None = optional(".", ",")
-    #: UTF-8 by default for csv, inferred from the file for a table.
+    #: Encoding: UTF-8 by default for csv, inferred from the file for a table.
     encoding: str | None = None
-    #: Whether the first line names the columns; None infers it: words above a line with
-    #: numbers are names.
+    #: Whether the first line contains column names; None infers it: text above a line
+    #: with numbers is a header.
     header: bool | None = None
-    #: The column to predict; of a regression also a list of columns, which are
-    #: predicted together. Rows that lack one of them are left out of a "table".
+    #: The column to predict or, for regression, a list of columns that are predicted
+    #: together. Rows of a "table" in which one of them is missing are left out.
     target: Any = -1
     #: Columns that are not features (identifiers, other targets).
     drop: list[Any] = field(default_factory=list)
     #: Columns of a "table" that are categorical, whatever their cells look like.
     categorical: list[Any] = field(default_factory=list)
-    #: Columns in which categories that differ only in case, blanks or accents are
-    #: merged; [all] for every categorical column.
+    #: Columns whose categories are merged if they differ only in case, blanks or
+    #: accents; [all] for every categorical column.
     merge: list[Any] = field(default_factory=list)
-    #: Format of columns of a "table", if not that inferred: ``{price: ",", mass: .kg,
-    #: day: "%m/%d/%Y"}``.
+    #: Format of columns of a "table" where it is not the inferred one:
+    #: ``{price: ",", mass: .kg, day: "%m/%d/%Y"}``.
     form: dict[Any, str] = field(default_factory=dict)
-    #: Rows of a "table" that are kept although they look like totals or the like:
+    #: Kinds of rows of a "table" that are kept although they do not look like data:
     #: rows:totals, rows:units, rows:headers, rows:remarks.
     keep: list[str] = field(default_factory=list)
-    #: Numbers that replace the words of a column: ``{0: {M: 1, F: 2, I: 3}}``.
+    #: Numbers that replace the categories of a column: ``{0: {M: 1, F: 2, I: 3}}``.
     codes: dict[Any, Any] = field(default_factory=dict)
-    #: Empty cells to fill with a weighted sum of other columns of their row:
+    #: Columns whose missing values are replaced by a weighted sum of other columns:
     #: ``{sqft_above: {sqft_living: 1, sqft_basement: -1}}``.
     fill: dict[str, Any] = field(default_factory=dict)
     #: New names for the class labels, ``{2: benign, 4: malignant}``.
     labels: dict[Any, Any] = field(default_factory=dict)
-    #: The column that says which rows belong together (patients), or a list of columns
-    #: in which such rows are equal; of a loader, the key of its mapping. A column stays
-    #: a feature unless `drop` names it as well.
+    #: The column of the group labels (patients, for example), or a list of columns
+    #: whose values together identify a group; for a loader, the key of its mapping. The
+    #: column remains a feature unless `drop` lists it as well.
     groups: Any = None
-    #: The column that says when a row was observed, as dates or numbers; the rows are
-    #: sorted by it. Of a loader, the key of its mapping. It stays a feature unless
-    #: `drop` names it as well. "order of the file" if there is no such column.
+    #: The column that says when a row was observed, as dates or numbers; rows are
+    #: sorted by it. For a loader, the key of its mapping. The column remains a feature
+    #: unless `drop` lists it as well. If there is no such column but the rows are in
+    #: order of time, "order of the file".
     time: Any = None
-    #: A file of several published splits; `n_splits` says how many.
+    #: File of several published splits, whose number is `n_splits`.
     splits: SourceFile | None = None
     n_splits: int | None = number(None, least=1)
-    #: Instead of that file, the seeds of the splits: `train_test_split` draws a quarter
-    #: of the rows as the test part with each of the first `n_splits`.
+    #: Seeds of published splits, instead of that file: `train_test_split` draws a
+    #: quarter of the rows as the test part with each of the first `n_splits` seeds.
     split_seeds: list[int] = field(default_factory=list)
-    #: "row-lists", two lines of row numbers from 0 for each split (training rows, test
-    #: rows), or "test-marks", a comma-separated line per row and a column per split, 1
-    #: if the row is in the test part; "openml" is the form of OpenML's tasks.
+    #: "row-lists", two lines of row numbers from 0 per split (training rows, test
+    #: rows); "test-marks", a comma-separated line per row and a column per split, 1 if
+    #: the row is in the test part; or "openml", the format of OpenML's tasks.
     split_format: str = one_of("row-lists", "test-marks", "openml")
-    #: A published split, as "row-lists", that hyper-parameters were tuned on. It may
-    #: contain test rows of the splits: it is the published protocol, not a clean one.
+    #: File, in the format "row-lists", of the published split that hyper-parameters
+    #: were tuned on. It may contain test rows of the published splits: this reproduces
+    #: the published protocol, which leaks.
     tuning_split: SourceFile | None = None
-    #: What happens to rows with a missing value: "error" refuses the table, "drop-rows"
-    #: leaves them out.
+    #: How to treat rows with missing values: "error" refuses the table, "drop-rows"
+    #: leaves the rows out.
     missing: str = one_of("error", "drop-rows")
-    #: Percentiles to which preprocessing should clip every feature, for tables with
-    #: outliers. The table itself holds the values as distributed.
+    #: Percentiles at which preprocessing clips every feature, for tables with outliers.
+    #: The canonical table contains the values as distributed.
     clip: list[float] | None = None
-    #: Rows (test rows included), features, rows of the published test set.
+    #: Number of rows (including test rows), of features, and of rows of the published
+    #: test set.
     n: int | None = number(None, least=1)
     d: int | None = number(None, least=1)
     n_test: int | None = number(None, least=1)
-    #: Rows of each class label.
+    #: Number of rows per class label.
     classes: dict[Any, int] = field(default_factory=dict)
     #: Content fingerprint, printed by ``adakern describe``.
     fingerprint: str | None = None
-    #: For the reader.
+    #: Information for the reader.
     title: str = ""
     licence: str = ""
     citation: str = ""
@@ -200,7 +206,7 @@ class DatasetEntry:
     note: str = ""
 
     def __post_init__(self):
-        """Accept plain mappings for the files, as YAML gives them."""
+        """Convert files given as mappings, as YAML does."""
         self.files = [_source_file(file) for file in self.files]
         self.splits = _source_file(self.splits)
         self.tuning_split = _source_file(self.tuning_split)
@@ -212,12 +218,12 @@ class DatasetEntry:
 
     @property
     def sources(self):
-        """All files: those of the rows, then those of the published splits."""
+        """All files: first those of the rows, then those of the published splits."""
         return [*self.files, *filter(None, (self.splits, self.tuning_split))]
 
     @property
     def n_published_splits(self):
-        """Number of published splits into training and test rows, None if none."""
+        """Number of published splits into training and test rows; None if none."""
         given = self.n_test or any(file.test for file in self.files)
         return self.n_splits or (1 if given else None)
 
@@ -227,11 +233,11 @@ def _source_file(file):
 
 
 def check_content(entry, content):
-    """Raise a DatasetError if the content of a table is not what the entry states."""
+    """Raise a DatasetError if the content of a table differs from its entry."""
     differ = []
     for key, found in content.items():
         stated = getattr(entry, key)
-        if isinstance(stated, dict):  # of text, as JSON holds the keys
+        if isinstance(stated, dict):  # JSON turns keys into strings
             stated = {str(label): count for label, count in stated.items()}
         if stated and stated != found:
             differ.append(f"{key} is {found}, the entry has {stated}")
@@ -240,7 +246,7 @@ def check_content(entry, content):
 
 
 def check_entry(name, entry):
-    """Problems of an entry that need no file to be opened, one sentence each.
+    """Problems of an entry that can be found without opening a file, as sentences.
 
     >>> from adakern_bench.data import DatasetEntry, check_entry
     >>> entry = DatasetEntry(task="clasification", files=[{"path": "a.csv"}], n=-3)
@@ -261,13 +267,14 @@ def _problems(entry):
     if entry.format == "table" and len(entry.files) > 1:
         yield (
             "files",
-            "a table is one file: what its columns are is seen from all rows.",
+            "an entry with format: table must have one file, since the kinds of its "
+            "columns are inferred from all rows.",
         )
     targets = entry.targets
     if not targets or not all(isinstance(key, str | int) for key in targets):
         yield (
             "target",
-            f"got {entry.target}; a column is needed, by name or position, or a list "
+            f"got {entry.target}; it must be a column, by name or position, or a list "
             "of columns.",
         )
     elif len(targets) > 1 and entry.task == "classification":
@@ -276,7 +283,10 @@ def _problems(entry):
         yield "keep", f"got {min(unknown)!r}; expected some of {', '.join(OTHERS)}."
     clip = entry.clip
     if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):
-        yield ("clip", f"got {clip}; two percentiles 0 <= low < high <= 100 needed.")
+        yield (
+            "clip",
+            f"got {clip}; it must be two percentiles, 0 <= low < high <= 100.",
+        )
     yield from _problems_of_places(entry)
 
 
@@ -284,38 +294,51 @@ def _problems_of_splits(entry):
     if bool(entry.splits or entry.split_seeds) != bool(entry.n_splits):
         yield (
             "n_splits",
-            "a file of splits, or their seeds, and their number go together.",
+            "n_splits must be given together with splits or split_seeds.",
         )
     if entry.split_seeds and (seeds := len({*entry.split_seeds})) < (
         entry.n_splits or 0
     ):
         yield (
             "split_seeds",
-            f"{seeds} seeds are too few for n_splits: {entry.n_splits}.",
+            f"got {seeds} different seeds; n_splits: {entry.n_splits} needs as many.",
         )
     if entry.splits and entry.time is not None:
-        yield "time", "published splits count the rows in the order of the file."
+        yield (
+            "time",
+            "published splits refer to rows in the order of the file; sorting by time "
+            "would change it.",
+        )
     if entry.splits and entry.missing == "drop-rows":
-        yield "missing", "published splits count all rows; none may be dropped."
+        yield (
+            "missing",
+            "published splits refer to all rows; drop-rows would leave some out.",
+        )
 
 
 def _problems_of_places(entry):
-    """Problems of paths and addresses."""
+    """Problems of paths and URLs."""
     addresses = [("homepage", entry.homepage)] if entry.homepage else []
     for i, file in enumerate(entry.sources):
         where = f"files[{i}].path"
         path = file.path
         if not path or path.startswith("/") or ".." in path.split("/"):
-            yield where, f"got {path!r}; must be a path inside the data folder."
+            yield where, f"got {path!r}; it must be a path inside the data folder."
         elif re.search(r"[\x00-\x1f\\]", path):
-            yield where, f"got {path!r}; no control characters."
+            yield (
+                where,
+                f"got {path!r}; backslashes and control characters are not allowed.",
+            )
         elif Path(path).suffix.lower() not in ENDINGS:
             ends = ", ".join(ENDINGS[1:])
             yield (
                 where,
-                f"got {path!r}; the name of data ends in none or one of {ends}.",
+                f"got {path!r}; the file extension must be none or one of {ends}.",
             )
         addresses += [(f"files[{i}].urls", url) for url in file.urls]
     for key, address in addresses:
         if not (address.startswith(("http://", "https://")) and host_of(address)):
-            yield key, f"got {address!r}; it must be http:// or https:// and a host."
+            yield (
+                key,
+                f"got {address!r}; it must start with http:// or https:// and a host.",
+            )

@@ -1,4 +1,4 @@
-"""From the ``_target_`` form of a YAML file to a scikit-learn estimator."""
+"""Conversion of a recipe in Hydra's ``_target_`` form to a scikit-learn estimator."""
 
 import numpy as np
 from scipy import stats
@@ -13,17 +13,18 @@ from adakern_bench.base.environments import PYTHON
 
 
 class LogIntegers:
-    """Log-uniform distribution of the integers from low to high."""
+    """Log-uniform distribution over the integers from low to high."""
 
     def __init__(self, low, high):
         self.exact = stats.loguniform(low - 0.5, high + 0.5)
 
     def rvs(self, random_state=None):
-        """Draw one of them."""
+        """Draw one integer."""
         return int(np.rint(self.exact.rvs(random_state=random_state)))
 
 
-#: Axes of a random search: (low, high) -> what scikit-learn's sampler draws from.
+#: Name of a distribution -> function of (low, high) that returns it for scikit-learn's
+#: random search.
 DISTRIBUTIONS = {
     "uniform": lambda low, high: stats.uniform(low, high - low),
     "log_uniform": stats.loguniform,
@@ -35,10 +36,10 @@ DISTRIBUTIONS = {
 def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=False):
     """Return the estimator of a recipe; `params` override its fixed parameters.
 
-    A number in units of another parameter is ``{relative_to: C, power: 2, value:
-    0.1}``. Raises a ValueError if `params`, which are read from a file of results,
-    contain a path or memory. The same holds for the recipe, unless it is that of a
-    plan, which was checked with regard to --allow-outside.
+    ``{relative_to: C, power: 2, value: 0.1}`` stands for 0.1 * C**2. A ValueError is
+    raised if `params`, which are read from result files, name a path or memory; so may
+    the recipe, unless it comes from a plan, which has checked it according to
+    --allow-outside.
     """
     recipe = dict(recipe)
     python = recipe.pop(PYTHON, None)
@@ -46,9 +47,9 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=Fals
         raise ValueError(f"{name}={value!r} {IS_OUTSIDE}")
     for name, value in outside_paths(params or {}):
         raise ValueError(
-            f"{name}={value!r} was not found by a search of this configuration: it "
-            "names a path or memory. Delete the folders search and records of these "
-            "results and run again."
+            f"{name}={value!r} cannot be the result of a search, since it names a path "
+            "or memory. Delete the folders search and records of these results and run "
+            "again."
         )
     if python:
         from adakern_bench.base.elsewhere import elsewhere
@@ -74,12 +75,12 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=Fals
 
 
 def free_parameters(settings, found):
-    """Parameters `found` by a search, without those that a job's settings fix."""
+    """Parameters `found` by a search, except those that a job's settings fix."""
     return {k: v for k, v in found.items() if k not in settings["fixed"]}
 
 
 def planned_estimator(settings, found, seed):
-    """Return the estimator of a job's settings with parameters `found` by a search."""
+    """Return the estimator of a job with the parameters `found` by a search."""
     return make_estimator(
         settings["estimator"],
         free_parameters(settings, found),
@@ -90,21 +91,21 @@ def planned_estimator(settings, found, seed):
 
 
 def is_relative(value):
-    """Whether a parameter or an axis is given in units of another parameter."""
+    """Whether a parameter or an axis is given relative to another parameter."""
     return isinstance(value, dict) and "relative_to" in value
 
 
 def _in_units(value, unit, params):
-    """Return a number times the unit's power; return anything else unchanged."""
+    """Multiply a number by a power of its reference parameter; return anything else
+    unchanged.
+    """
     if not _is_number(value):
         return value
     return value * params[unit["relative_to"]] ** unit.get("power", 1)
 
 
 def expand_grid(grid, fixed, step=1):
-    """Return the values of each grid axis, a list or one of ``DISTRIBUTIONS``, with
-    relative values made absolute.
-    """
+    """Return the absolute values or the distribution of each grid axis."""
     expanded = {}
     for name, axis in grid.items():
         if is_distribution(axis):

@@ -1,4 +1,4 @@
-"""The entry of a user's own table, inferred from the file for the user to check and
+"""Entry of a user's own table, inferred from the file for the user to check and
 edit.
 """
 
@@ -12,30 +12,30 @@ from adakern_bench.base.plain_text import one_line
 
 
 def inferred(file, path, target, **options):
-    """Return (entry, table, columns) of a file; `path` is where it lies below the raw
-    data.
+    """Return (entry, table, columns) of a file; `path` is its path below the
+    raw data.
     """
     found, typed = read_columns(file, target, **options)
     if found.groups is not None and found.groups.nunique() < 2:
         raise TableError(
-            f"the group {found.groups.name!r} is {found.groups.iloc[0]!r} in every "
-            "row, but methods are tested on new groups: use another column, or "
-            "--group none"
+            f"the group column {found.groups.name!r} is {found.groups.iloc[0]!r} in "
+            "every row, but methods are tested on unseen groups: use another column, "
+            "or --group none"
         )
     columns = list(found.columns)
     y = found.y if hasattr(found.y, "columns") else found.y.to_frame()
     targets = list(y)
     known = y.notna().all(axis=1)
     if not known.all():
-        found.notes.append("a comparison leaves out rows without some of the targets")
+        found.notes.append("a comparison leaves out rows in which a target is missing")
 
     def key(column):
-        """Key of a column: its name or, if YAML would misread that, its position."""
+        """Key of a column: its name or, if YAML could misread that, its position."""
         plain = re.fullmatch(r"[^\W\d][^$\\,]*|\d+", column) and column.isprintable()
         return column if plain else columns.index(column)
 
     def named(column):
-        """Key of the column that an option names, or "all" for every column."""
+        """Key of the column that an option names; "all" stands for every column."""
         is_all = column == ALL and ALL not in columns
         return ALL if is_all else key(find_column(found, column))
 
@@ -69,5 +69,7 @@ def inferred_yaml(name, file, path, target, **options):
     entry, found, typed = inferred(file, path, target, **options)
     text = yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=88)
     comment = "".join(f"# - {one_line(note)}\n" for note in found.notes)
-    first = "# Made by `adakern compare`, which goes by it from now on; edit it.\n"
+    first = (
+        "# Written by `adakern compare`, which uses it from now on; you may edit it.\n"
+    )
     return f"# @package dataset.{name}\n{first}{comment}{text}", found, typed

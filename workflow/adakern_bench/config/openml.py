@@ -1,11 +1,12 @@
 """OpenML: data sets, tasks with their splits, and studies, as entries and suites.
 
-An entry says ``openml: 31`` (a data set) or ``openml: task-59``. The data set names
+An entry states ``openml: 31`` (a data set) or ``openml: task-59``. The data set names
 ``openml-31`` and ``openml-task-59`` stand for files with only that line, the suite name
-``openml-99`` for a study. Every answer is kept below ``openml/`` in the data folder, so
-that a second run, or one on another machine with that folder, sends no request.
+``openml-99`` for a study. Every response is cached below ``openml/`` in the data
+folder, so that a second run, or one on another machine with that folder, sends no
+request.
 
-The answers are a few lines of JSON. scikit-learn's ``fetch_openml`` supports neither
+The responses are a few lines of JSON. scikit-learn's ``fetch_openml`` supports neither
 tasks nor splits, and the package ``openml`` stores pickles: using either would take
 more code than it saves.
 """
@@ -22,18 +23,20 @@ from adakern_bench.base.paths import raw_folders
 from adakern_bench.base.plain_text import one_line
 from adakern_bench.config.entry import DatasetEntry, DatasetError, SourceFile
 
-#: Who types this variable chooses another server; no configuration can.
+#: Environment variable that selects another server; no configuration can.
 SERVER_VARIABLE, SERVER = "ADAKERN_OPENML", "https://www.openml.org"
-#: Kinds of tasks that are compared.
+#: OpenML's name of a supported type of task -> task.
 TASKS = {"Supervised Classification": "classification"}
 TASKS["Supervised Regression"] = "regression"
 _NAME = re.compile(r"openml-((?:task-)?\d+)")
-#: What people may state beside ``openml``; a default is no statement.
+#: Entry with all defaults: a setting that differs from it was stated.
 _UNSTATED = DatasetEntry()
 
 
 def short_form(group, name):
-    """Content of the file ``conf/<group>/openml-31.yaml``; None for other names."""
+    """Content of the implicit file ``conf/<group>/openml-31.yaml``; None for other
+    names.
+    """
     found = _NAME.fullmatch(name)
     if found is None or group not in ("dataset", "suite"):
         return None
@@ -43,12 +46,12 @@ def short_form(group, name):
 
 
 def is_needed(config):
-    """Whether a configuration refers to OpenML and lacks its answers."""
+    """Whether a configuration refers to OpenML and has not been filled in."""
     return bool(_study(config)) or any(map(_is_open, config.dataset.values()))
 
 
 def _study(config):
-    """The suite, if it is a study of OpenML."""
+    """The suite if it is an OpenML study, else None."""
     return config.suite if config.suite and config.suite.openml else None
 
 
@@ -57,7 +60,7 @@ def _is_open(entry):
 
 
 def fill_in(config):
-    """Fill in OpenML's answers where a configuration refers to it."""
+    """Replace references to OpenML in a configuration by OpenML's descriptions."""
     answers = Answers(raw_folders(config.data))
     study = _study(config)
     if study:
@@ -72,7 +75,7 @@ def fill_in(config):
 
 
 def _keep_sizes(config):
-    """Leave out the sets of a suite with fewer or more rows than it asks for."""
+    """Remove the data sets whose number of rows the suite excludes."""
     low = config.suite.min_rows or 0
     high = config.suite.max_rows or float("inf")
     for name, entry in list(config.dataset.items()):
@@ -82,7 +85,7 @@ def _keep_sizes(config):
 
 @dataclass
 class Answers:
-    """OpenML's answers, from the folders that contain them or from its server."""
+    """OpenML's responses, from the folders that cache them or from its server."""
 
     folders: list[Path]
 
@@ -109,7 +112,7 @@ class Answers:
         return suite.only or names
 
     def entry(self, name, stated):
-        """Return the entry of a data set or task; what is `stated` takes precedence."""
+        """Return the entry of a data set or task; `stated` settings take precedence."""
         kind, _, number = str(stated.openml).rpartition("-")
         if kind not in ("", "task") or not number.isdigit():
             raise DatasetError(
@@ -131,8 +134,8 @@ class Answers:
             task = answer["task"]
             if task["task_type"] not in TASKS:
                 raise DatasetError(
-                    f"OpenML's task {number} is {task['task_type']}; supported are "
-                    f"{' and '.join(TASKS)}. Use another one"
+                    f"OpenML's task {number} is of type {task['task_type']!r}; only "
+                    f"{' and '.join(TASKS)} are supported. Use another task"
                 )
             inputs = {part["name"]: part for part in task["input"]}
             source = inputs["source_data"]["data_set"]
@@ -146,8 +149,8 @@ class Answers:
             number_of_set = str(int(source["data_set_id"]))
         if not url:
             raise DatasetError(
-                f"OpenML's task {number} has no splits; openml-{number_of_set}, its "
-                "data set, is split as the protocol says"
+                f"OpenML's task {number} has no splits. Use its data set, "
+                f"openml-{number_of_set}, which is split as the protocol says"
             )
         path = f"openml/task-{number}/splits.arff"
         return self._set(number_of_set, target, TASKS[task["task_type"]]) | {
@@ -199,25 +202,29 @@ class Answers:
             }
 
     def _n_rows(self, number, target):
-        """Number of rows if OpenML states it and no target is missing."""
+        """Number of rows, or None if OpenML does not state it or targets are
+        missing.
+        """
         found = self._get(f"data/qualities/{number}", {})
         found = found.get("data_qualities", {}).get("quality", [])
         known = {part["name"]: part.get("value") for part in found}
         n = known.get("NumberOfInstances")
-        gaps = target.get("number_of_missing_values")
-        return int(float(n)) if n and not int(gaps or 0) else None
+        n_missing = target.get("number_of_missing_values")
+        return int(float(n)) if n and not int(n_missing or 0) else None
 
     def _allowed(self, url):
-        """Return a url of an answer if it is one of OpenML's own."""
+        """Return a URL of a response if it is on one of OpenML's hosts."""
         if host_of(url) not in _hosts():
             raise DatasetError(
-                f"OpenML's answer leads to {one_line(url)}, which is not at "
-                f"{' or '.join(sorted(_hosts()))}: nothing is fetched from there"
+                f"OpenML's response links to {one_line(url)}, which is not on "
+                f"{' or '.join(sorted(_hosts()))}, so it is not downloaded"
             )
         return url
 
     def _get(self, what, absent=None):
-        """Return an answer, kept or new; `absent` if the server has none."""
+        """Return a response, cached or new; `absent` if the server has no such
+        resource.
+        """
         for folder in self.folders:
             path = folder / "openml" / f"{what}.json"
             with suppress(Refused):  # a damaged file is removed and requested again
@@ -230,7 +237,7 @@ class Answers:
             if absent is None or not isinstance(error, Absent):
                 kind, _, number = what.rpartition("/")
                 raise DatasetError(
-                    f"OpenML's {kind} {number} could not be fetched: {error} ({url})"
+                    f"OpenML's {kind} {number} could not be downloaded: {error} ({url})"
                 ) from None
             data = json.dumps(absent).encode()
         found = _parsed(data, url)
@@ -243,7 +250,7 @@ def _server():
 
 
 def _hosts():
-    """Hosts that OpenML's answers and files come from."""
+    """Hosts of OpenML's responses and files."""
     own = host_of(_server())
     return {own, *(["api.openml.org", "data.openml.org"] * (own == "openml.org"))}
 
@@ -255,8 +262,8 @@ def _target(called, name, target, columns):
     known = ", ".join(one_line(column["name"]) for column in columns[:20])
     why = f"has no column {target!r} to predict" if target else "names no target"
     raise DatasetError(
-        f"{called} {why}; say --target to adakern compare, or dataset.{name}.target= "
-        f"to a run: one of {known}"
+        f"{called} {why}; set --target (adakern compare) or dataset.{name}.target "
+        f"(adakern run) to one of {known}"
     )
 
 
@@ -265,7 +272,7 @@ def _places(columns):
 
 
 def _is_feature(column):
-    """Whether a column is a feature; free text is not."""
+    """Whether a column is a feature; identifiers and free text are not."""
     marks = (column.get("is_ignore"), column.get("is_row_identifier"))
     return "true" not in marks and column["data_type"] != "string"
 
@@ -277,13 +284,13 @@ def _parsed(data, place):
 
 @contextmanager
 def _answer(place):
-    """Raise a DatasetError if an answer does not have OpenML's documented form."""
+    """Raise a DatasetError if a response does not have OpenML's documented format."""
     try:
         yield
     except DatasetError:
         raise
     except Exception as error:
         raise DatasetError(
-            f"{place}: not a response of OpenML ({type(error).__name__}: {error}); "
-            "try again later, or delete the file if it is one"
+            f"{place} is not a valid response of OpenML ({type(error).__name__}: "
+            f"{error}); try again later or, if it is a file, delete it"
         ) from None

@@ -1,5 +1,4 @@
-"""What an experiment runs: its cells, recipes and batches of repeats, independent of
-any file."""
+"""Plan of an experiment: its cells, recipes and batches of repeats."""
 
 import os
 import shlex
@@ -26,15 +25,17 @@ from adakern_bench.config.variant import as_variant
 
 
 def load_plan(overrides=(), conf=CONF, typed=None, choose=None, *, is_to_run=True):
-    """Return the plan that the overrides describe. They count as `typed` on the command
-    line by default; `choose` may return further overrides that change the plan. The
-    recipes are checked only if it `is_to_run`.
+    """Return the plan that the overrides describe.
+
+    By default all overrides count as `typed` on the command line. `choose` maps the
+    configuration to further overrides. Recipes are checked only if the plan
+    `is_to_run`.
     """
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     typed = overrides if typed is None else typed
     config = load_config(settings, conf)
     if openml.is_needed(config):
-        check_places(config, typed)  # before OpenML's answers are kept
+        check_places(config, typed)  # before OpenML's responses are cached
         openml.fill_in(config)
     if declared.is_needed(config):
         check_places(config, typed)
@@ -55,26 +56,26 @@ def load_plan(overrides=(), conf=CONF, typed=None, choose=None, *, is_to_run=Tru
 
 
 def with_tuners(methods, names):
-    """Names of these methods and of those that they are tuned with."""
+    """The named methods, and those that they are tuned with, by name."""
     kept = list(names)
-    for name in kept:  # which grows
+    for name in kept:  # grows in the loop
         kept += sorted(methods[name].tuners - {*kept})
     return {name: methods[name] for name in kept}
 
 
 def absent_needs(methods):
-    """Method -> missing requirements of it and of those that it is tuned with."""
+    """Method -> missing requirements, its own and those of its tuners."""
     needs = {name: _needs(methods, name) for name in methods}
     absent = {name: [n for n in needs[name] if not _is_here(n)] for name in needs}
     return {name: missing for name, missing in absent.items() if missing}
 
 
 def _needs(methods, name, *before):
-    """Requirements of a method and of those that it is tuned with."""
+    """Requirements of a method and of the methods that it is tuned with."""
     if name in before:
         ring = " -> ".join((*before, name))
         raise ConfigError(
-            f"tune_with is circular, {ring}; one of them needs tune_with: self"
+            f"tune_with is circular ({ring}); set tune_with: self in one of them"
         )
     tuners = methods[name].tuners
     of_tuners = (_needs(methods, tuner, *before, name) for tuner in tuners)
@@ -91,8 +92,8 @@ def _is_here(need):
 
 
 def plan_from_snakemake(config, typed=None):
-    """Return the plan of ``snakemake --config experiment=... overrides="..."``;
-    `typed` is what the command line gave.
+    """Return the plan of ``snakemake --config experiment=... overrides="..."``; `typed`
+    contains the settings given on the command line.
     """
     known = ("experiment", "overrides", "allow_outside")
     for key in config:
@@ -123,9 +124,10 @@ def plan_from_snakemake(config, typed=None):
     return load_plan((*selected, *overrides, *outside), typed=(*said, *outside))
 
 
-#: Seconds that the fits of a group of small data sets take at most, by their costs.
+#: Maximum estimated time of a group of small data sets, in seconds.
 SHORT = 60
-#: From so many cells on they are worked off in groups, so many at least and at most.
+#: Number of cells from which on small data sets are grouped, minimum number of groups,
+#: and maximum number of cells in a group.
 GROUPED_FROM = 100
 FEWEST_GROUPS = 4
 MOST_CELLS = 100
@@ -141,7 +143,7 @@ class Plan:
         self.table_names = list(config.dataset)
         self.dataset_variants = expand_datasets(self.table_names, config.protocol)
         self.datasets = list(self.dataset_variants)
-        #: A table of one's own is one of a kind: what is seen in its best method.
+        #: Name of the user's own table, whose report explains the best method.
         own = (name for name in self.datasets if name.startswith("my-"))
         self.own = next(own, None)
         self.variants = expand_sweep(self.methods, config.sweep)
@@ -165,17 +167,19 @@ class Plan:
         return Plan(replace(self.config, jobs=jobs))
 
     def entry(self, dataset):
-        """Return the entry of a data set, without the point of a sweep in its name."""
+        """Return the entry of a data set; a sweep's point in its name is ignored."""
         return self.config.dataset[base_name(dataset)]
 
     def _recipe_or_none(self, dataset, method):
-        # An unknown task has no recipe; the check of the entry reports it.
+        # An unknown task has no recipe; `check_entry` reports it.
         recipe = TASK_RECIPE.get(self.entry(dataset).task, "")
         return getattr(self.config.method[base_name(method)], recipe, None)
 
     @cache  # noqa: B019 - one plan lives as long as the process
     def recipe(self, dataset, method):
-        """Return the recipe of a cell: fixed parameters, remaining grid, hand-over."""
+        """Return the recipe of a cell: fixed parameters, remaining grid, and the method
+        whose parameters it takes over.
+        """
         recipe = self._recipe_or_none(dataset, method)
         fixed = self._settings(dataset, base_name(method))
         if method in self.variants:
@@ -198,7 +202,9 @@ class Plan:
         }
 
     def _settings(self, dataset, method):
-        """Parameters that the experiment fixes: for the data set, then for one size."""
+        """Parameters that the experiment fixes for a data set; those for a point of its
+        sweep take precedence.
+        """
         found = {}
         for name in (base_name(dataset), dataset):
             of_dataset = self.config.settings.get(name) or {}
@@ -206,13 +212,14 @@ class Plan:
             of_method = of_dataset.get(method) or {} if is_mapping else of_dataset
             if not isinstance(of_method, dict):
                 raise ConfigError(
-                    f"settings.{name} maps a method to its parameters: eta: 0.1"
+                    f"settings.{name} must map methods to parameters, such as dank: "
+                    "{eta: 0.1}"
                 )
             found |= of_method
         return found
 
     def columns_kept(self, dataset, method):
-        """Which columns a method receives without preprocessing."""
+        """Options by which a method receives mixed columns without encoding."""
         entry = self.config.method[base_name(method)]
         if self.entry(dataset).format != "table":
             return {}
@@ -220,36 +227,38 @@ class Plan:
         return {name: value for name, value in kept.items() if value}
 
     def swept(self, dataset, method):
-        """Axis -> value of the sweeps that a cell belongs to."""
+        """Axis -> value of a cell in the sweeps of its data set and its method."""
         return (
             self.dataset_variants[dataset].swept
             | self.variants.get(method, Variant()).swept
         )
 
     def search_method(self, dataset, method):
-        """The method whose search holds the best parameters of this one, if any."""
+        """The method whose search provides this one's best parameters, if any."""
         recipe = self.recipe(dataset, method)
         if recipe["grid"]:
             return method
         return recipe["tune_with"] and self.search_method(dataset, recipe["tune_with"])
 
     def hand_over_method(self, dataset, method):
-        """The method whose search fixes parameters before this one's, if any."""
+        """The method whose search fixes parameters before this one's search, if any."""
         tuner = self.recipe(dataset, method)["tune_with"]
         return tuner and self.search_method(dataset, tuner)
 
     def searches(self, dataset):
-        """Methods whose searches a data set needs, each before those that take over its
-        parameters.
+        """Methods whose searches a data set needs, ordered so that parameters are found
+        before they are taken over.
         """
         needed = [self.search_method(dataset, m) for m in self.methods_of[dataset]]
-        for method in needed:  # which grows
+        for method in needed:  # grows in the loop
             if method:
                 needed.append(self.hand_over_method(dataset, method))
         return list(dict.fromkeys(filter(None, reversed(needed))))
 
     def seconds_of(self, dataset, method, unknown=1.0):
-        """Estimated seconds of a search and of a fit, from the method's cost."""
+        """Estimated time of a search and of a fit in seconds, from the method's
+        cost.
+        """
         entry = self.entry(dataset)
         cost = self.config.method[base_name(method)].cost
         n = min(entry.n or 1000, self.config.protocol.max_train_rows or inf)
@@ -257,8 +266,8 @@ class Plan:
 
     @cached_property
     def groups(self):
-        """Number -> small data sets, with all points of their sweeps, that one process
-        handles.
+        """Number of a group -> small data sets, with all points of their sweeps, that
+        run in one process.
         """
         most = self.config.jobs.cells
         if most is None and len(self.cells) >= GROUPED_FROM:
@@ -302,14 +311,14 @@ class Plan:
         return protocol.repeats * folds
 
     def uses_published_split(self, dataset):
-        """Whether the split is the data set's own rather than drawn."""
+        """Whether a data set uses its published splits rather than random ones."""
         return (
             self.config.protocol.published_split != "never"
             and self.entry(dataset).n_published_splits is not None
         )
 
     def split_kind(self, dataset):
-        """Kind of split of a data set whose split is drawn."""
+        """Kind of split of a data set that does not use published splits."""
         swept = self.dataset_variants[dataset].swept
         entry = self.entry(dataset)
         kind = swept.get("kind", self.config.protocol.kind)
@@ -320,21 +329,25 @@ class Plan:
         return "holdout" if entry.groups is None else "group-holdout"
 
     def batches(self, dataset):
-        """Names of the batches of repeats, such as "0-9"; one job fits each."""
+        """Names of the batches of repeats, such as "0-9", each of which is one job."""
         last = self.n_repeats(dataset) - 1
         if (self.entry(dataset).n or 0) <= self.config.jobs.batch_rows:
             return [f"0-{last}"]
         return [f"{k}-{k}" for k in range(last + 1)]
 
     def environment(self, dataset, method):
-        """Name of the environment that a cell is fitted in; None for the workflow's."""
+        """Name of the environment in which a cell is fitted; None for the
+        workflow's.
+        """
         python = self.recipe(dataset, method)["estimator"].get(PYTHON, {})
         return python.get("environment")
 
     def figures(self):
-        """Names of the experiment's figures, of records and of special computations."""
+        """Names of the experiment's figures, including those of special
+        computations.
+        """
         return [*self.config.figures, *self.config.special]
 
     def tables(self):
-        """Names of the experiment's tables, likewise."""
+        """Names of the experiment's tables, including those of special computations."""
         return [*self.config.tables, *self.config.special]

@@ -1,4 +1,4 @@
-"""From a recipe to an estimator, or to the problems that prevent it."""
+"""Checks of recipes, and the estimator of a method by its name."""
 
 import re
 from inspect import signature
@@ -16,12 +16,14 @@ from adakern_bench.config.schema import TASK_RECIPE
 
 
 def method_named(name, task):
-    """Return the estimator of a ``conf/method``, for ``adakern fit --method``."""
+    """Return the estimator of a file of ``conf/method``, for ``adakern fit
+    --method``.
+    """
     if name not in (known := available("method")):
         raise ValueError(
-            f"--method {name}: conf/method has none of this "
-            f"name.{did_you_mean(name, known)} "
-            "Name a class with its module, such as sklearn.svm.SVC"
+            f"--method {name}: there is no conf/method/{name}.yaml."
+            f"{did_you_mean(name, known)} "
+            "A class needs its module, such as sklearn.svm.SVC"
         )
     config = load_config([f"method=[{name}]"])
     if (recipe := getattr(config.method[name], TASK_RECIPE[task])) is None:
@@ -33,17 +35,17 @@ def method_named(name, task):
         )
     if python := config.method[name].python:
         raise ValueError(
-            f"--method {name} is fitted with another Python ({python}), whose models "
-            "are not kept; compare it with `adakern compare`"
+            f"--method {name} is fitted with another Python ({python}), and such "
+            "models cannot be saved; compare the method with `adakern compare`"
         )
     return estimators.make_estimator(recipe.estimator)
 
 
 def recipe_problems(recipe, task):
-    """Problems of a recipe, one sentence each."""
+    """Problems of a recipe, as sentences."""
     if "_target_" not in recipe["estimator"]:
-        return ["it has no _target_: name the estimator's class in its file"]
-    if PYTHON in recipe["estimator"]:  # its class is in that environment, not here
+        return ["it has no _target_: add the estimator's class to its file"]
+    if PYTHON in recipe["estimator"]:  # its class can be imported only there
         return list(python_problems(recipe["estimator"]))
     try:
         estimator = estimators.make_estimator(recipe["estimator"], is_planned=True)
@@ -57,16 +59,16 @@ def recipe_problems(recipe, task):
 
 
 def _role(estimator, task):
-    """Problem of a recipe whose estimator is of the other type; some are both."""
+    """Yield the problem of an estimator of the wrong type; some are of both types."""
     is_wrong = is_regressor if task == "classification" else is_classifier
     if is_wrong(estimator):
         name = type(estimator).__name__
         other = "regressor" if task == "classification" else "classifier"
-        yield f"{name} is a {other}; put it under `{other}:` in its file"
+        yield f"{name} is a {other}; move it to `{other}:` in the method's file"
 
 
 def _values(recipe, estimator):
-    """Problems of fixed values and grid points, found by the estimator's own checks."""
+    """Yield invalid parameters and grid points, found by the estimator's own checks."""
     known = estimator.get_params()
     grid = {}
     for axis, values in recipe["grid"].items():
@@ -75,8 +77,8 @@ def _values(recipe, estimator):
         except (KeyError, TypeError, ValueError):
             yield (
                 f"the grid axis {axis!r} is {values!r}; it must be a list, a mapping "
-                "with relative_to (a parameter that is a number) and a list of "
-                "values, or, with random: 30 beside the grid, one of "
+                "with relative_to (a numeric parameter) and a list of values or, if "
+                "the recipe sets random (a number of points), one of "
                 f"{', '.join(DISTRIBUTIONS)} with [low, high]"
             )
             continue
@@ -87,8 +89,8 @@ def _values(recipe, estimator):
         if is_relative(value) and value["relative_to"] in recipe["grid"]:
             yield (
                 f"{name} is relative to {value['relative_to']}, which this method "
-                "searches itself; "
-                "fix it, or take it over from another method with tune_with"
+                f"searches itself; fix {value['relative_to']}, or take it over from "
+                "another method with tune_with"
             )
     for candidate in [{}] + [{k: v} for k, values in grid.items() for v in values]:
         try:
@@ -98,17 +100,19 @@ def _values(recipe, estimator):
 
 
 def _points(axis, values, known, random):
-    """Points of a grid axis; for a distribution, its ends."""
+    """Values of a grid axis; for a distribution, its bounds."""
     points = expand_grid({axis: values}, known)[axis]
     if estimators.is_distribution(values):
         (points,) = values.values()
         if not random or points[0] >= points[1]:
-            raise ValueError("no number of points, or no range to draw them from")
+            raise ValueError("random is not set, or low is not below high")
     return points
 
 
 def _check_parameters(estimator):
-    """Run the checks of a fit on an estimator and on those nested in it."""
+    """Check the parameters of an estimator, and of its nested estimators, as a fit
+    would.
+    """
     check_all_handed_on(estimator)
     for part in (estimator, *estimator.get_params().values()):
         if hasattr(part, "_parameter_constraints"):

@@ -1,4 +1,4 @@
-"""The file of a run: everything that its jobs need, resolved once at its start."""
+"""The file of a run: the configuration of all its jobs, resolved once at the start."""
 
 from dataclasses import asdict, replace
 from functools import cache
@@ -24,7 +24,7 @@ def write_run(plan, path=None):
 
 
 def write_parts(plan):
-    """Write for each group what its job loads in place of the file of the run."""
+    """Write the part of the configuration that the job of each group loads."""
     for group, datasets in plan.groups.items():
         entries = {base_name(dataset): plan.entry(dataset) for dataset in datasets}
         part = _dumped(replace(plan.config, dataset=entries))
@@ -45,8 +45,8 @@ def load_run(told, group=None):
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(
-            f"--config run={told}: {error}. It names the file of a run and its digest; "
-            "start a run with --config experiment=..., or with adakern run"
+            f"--config run={told}: {error}. This option is for the jobs of a run; "
+            "start one with --config experiment=..., or with adakern run"
         ) from None
     found = digest(text)
     if group is not None:
@@ -54,8 +54,8 @@ def load_run(told, group=None):
         stated, found = seal, f"# {digest(stated + part)}"
     if found != stated:
         raise ConfigError(
-            f"{path} has changed since this run started: it was edited, or "
-            "overwritten by another run. Start the run again"
+            f"{path} has changed since this run started: it was edited, or another "
+            "run has overwritten it. Start the run again"
         )
     plan = Plan(as_typed(Config, yaml.load(text, Loader=yaml.CSafeLoader)))
     if group is not None:
@@ -68,7 +68,7 @@ def _part(path, group):
 
 
 def _write(path, text):
-    """Write a file unless it has this text."""
+    """Write a file unless it already contains this text."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
     try:
@@ -88,7 +88,9 @@ def _text(plan):
 
 
 def _dumped(config):
-    """Return a configuration as YAML; of thousands of data sets only what is set."""
+    """Return a configuration as YAML; entries omit defaults, since there may be
+    thousands.
+    """
     unset = asdict(DatasetEntry(task=""))
     described = asdict(config)
     for entry in described["dataset"].values():

@@ -1,4 +1,4 @@
-"""Suites: one file that describes many data sets."""
+"""Suites: many data sets described by one file."""
 
 import csv
 import json
@@ -10,7 +10,7 @@ from adakern_bench.config.entry import DatasetEntry
 
 @dataclass
 class Suite:
-    """Data sets that belong together, described once."""
+    """Data sets that share a description."""
 
     #: Prefix of the names of its data sets.
     name: str = ""
@@ -18,14 +18,14 @@ class Suite:
     #: Number of an OpenML study whose tasks (or data sets) form the suite; replaces
     #: `sets` and `entry`.
     openml: str | None = None
-    #: CSV file beside the suite's own with one line per set: the column ``set`` names
-    #: it, the others contain what its entry states (the columns of ``drop`` separated
-    #: by blanks; an empty cell states nothing).
+    #: CSV file beside the suite's YAML file with one line per set: the column ``set``
+    #: contains its name, the others settings of its entry (the columns of ``drop`` are
+    #: separated by blanks; an empty cell sets nothing).
     sets: str = ""
-    #: Folder of tables below the folder of raw data, or below the mirror, whose
-    #: SETS.csv declares them; replaces `sets` and `entry`.
+    #: Folder of tables below that of the raw data, or below the mirror, whose SETS.csv
+    #: declares them; replaces `sets` and `entry`.
     tables: str | None = None
-    #: What all sets have in common; ``{set}`` stands for the name of a set.
+    #: Entry that all sets have in common; ``{set}`` stands for the name of a set.
     entry: DatasetEntry = field(default_factory=DatasetEntry)
     #: Only these sets; all if empty.
     only: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Suite:
 
 
 def suite_sets(suite, folder):
-    """What the CSV of a suite states about each set, selected or not."""
+    """Name -> settings of each set in the CSV file of a suite, selected or not."""
     with open(Path(folder) / suite.sets, newline="") as file:
         rows = list(csv.DictReader(file))
     return {

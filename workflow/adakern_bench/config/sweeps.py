@@ -1,10 +1,10 @@
-"""Sweeps: a method is run once for each value of one of its parameters.
+"""Sweeps: a method is run once for each value of one or several of its parameters.
 
-In an experiment's file ``sweep`` maps a method to its axes, and an axis is one of
+In an experiment's file ``sweep`` maps a method to its axes. An axis is one of
 
 - a list of values: ``tau: [0, 0.01, 1]``;
-- values in units of another parameter, resolved once that is known, which may be
-  after a search: ``eta: {relative_to: C, power: 2, values: [svm, 0.1, 1]}``;
+- values relative to another parameter, resolved once that is known, which may be after
+  a search: ``eta: {relative_to: C, power: 2, values: [svm, 0.1, 1]}``;
 - named points, each with its own parameters:
   ``extension: {none: {extension: none}, 5-nn: {extension: knn, n_neighbors: 5}}``.
 
@@ -26,18 +26,19 @@ class Variant:
 
 
 def base_name(name):
-    """Name of a data set or method without the point of a sweep."""
+    """Name of a data set or method, without the point of a sweep."""
     return name.partition("@")[0]
 
 
 def expand_sweep(methods, sweep):
-    """Return name -> :class:`Variant` for each method or point of its sweep."""
+    """Return name -> :class:`Variant` for each method or each point of its sweep."""
     variants = {}
     for method in methods:
         axes = sweep.get(method) or {}
         if not isinstance(axes, dict):
             raise ConfigError(
-                f"sweep.{method}={axes!r} names no parameter: sweep.{method}.C=[1,2]"
+                f"sweep.{method}={axes!r} must map parameters to values, such as "
+                f"sweep.{method}.C=[1,2]"
             )
         for point in product(*(expand_axis(*axis) for axis in axes.items())):
             params = {k: v for part, _ in point for k, v in part.items()}
@@ -47,7 +48,9 @@ def expand_sweep(methods, sweep):
 
 
 def expand_datasets(datasets, protocol):
-    """Return the same for each data set or point that the protocol sweeps it over."""
+    """Return name -> :class:`Variant` for each data set or each point of its sweep,
+    which the protocol defines.
+    """
     axes = {"train_rows": protocol.train_rows}
     if protocol.tuning == "both":
         axes["tuning"] = ["nested", "published"]
@@ -63,7 +66,7 @@ def expand_datasets(datasets, protocol):
 
 
 def expand_axis(name, axis):
-    """Return the points of an axis: pairs of parameters to fix and value to show."""
+    """Return the points of an axis: pairs of parameters to fix and label to show."""
     if isinstance(axis, dict) and "relative_to" in axis:
         unit = {key: value for key, value in axis.items() if key != "values"}
         values = axis.get("values")
@@ -77,8 +80,8 @@ def expand_axis(name, axis):
     if not points or not all(isinstance(point, dict) for point in points):
         raise ConfigError(
             f"sweep: the axis {name!r} is {axis!r}; it must be a list of values, a "
-            "mapping with relative_to and values, or points by their names with the "
-            "parameters of each, such as {few: {n_neighbors: 1}}"
+            "mapping with relative_to and values, or a mapping of named points to "
+            "their parameters, such as {few: {n_neighbors: 1}}"
         )
     return list(zip(map(dict, points), values or [], strict=True))
 

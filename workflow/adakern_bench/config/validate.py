@@ -1,4 +1,4 @@
-"""Checks beyond types, made before any job starts: ranges, names and paths."""
+"""Checks beyond types that precede all jobs: ranges, names and paths."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ from adakern_bench.config.sweeps import base_name
 #: Modules of the report whose functions are figures and tables.
 VIEWS = ("confirmation", "contrast", "leaderboard", "sweep")
 
-#: A setting of the protocol, and what it needs of an entry.
+#: Setting of the protocol, its value, and the setting of an entry that it requires.
 NEEDS = (
     ("kind", "time", "time"),
     ("kind", "group-holdout", "groups"),
@@ -34,15 +34,16 @@ NEEDS = (
     ("published_split", "require", "n_published_splits"),
 )
 
-#: Names become folders, wildcards of Snakemake, arguments of a cluster's commands and
-#: cells of CSV files, in which = + - @ begin formulas.
+#: Names become folders, Snakemake wildcards, arguments of a cluster's commands and
+#: cells of CSV files, in which a leading = + - or @ starts a formula.
 NAME = re.compile(r"(?![.=+@-])[\w ,.=+~@()\[\]-]{1,200}")
 FOLDER = re.compile(r"[\w ,.=+~@()\[\]/-]+")
 
 
 def validate(plan, conf, typed, *, is_to_run=True):
-    """Raise a ConfigError with every problem of a plan; settings `typed` on the command
-    line may name any place.
+    """Raise a ConfigError with all problems of a plan.
+
+    Settings `typed` on the command line may name a mirror or a tracker anywhere.
     """
     problems = [
         *_places(plan.config, typed),
@@ -63,13 +64,13 @@ def validate(plan, conf, typed, *, is_to_run=True):
 
 
 def check_places(config, typed):
-    """Raise a ConfigError if a configuration without a plan names a forbidden place."""
+    """Raise a ConfigError if a configuration names a forbidden folder or address."""
     if problems := list(_places(config, typed)):
         raise ConfigError("\n".join(problems))
 
 
 def _places(config, typed):
-    """Problems of the folders and addresses that a file names."""
+    """Yield the problems of a configuration's folders and addresses."""
     if ALLOW_OUTSIDE in typed:
         return
     typed = {override.lstrip("+").partition("=")[0] for override in typed}
@@ -86,16 +87,16 @@ def _places(config, typed):
     for setting, place in used:
         if not is_inside(place, database=setting == "tracking.uri"):
             yield (
-                f"{setting}={place} leaves the project, or lies among its code, in a "
-                "hidden folder or in place of a file or a database (.db). Name a place "
-                f"inside {Path.cwd()}, or type --allow-outside (with snakemake: "
+                f"{setting}={place} leaves the project, lies among its code or in a "
+                "hidden folder, or is the path of a file or a database (.db). Use a "
+                f"folder inside {Path.cwd()}, or pass --allow-outside (with snakemake: "
                 "--config allow_outside=true)"
             )
     for folder in (results_of(config), cache, PUBLISHED):
         for link in links_out(folder):
             yield (
-                f"{link} is a symbolic link out of {folder}. Put a copy in its place, "
-                "or pass --allow-outside"
+                f"{link} is a symbolic link out of {folder}. Replace it by a copy of "
+                "its target, or pass --allow-outside"
             )
 
 
@@ -103,7 +104,7 @@ def _names(plan):
     config = plan.config
     if set("{}") & set(str(ROOT)):
         yield (
-            f"the project is in {ROOT}, and Snakemake takes braces in a path for "
+            f"the project is in {ROOT}, and Snakemake treats braces in a path as "
             "wildcards: rename that folder"
         )
     for setting, folder in (
@@ -112,20 +113,23 @@ def _names(plan):
     ):
         if folder and not FOLDER.fullmatch(folder):
             yield (
-                f"{setting}={folder!r} must name a folder, of the characters of names "
-                "and /"
+                f"{setting}={folder!r} must be the path of a folder, with letters, "
+                "digits, blanks and _ , . = + ~ @ - ( ) [ ] / only"
             )
     views = [*plan.figures(), *plan.tables()]
     for name in [config.name, *plan.datasets, *plan.variants, *views]:
         if not NAME.fullmatch(name):
             yield (
-                f"{name!r} must be the name of a file: at most 200 letters, digits, "
-                "blanks and _ , . = + ~ @ - ( ) [ ], not starting with . = + - or @"
+                f"{name!r} must be a valid name of a file: at most 200 letters, "
+                "digits, blanks and _ , . = + ~ @ - ( ) [ ], not starting with . = + - "
+                "or @"
             )
 
 
 def _paths(config):
-    """Problems of path parameters, which must stay in the project, and of `memory`."""
+    """Yield the problems of parameters that are paths outside the project, or
+    memory.
+    """
     whole = asdict(config)
     free = ("method", "settings", "sweep", "special", "figures", "tables")
     given = {key: whole[key] for key in free}
@@ -137,15 +141,15 @@ def _paths(config):
 
 
 def _ranges(config):
-    """Check each setting against the range that the schema allows."""
+    """Yield the settings that are outside the range that the schema allows."""
     for section in ("protocol", "search", "jobs", "data"):
         yield from setting_problems(section, getattr(config, section))
     if config.tracking.register and not config.tracking.models:
         yield ("tracking.register requires tracking.models=true")
     if re.search("[/:]", config.tracking.register or ""):
         yield (
-            f"tracking.register={config.tracking.register!r}: MLflow's names hold no "
-            "/ and no :"
+            f"tracking.register={config.tracking.register!r}: MLflow's model names "
+            "must not contain / or :"
         )
 
 
@@ -154,7 +158,7 @@ def _entries(plan):
         if not entry.task:
             yield (
                 f"dataset.{name} has no task. If the experiment only changes a setting "
-                f"of {name}, the selection must hold it: dataset=[{name},...]"
+                f"of {name}, select it as well: dataset=[{name},...]"
             )
             continue
         yield from check_entry(name, entry)
@@ -163,8 +167,8 @@ def _entries(plan):
             if asked and getattr(entry, needed) is None:
                 what = needed.replace("_", " ")
                 yield (
-                    f"dataset.{name}: protocol.{setting}={value} needs {what} in its "
-                    "entry"
+                    f"dataset.{name}: protocol.{setting}={value} requires {what} in "
+                    "the entry of the data set"
                 )
 
 
@@ -172,8 +176,9 @@ def _selection(plan):
     config = plan.config
     if not plan.cells and not (config.special and plan.datasets):
         yield (
-            "nothing to do: no selected method is installed and treats the task of a "
-            f"selected data set (methods: {', '.join(plan.methods) or 'none'}; "
+            "nothing to run: no selected method is both installed and suitable for the "
+            "task of a selected data set "
+            f"(methods: {', '.join(plan.methods) or 'none'}; "
             f"{len(plan.datasets)} data sets: "
             f"{', '.join([*plan.datasets][:5]) or 'none'}"
             f"{', ...' * (len(plan.datasets) > 5)})"
@@ -181,20 +186,20 @@ def _selection(plan):
     for dataset in plan.datasets:
         if config.special and plan.n_repeats(dataset) > 1:
             yield (
-                f"{', '.join(config.special)} shows one split, and {dataset} has "
+                f"{', '.join(config.special)} uses one split, but {dataset} has "
                 f"{plan.n_repeats(dataset)}; set protocol.repeats=1 (and "
                 "protocol.kind=holdout)"
             )
     for dataset, method in plan.cells:
         n = plan.entry(dataset).n or 0
-        # Gram matrices that are larger than the memory of a job.
+        # Memory of the Gram matrices in MB.
         needed = 8e-6 * config.method[base_name(method)].n_gram_matrices * n**2
         if needed > config.jobs.memory_mb:
             yield (
                 f"{method} on {dataset} ({n} rows) needs about {needed:.0f} MB for its "
-                f"matrices of {n} x {n}, and a job has {config.jobs.memory_mb} MB "
-                "(jobs.memory_mb). Raise "
-                "that, leave the method out, or take smaller sets (suite.max_rows)"
+                f"{n} x {n} matrices, but a job has {config.jobs.memory_mb} MB. Raise "
+                "jobs.memory_mb, leave the method out, or use smaller data sets "
+                "(suite.max_rows)"
             )
 
 
@@ -213,12 +218,13 @@ def _metric(plan):
     ]
     if metric not in known:
         yield (
-            f"metric={metric} ranks no {' or '.join(tasks)}: one of {', '.join(known)}"
+            f"metric={metric} cannot rank methods for {' or '.join(tasks)}; use one of "
+            f"{', '.join(known)}"
         )
 
 
 def _published(plan):
-    """Check that published numbers are of the selected data sets and their splits."""
+    """Check that published numbers belong to the selected data sets and splits."""
     name = plan.config.published
     path = PUBLISHED / f"{name}.csv"
     if not name or plan.config.suite is None or not path.is_file():
@@ -235,17 +241,17 @@ def _published(plan):
     ):
         drawn = shown
     if drawn or not shown:
-        why = "other splits than those of " if drawn else "none of "
+        why = "uses other splits of" if drawn else "has no results of"
         yield (
-            f"published={name!r} has the results of {why}the selected data sets, such "
-            "as "
+            f"published={name!r} {why} the selected data sets, such as "
             f"{(drawn or plan.datasets)[0]}; set protocol=published, or published=null"
         )
 
 
 def _references(config, conf):
-    """Check names in free sections; ``settings`` may name data sets that are not
-    selected.
+    """Check the names of data sets and methods that other sections refer to.
+
+    ``settings`` may refer to data sets that are not selected.
     """
     datasets = sorted({*available("dataset", conf), *config.dataset})
     methods = available("method", conf)
@@ -254,7 +260,7 @@ def _references(config, conf):
         named.append(("settings", dataset, datasets))
         if not isinstance(of_dataset or {}, dict):
             yield (
-                f"settings.{dataset} maps a method to its parameters: dank: "
+                f"settings.{dataset} must map methods to parameters, such as dank: "
                 f"{{eta: 0.1}}"
             )
             continue
@@ -270,7 +276,9 @@ def _references(config, conf):
 
 
 def _functions(config):
-    """Check dotted names of figures, tables and scripts without importing them."""
+    """Check the dotted names of figures, tables and special computations without
+    importing them.
+    """
     views = {f"figures.{k}": view.function for k, view in config.figures.items()}
     views |= {f"tables.{k}": view.function for k, view in config.tables.items()}
     for name in config.special:
@@ -287,16 +295,19 @@ def _functions(config):
             continue
         known = [name for name in functions_of(module) if not name.startswith("_")]
         if function not in known:
-            yield f"{setting}={target!r} names no function. {nearest(function, known)}"
+            yield (
+                f"{setting}={target!r}: there is no function {function!r} in the "
+                f"module. {nearest(function, known)}"
+            )
 
 
 def _recipes(plan):
-    """Problems of the methods' recipes; valid ones are noted, since the check is
-    slow.
+    """Yield the problems of the methods' recipes; valid recipes are cached, since the
+    check is slow.
     """
     yield from (
-        f"method {name}: raw_columns go to no other Python (python="
-        f"{entry.python!r}); max_categories gives it categories as such"
+        f"method {name}: raw_columns cannot be combined with python="
+        f"{entry.python!r}; use max_categories to pass categories as such"
         for name, entry in plan.config.method.items()
         if entry.raw_columns and entry.python
     )

@@ -1,7 +1,7 @@
-"""An experiment with overrides that change what is compared is a separate experiment.
+"""Variants: an experiment whose overrides change its results is a separate experiment.
 
-It has its own name, and so its own folder and place in the tracker, to which the
-original experiment never writes, and its title states the changes.
+It has its own name, and hence its own folder and its own experiment in the tracker, and
+its title states the changes.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import replace
 from adakern_bench.base.notes import digest
 from adakern_bench.config.compose import ConfigError
 
-#: Settings that do not decide which numbers come out.
+#: Settings that do not affect the results.
 NOT_COMPARED = {
     *("name", "title", "description", "figures", "tables", "published"),
     *("jobs", "data", "tracking", "results"),
@@ -19,7 +19,7 @@ LONGEST = 60
 
 
 def as_variant(config, overrides):
-    """Rename a configuration if its overrides change what is compared."""
+    """Rename a configuration if its overrides change its results."""
     changes = [o for o in overrides if not o.startswith("experiment=")]
     config = replace(config, experiment=config.name, overrides=changes)
     # The last value of a setting counts; the order of the settings does not matter.
@@ -33,8 +33,7 @@ def as_variant(config, overrides):
     if (asked := _experiment(overrides) or config.name) != config.name:
         raise ConfigError(
             f"experiment {asked} has name={config.name!r} and would overwrite the "
-            f"results of the experiment of that name; write name: {asked} into its "
-            "file"
+            f"results of that experiment; set name: {asked} in its file"
         )
     if not listed:
         return config
@@ -51,13 +50,13 @@ def _section(change):
 
 
 def _experiment(overrides):
-    """Name of the requested experiment, whatever name its results will have."""
+    """Name of the requested experiment's file; None if no override selects one."""
     asked = [o.partition("=")[2] for o in overrides if o.startswith("experiment=")]
     return asked[-1] if asked else None
 
 
 def _slug(changes):
-    """Changes as the name of a folder, with a hash if anything is lost."""
+    """Return changes as the name of a folder, with a hash if characters are lost."""
     text = re.sub(r"[\[\]'\" ]", "", "~".join(changes))
     slug = re.sub(r"[^\w.,=+~-]", "_", text)[:LONGEST]
     return slug if slug == text else f"{slug}-{digest(text, 6)}"

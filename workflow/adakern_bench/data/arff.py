@@ -1,4 +1,4 @@
-"""Attribute-relation files (ARFF) as CSV, including text and quoted cells."""
+"""Conversion of attribute-relation files (ARFF) to CSV, with text and quoted cells."""
 
 import csv
 import io
@@ -13,12 +13,14 @@ _ATTRIBUTE = re.compile(
 
 
 def is_arff(data):
-    """Whether the bytes of a file begin like ARFF."""
+    """Whether the bytes of a file start like ARFF."""
     return re.match(rb"(?i)(\s|%[^\n]*\n)*@relation\b", data) is not None
 
 
 def arff_as_csv(data, name):
-    """Return CSV with a header of the attributes' names; unknown cells are empty."""
+    """Return CSV with the attributes' names as header; missing values are empty
+    cells.
+    """
     text = data.decode("utf-8", "replace")
     mark = _DATA.search(text)
     if mark is None:

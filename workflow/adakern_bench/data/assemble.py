@@ -1,4 +1,4 @@
-"""From the columns of files to the canonical table."""
+"""Assembly of the canonical table from the columns of files, or from a loader."""
 
 import inspect
 from collections import ChainMap
@@ -20,15 +20,14 @@ from adakern_bench.config.entry import ONE_OF_CLASSES, DatasetError
 from adakern_bench.data.parsers import format_of
 from adakern_bench.data.table import Table
 
-#: Time of an entry whose rows lie in the order in which they were observed.
+#: Value of an entry's `time` if the rows of the file are in order of time.
 ORDER = "order of the file"
 
 
 def table_from_frames(name, entry, frames):
     """Return the table of an entry from the parsed frames of its files, in order."""
     is_mixed = format_of(entry, entry.files[0]) == "table"
-    # What is known about rows is looked up by their index, whichever rows are dropped
-    # or moved.
+    # Test rows and groups are looked up by index, since rows may be dropped or sorted.
     is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
     frame = _joined(frames, format_of(entry, entry.files[0]))
     targets = _targets_in(frame, entry, name)
@@ -74,7 +73,7 @@ def table_from_frames(name, entry, frames):
 
 
 def _targets_in(frame, entry, name):
-    """The names of an entry's targets."""
+    """Return the names of an entry's targets."""
     targets = [find_column(frame, key) for key in entry.targets]
     if len({*targets}) < len(targets):
         raise DatasetError(f"{name}.target: {targets} names a column twice.")
@@ -82,12 +81,12 @@ def _targets_in(frame, entry, name):
 
 
 def _named(columns, letter):
-    """Names of columns; one of a file without names goes by its position."""
+    """Return the names of columns; unnamed ones are named by their positions."""
     return [f"{letter}{c}" if isinstance(c, int) else str(c) for c in columns]
 
 
 def _several(targets):
-    """Names of several targets, None for one."""
+    """Return the names of several targets; None for a single one."""
     return _named(targets, "y") if len([*targets]) > 1 else None
 
 
@@ -104,7 +103,7 @@ def _number_times(table, times):
 
 
 def _numbers_of(values):
-    """Return values as positions among the distinct ones."""
+    """Replace values by their positions among the sorted distinct values."""
     return np.unique(values, return_inverse=True)[1]
 
 
@@ -113,7 +112,7 @@ def _joined(frames, kind):
     import pandas as pd
 
     if kind == "libsvm":
-        # An index that occurs only in another file stands for zeros.
+        # A feature that is absent from a file is zero there.
         widest = max(frames, key=lambda frame: frame.shape[1]).columns
         frames = [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
     joined = pd.concat(frames, ignore_index=True)
@@ -130,12 +129,13 @@ def _joined(frames, kind):
 
 
 def _fill(frame, entry, name):
-    """Replace categories by codes, and fill in missing values where stated."""
+    """Replace categories by codes, and fill in missing values, as the entry states."""
     for key, codes in entry.codes.items():
         categories = find_column(frame, key)
         if new := set(frame[categories].dropna()) - set(codes):
             raise DatasetError(
-                f"{name}.codes: column {key!r} also has {sorted(map(str, new))}."
+                f"{name}.codes: column {key!r} also contains {sorted(map(str, new))}; "
+                "add their codes."
             )
         frame[categories] = frame[categories].map(codes)
     for key, weights in entry.fill.items():
@@ -147,8 +147,9 @@ def _fill(frame, entry, name):
 
 
 def _as_numbers(frame, features):
-    """Return the categories of each categorical feature; in the frame, their positions
-    (which imply no order) replace them, and days replace dates.
+    """Replace categories by their positions (which imply no order) and dates by days.
+
+    Returns categorical feature -> its categories.
     """
     import pandas as pd
 
@@ -163,7 +164,7 @@ def _as_numbers(frame, features):
 
 
 def table_from_loader(name, entry, seed):
-    """Return the table from the entry's function (embedded sets, generators)."""
+    """Return the table of an entry's loader (bundled data sets, generators)."""
     import pandas as pd
 
     arguments = dict(entry.loader)
@@ -172,9 +173,9 @@ def table_from_loader(name, entry, seed):
         function = loader_function(target)
     except (ImportError, AttributeError, ValueError) as error:
         raise DatasetError(
-            f"{name}.loader: {target!r} cannot be used ({error}). Generators and "
-            "embedded sets of sklearn.datasets and adakern.datasets can, and "
-            "functions load_..., make_... of the "
+            f"{name}.loader: {target!r} cannot be used ({error}). Allowed are the "
+            "generators and bundled data sets of sklearn.datasets, the generators of "
+            "adakern.datasets, and functions load_..., make_... or fetch_... in the "
             "project's folder methods/ (_target_: methods.mine.load_mine)."
         ) from error
     for parameter, value in outside_paths(arguments):
@@ -216,19 +217,19 @@ def table_from_loader(name, entry, seed):
 
 
 def _of_mapping(result, key, setting, name):
-    """Return what an entry names in its function's mapping; None if it names none."""
+    """Return the value of a key in a loader's mapping; None if the key is None."""
     if key is None:
         return None
     if key not in result:
         raise DatasetError(
-            f"{name}.{setting}: the loader's mapping has no {key!r}; it has "
+            f"{name}.{setting}: the loader's mapping has no key {key!r}; use one of "
             f"{', '.join(map(str, result))}."
         )
     return np.asarray(result[key])
 
 
 def _times(values, name):
-    """Return the times of rows as numbers, and their kind; dates become days."""
+    """Return the times of rows as numbers (dates as days), and their kind."""
     array = np.asarray(values)
     if array.dtype.kind not in "mM":
         array = np.asarray(values, dtype=object)
@@ -248,8 +249,8 @@ def _times(values, name):
 
 
 def _numbers(columns, name, **allowed):
-    """Return real numbers; if there are others, the error is scikit-learn's."""
-    from sklearn.utils import check_array  # half a second, for every plan
+    """Return an array of real numbers; otherwise the error is that of scikit-learn."""
+    from sklearn.utils import check_array  # a global import would slow down every plan
 
     try:
         return check_array(
@@ -258,13 +259,13 @@ def _numbers(columns, name, **allowed):
     except (TypeError, ValueError) as error:
         raise DatasetError(
             f"{name}: {str(error).splitlines()[0]} Keep categories with format: table, "
-            "give them numbers with codes, or leave them out with drop; missing: "
-            "drop-rows leaves out rows with a missing value."
+            "replace them by numbers with codes, or leave columns out with drop; "
+            "missing: drop-rows leaves out rows with missing values."
         ) from error
 
 
 def _values_of_targets(frame, entry, name):
-    """The targets, a column for each of several."""
+    """Return the target, or an array with one column per target."""
     columns = [_target_values(column, entry, name) for _, column in frame.items()]
     if len(columns) == 1:
         return columns[0]
@@ -290,7 +291,7 @@ def _target_values(values, entry, name):
     return _labels(values.to_numpy(), entry, name)
 
 
-#: From here on two neighbouring whole numbers can be one float64.
+#: From here on, float64 does not distinguish all integers.
 LARGEST_WHOLE = 2**53
 
 
@@ -298,9 +299,9 @@ def _labels(y, entry, name):
     """Return class labels as integers if they are integers, else as text."""
     if y.dtype.kind == "f" and (large := np.abs(y) >= LARGEST_WHOLE).any():
         raise DatasetError(
-            f"{name}: the class label {y[large][0]:g} is too large: beyond 2^53, "
-            "integers are not distinguished. Is the target the right column? Write "
-            "such labels as text."
+            f"{name}: the class label {y[large][0]:g} is too large: integers from "
+            "2^53 on cannot be distinguished. Is this the right target column? If so, "
+            "write the labels as text."
         )
     whole = y.dtype.kind in "fiub" and np.array_equal(y, np.rint(y))
     if whole and (y <= np.iinfo(np.int64).max).all():

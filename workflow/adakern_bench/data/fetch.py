@@ -1,4 +1,4 @@
-"""Get the files of a data set from the local cache, a mirror folder or a url."""
+"""Obtain the files of a data set from the cache, a mirror folder or a URL."""
 
 import hashlib
 import os
@@ -22,7 +22,7 @@ from adakern_bench.data.splits import read_splits, row_lists, seeded_splits
 
 @dataclass
 class Obtained:
-    """Bytes of a file and where they came from."""
+    """Bytes of a file and their source."""
 
     file: SourceFile
     data: bytes
@@ -35,13 +35,13 @@ class Obtained:
 
     @property
     def is_right(self):
-        """Whether the entry states a hash and the bytes have it."""
+        """Whether the entry states a hash and the bytes match it."""
         return bool(self.file.sha256 or self.file.md5) and self.wrong_hash() is None
 
     def wrong_hash(self):
-        """Return (kind, found, stated) of a hash that differs, None without one."""
+        """Return (kind, found, stated) of a hash that differs; None if all agree."""
         found = {"SHA-256": (self.sha256, self.file.sha256)}
-        if not self.data.startswith(b"PAR1"):  # OpenML states that of the ARFF file
+        if not self.data.startswith(b"PAR1"):  # OpenML's MD5 is that of the ARFF file
             digest = hashlib.md5(self.data, usedforsecurity=False).hexdigest()
             found["MD5"] = (digest, self.file.md5)
         for kind, (ours, stated) in found.items():
@@ -52,9 +52,10 @@ class Obtained:
 
 def load_table(name, entry, *, cache_dir, mirror=None, seed=0, frames=None):
     """Return the checked table of a data set, with files from the cache, the mirror or
-    the network; `frames` are their contents if they have been parsed already.
+    the network.
 
-    A fetched file enters the cache only if the whole table agrees with its entry.
+    `frames` are the contents of the files if they have been parsed already. Downloads
+    are cached only if the whole table agrees with its entry.
     """
     if problems := check_entry(name, entry):
         raise DatasetError("\n".join(problems))
@@ -80,13 +81,13 @@ def load_table(name, entry, *, cache_dir, mirror=None, seed=0, frames=None):
 
 
 def check_hashes(obtained):
-    """Refuse files whose hash is not the one that the entry states."""
+    """Refuse files whose hash differs from the one that the entry states."""
     for got in obtained:
         if wrong := got.wrong_hash():
             kind, found, stated = wrong
             raise DatasetError(
-                f"{got.place}: expected {kind} {stated}, got {found}; the file or the "
-                "entry is wrong"
+                f"{got.place}: expected {kind} {stated}, got {found}; replace the "
+                "file, or correct the entry"
             )
 
 
@@ -113,7 +114,7 @@ def _assemble(name, entry, obtained, frames):
 
 
 def _checked(table, entry, **origin):
-    """Return the table with its provenance if its content agrees with the entry."""
+    """Check the content of a table against its entry, and add its provenance."""
     content = table.content()
     check_content(entry, content)
     known = {"licence": entry.licence, "citation": entry.citation, "content": content}
@@ -123,7 +124,7 @@ def _checked(table, entry, **origin):
 
 @dataclass
 class _Places:
-    """Places where the files of a data set may be, and why some of them failed."""
+    """Places where the files of a data set may be, and reasons why some failed."""
 
     cache_dir: Path
     mirror: Path | None
@@ -145,7 +146,7 @@ class _Places:
         raise DatasetError(self._unavailable(name, file))
 
     def obtain_all(self, name, entry):
-        """Return all files; if one is unavailable, keep those of a known hash."""
+        """Return all files; if one is unavailable, cache those with the right hash."""
         obtained = []
         for file in entry.sources:
             try:
@@ -156,19 +157,19 @@ class _Places:
         return obtained
 
     def refuse(self, obtained, error):
-        """Exclude the urls of a table that failed; raise if none was fetched."""
+        """Exclude the URLs of an invalid table; raise if no file was downloaded."""
         fetched = [got.place for got in obtained if got.source == "url"]
         for url in fetched:
-            self.failures[url] = f"its content did not pass: {error}"
+            self.failures[url] = f"its content is invalid: {error}"
         if not fetched:
             places = ", ".join(got.place for got in obtained)
             raise DatasetError(
-                f"{str(error).rstrip('.')}. Read from {places}: remove or replace "
-                "what is wrong there, or correct the entry."
+                f"{str(error).rstrip('.')}. The data were read from {places}: remove "
+                "or replace what is wrong there, or correct the entry."
             ) from error
 
     def keep(self, obtained):
-        """Write the fetched files into the cache, each with a record of its bytes."""
+        """Write downloaded files into the cache, each with a record of its hash."""
         for got in obtained:
             if got.source == "url":
                 try:
@@ -188,7 +189,7 @@ class _Places:
             return Obtained(file, kept(path), "cache", str(path))
         except Refused as error:
             self.failures[path] = str(error)
-        warn_user(f"{path} {self.failures[path]} and fetched again.")
+        warn_user(f"{path} {self.failures[path]} and is obtained again.")
         return None
 
     def _unavailable(self, name, file):

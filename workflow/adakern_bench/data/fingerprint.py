@@ -1,13 +1,13 @@
-"""A fingerprint of a table's content that survives a change of file format."""
+"""A fingerprint of a table's content that does not depend on the file format."""
 
 import hashlib
 
 import numpy as np
 
 BLOCK_ROWS = 20_000
-# Powers of ten that a value may have; smaller values count as zero.
+# Range of the decimal exponent of a value; smaller values count as zero.
 SMALLEST, LARGEST = -250, 308
-#: What rounding leaves of a zero is smaller.
+#: Upper bound of the rounding error of a zero.
 _ROUNDING = 1e-12
 POWERS_OF_TEN = 10.0 ** np.arange(-LARGEST, 10 - SMALLEST + 1)
 
@@ -31,7 +31,7 @@ def content_fingerprint(X, y, marks=()):
     marks = [np.asarray(mark, dtype=np.int32)[:, None] for mark in marks]
     rows = np.hstack([six_digits(np.asarray(X)), target, *marks])
     shape = np.array(rows.shape, dtype="<i8")
-    # One opaque item per row: sorting them is the canonical order.
+    # Rows are sorted as opaque items, which gives a canonical order.
     items = np.ascontiguousarray(rows, dtype="<i4").view(f"V{4 * rows.shape[1]}")
     digest = hashlib.sha256(shape.tobytes())
     digest.update("\n".join(names).encode())

@@ -1,9 +1,9 @@
-"""Whether a table is one that the defaults were developed on, or nearly.
+"""Detection of tables that are copies, or near copies, of development sets.
 
 A table is recognised by digests of its columns and of a sample of its rows. A column's
 digest does not depend on units, on the names or codes of categories, or on the order of
 rows; a row's digest is that of its values. ``conf/suite/development.csv`` contains the
-digests of the sets that the flagship was developed on or measured with, made by
+digests of the sets that the flagship was developed on or evaluated with, written by
 ``tools/development_digests.py``. No value can be recovered from it.
 """
 
@@ -19,11 +19,11 @@ from adakern_bench.config.compose import ConfigError
 from adakern_bench.data.fingerprint import six_digits
 
 DEVELOPMENT = CONF / "suite" / "development.csv"
-#: Digests kept of a set: the smallest, which are drawn as if at random.
+#: Number of digests kept per set: the smallest ones, which amount to a random sample.
 SAMPLE = 64
-#: Columns of fewer different values are known by how often each occurs.
+#: Columns with at most this number of different values are recognised by their counts.
 FEW_VALUES = 20
-#: Equal rows of the sample that are no accident.
+#: Minimum number of equal rows in the sample that is not a coincidence.
 FEWEST_ROWS = 8
 _LEVELS = np.linspace(0, 1, 21)
 
@@ -34,7 +34,7 @@ class Digest:
 
     n: int
     n_rows: int
-    #: Of a target of many values; "" of other targets, which many tables share.
+    #: Digest of a target with many values; "" for others, which many tables share.
     target: str
     columns: set[str]
     rows: set[str]
@@ -65,14 +65,14 @@ class Digest:
         }
 
     def likeness(self, sampled):
-        """Return why this may be the table of sampled digests; "" if it is another."""
+        """Return why this may be the table of the sampled digests, or "" if not."""
         if self.n == sampled.n:
             if self.target and self.target == sampled.target:
-                return f"as many rows ({self.n}) with the same target"
+                return f"the same number of rows ({self.n}) and the same target"
             shared = len(self.columns & sampled.columns)
             least = min(len(self.columns), len(sampled.columns))
             if shared >= max(2, least / 2):
-                return f"as many rows ({self.n}) and {shared} equal columns"
+                return f"the same number of rows ({self.n}) and {shared} equal columns"
         found = len(self.rows & sampled.rows)
         share = found / max(len(sampled.rows), 1) * sampled.n_rows
         share /= min(self.n_rows, sampled.n_rows)
@@ -82,7 +82,7 @@ class Digest:
 
 
 def development_digests(path=DEVELOPMENT):
-    """Name -> digest of the sets that were developed on or looked at."""
+    """Name -> digest of each set that was used in development or evaluation."""
     with open(path, newline="") as file:
         return {line.pop("name"): _read(line) for line in csv.DictReader(file)}
 
@@ -121,7 +121,7 @@ def _columns(table):
 
 
 def _of_column(values, is_categorical):
-    """Digest of a column, "" if it is constant."""
+    """Digest of a column; "" if it is constant."""
     counts = np.unique(values, return_counts=True)[1]
     if len(counts) < 2:
         return ""

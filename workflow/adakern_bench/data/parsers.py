@@ -1,6 +1,4 @@
-"""Parsers: from the decompressed bytes of a data file and its entry to a frame of all
-columns.
-"""
+"""Parsers, which turn the bytes of a data file into a frame of all columns."""
 
 import io
 from pathlib import PurePosixPath
@@ -21,8 +19,7 @@ PACKED = (".gz", ".bz2", ".xz", ".zip")
 
 
 def parse(data, entry, file):
-    """Return all columns of a file, which may be compressed; an error says what to
-    correct."""
+    """Return all columns of a file, which may be compressed."""
     kind = format_of(entry, file)
     try:
         return PARSERS[kind](unpack(data, file.path, file.member), entry, file.path)
@@ -30,13 +27,13 @@ def parse(data, entry, file):
         raise
     except Exception as error:
         raise DatasetError(
-            f"{file.path} cannot be read as {kind}: {error}. Check format, separator "
-            "and header, and that the file is not a web page."
+            f"{file.path} cannot be read as {kind}: {error}. Check its format, "
+            "separator and header, and whether it is a web page."
         ) from error
 
 
 def format_of(entry, file):
-    """Format of a file: the stated one, or that of its extension."""
+    """Format of a file, as stated or according to its extension."""
     if entry.format is not None:
         return entry.format
     endings = [e for e in PurePosixPath(file.path).suffixes if e not in PACKED]
@@ -67,14 +64,14 @@ def parsed(typed):
 
 
 def parse_csv(data, entry, name):
-    """Parse CSV whose values are numbers, or text that the entry gives codes for."""
+    """Parse CSV of numbers, and of text for which the entry states codes."""
     settings = {"decimal": entry.decimal or ".", "encoding": entry.encoding or "utf-8"}
     settings["skipinitialspace"] = True
     return _separated(data, entry, sep=entry.separator or ",", **settings)
 
 
 def parse_whitespace(data, entry, name):
-    """Parse values between blanks or tabs; lines starting with # are comments."""
+    """Parse values separated by blanks or tabs; # starts a comment."""
     return _separated(data, entry, sep=r"\s+", comment="#")
 
 
@@ -115,7 +112,7 @@ def parse_libsvm(data, entry, name):
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(io.BytesIO(data), zero_based=False)
-    # A file need not mention its last features; the entry states how many there are.
+    # The last features may all be zero in a file; the entry states how many there are.
     width = max(X.shape[1], entry.d or 0)
     require_memory(
         8 * X.shape[0] * width,

@@ -1,4 +1,4 @@
-"""Checks that tables and their files are what their entries say."""
+"""Checks that tables and their files agree with their entries."""
 
 import json
 from dataclasses import asdict
@@ -21,7 +21,8 @@ from adakern_bench.data.near_copies import refuse_copies
 from adakern_bench.data.parsers import PARSERS, format_of
 from adakern_bench.data.table import Table, provenance_of
 
-#: What an entry says for the reader, checks, or tells a later stage.
+#: Settings of an entry that do not affect the table: information for the reader,
+#: checks, and options of later stages.
 NOT_IN_TABLE = (
     *("title", "licence", "citation", "homepage", "note", "openml"),
     *("n", "d", "n_test", "classes", "fingerprint", "clip"),
@@ -40,7 +41,7 @@ def made_from(entry):
 
 
 def _read_as(file):
-    """What a file is read as, wherever it comes from."""
+    """Settings of a file that affect how it is read, whatever its source."""
     known = ("urls", "url_tried", "sha256", "md5")
     return {key: value for key, value in asdict(file).items() if key not in known}
 
@@ -73,7 +74,7 @@ def placed_by_hand(entry, folder):
 
 
 def make_ready(name, entry, cache, mirror=None, frames=None):
-    """Make a table whose files are here, for its job to use; return its path."""
+    """Make a table whose files exist locally, for its job to use; return its path."""
     folder = Path(cache)
     table = load_table(
         name, entry, cache_dir=folder / "raw", mirror=mirror, frames=frames
@@ -85,12 +86,12 @@ def make_ready(name, entry, cache, mirror=None, frames=None):
 
 
 def ready_table(path):
-    """Path of a table made before its job, so that nothing is read twice."""
+    """Path of a table that is made before its job, so that no file is read twice."""
     return path.parent / "ready" / path.name
 
 
 def is_made(path, made_by, files):
-    """Whether a table exists that was made from this and is newer than its files."""
+    """Whether a table exists that has these inputs and is newer than its files."""
     if not path.exists() or provenance_of(path).get("made_by") != made_by:
         return False
     made_at = path.stat().st_mtime
@@ -98,7 +99,7 @@ def is_made(path, made_by, files):
 
 
 def check_tables(plan):
-    """Make the tables whose files are here, and compare existing tables with their
+    """Make the tables whose files exist locally, and compare existing tables with their
     entries.
     """
     cache = Path(plan.config.data.cache)
@@ -116,7 +117,7 @@ def check_tables(plan):
                 check_content(entry, provenance_of(one)["content"])
             tables += made[:1] or _made_ready(dataset, entry, plan.config.data)
         except DatasetError as error:
-            remedy = "Correct the entry, or remove that file to make the table again"
+            remedy = "Correct the entry, or delete this file to make the table again"
             about = f"{path}: {error}. {remedy}" if path.is_file() else error
             raise ConfigError(f"dataset.{dataset}: {about}") from None
     if declared.is_needed(plan.config):
@@ -124,8 +125,8 @@ def check_tables(plan):
 
 
 def _made_ready(dataset, entry, data):
-    """Return the table if all its files are here. If one must be fetched, return none,
-    but compare the others with the entry.
+    """Return the table if all its files exist locally; otherwise return none, but check
+    the hashes of those that do.
     """
     folders = raw_folders(data)
     here = [_first_of(folders, file.path) for file in entry.sources]

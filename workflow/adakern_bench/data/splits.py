@@ -1,4 +1,4 @@
-"""Published splits: from the bytes of their files to masks of the test rows."""
+"""Readers of published splits, which return masks of the test rows."""
 
 import io
 
@@ -10,7 +10,7 @@ from adakern_bench.data.arff import arff_as_csv
 
 
 def read_splits(data, entry, n):
-    """Return the test rows of every published split of a data set."""
+    """Return a mask of the test rows of every published split of a data set."""
     formats = {"row-lists": row_lists, "test-marks": test_marks, "openml": of_task}
     read = formats[entry.split_format]
     splits = read(data, entry.splits, n)
@@ -41,7 +41,7 @@ def row_lists(data, file, n):
     try:
         lines = [np.array(line.split(), int) for line in text.splitlines() if line]
     except ValueError as error:
-        raise DatasetError(f"{file.path}: row numbers expected: {error}.") from None
+        raise DatasetError(f"{file.path}: expected row numbers: {error}.") from None
     if len(lines) % 2 or not lines:
         raise DatasetError(
             f"{file.path} has {len(lines)} lines; expected two per split, training "
@@ -64,16 +64,16 @@ def test_marks(data, file, n):
     try:
         marks = np.loadtxt(io.BytesIO(text), delimiter=",", ndmin=2)
     except ValueError as error:
-        raise DatasetError(f"{file.path}: marks 0 and 1 expected: {error}.") from None
-    # A split with only one part has equal marks.
+        raise DatasetError(f"{file.path}: expected marks 0 and 1: {error}.") from None
+    # Equal marks in a column would leave a part empty.
     if (
         len(marks) != n
         or not np.isin(marks, (0, 1)).all()
         or not np.ptp(marks, axis=0).all()
     ):
         raise DatasetError(
-            f"{file.path}: a line for each of the {n} rows is expected, and in each "
-            f"column both marks, 0 and 1; it has {len(marks)} lines."
+            f"{file.path}: expected one line for each of the {n} rows, and both marks, "
+            f"0 and 1, in each column; got {len(marks)} lines."
         )
     return marks.T.astype(bool)
 
@@ -89,7 +89,8 @@ def of_task(data, file, n):
         keys = [frame[key].astype(int) for key in ("repeat", "fold")]
     except (KeyError, ValueError) as error:
         raise DatasetError(
-            f"{file.path}: type (TRAIN, TEST), rowid, repeat, fold expected: {error}."
+            f"{file.path}: expected the columns type (TRAIN or TEST), rowid, repeat "
+            f"and fold: {error}."
         ) from None
     tests = []
     for (repeat, fold), part in marks.groupby(keys):

@@ -1,4 +1,4 @@
-"""The canonical table that every data set becomes."""
+"""The canonical table, the common form of all data sets."""
 
 import json
 from contextlib import contextmanager
@@ -17,37 +17,37 @@ from adakern_bench.data.fingerprint import content_fingerprint
 class Table:
     """A data set in memory."""
 
-    #: Features as distributed, not scaled: float64, NaN for a missing value that the
-    #: preparation fills; of a categorical feature the positions in `categories`.
+    #: Features as distributed, not scaled: float64, with NaN for missing values, which
+    #: the preparation imputes; for a categorical feature, positions in `categories`.
     X: np.ndarray
-    #: Class labels (int64 or text), or float64 values for a regression, a column for
-    #: each of several targets.
+    #: Class labels (int64 or text), or float64 targets of a regression, with one column
+    #: per target if there are several.
     y: np.ndarray
     name: str
     task: str
     feature_names: list[str]
-    #: Names of several targets.
+    #: Names of the targets if there are several.
     targets: list[str] | None = None
-    #: Rows with the same number belong together (a patient's recordings).
+    #: Group of each row, as a number (the recordings of a patient, for example).
     groups: np.ndarray | None = None
-    #: Row numbers of the published test set.
+    #: Indices of the rows of the published test set.
     test_rows: np.ndarray | None = None
-    #: (n_splits, n), True for the test rows of each published split.
+    #: Masks of the test rows of each published split, of shape (n_splits, n).
     published_splits: np.ndarray | None = None
-    #: True for the validation rows of the published tuning split.
+    #: Mask of the validation rows of the published tuning split.
     tuning_rows: np.ndarray | None = None
     in_order_of_time: bool = False
-    #: Of rows in order of time, the number of the time of each: the same for rows that
-    #: were observed at once.
+    #: For rows in order of time, the rank of the time of each row; rows observed at the
+    #: same time share it.
     moments: np.ndarray | None = None
-    #: When rows were observed: numbers, or days since 1970.
+    #: Times at which rows were observed: numbers, or days since 1970.
     times: np.ndarray | None = None
     times_are_dates: bool = False
     #: Source, SHA-256 of the files' bytes, content fingerprint, licence, citation.
     provenance: dict = field(default_factory=dict)
     categories: dict = field(default_factory=dict)
-    #: Of a table of mixed columns: feature -> "numeric", "categorical" or "date", and
-    #: how its cells are written.
+    #: For a table of mixed columns: feature -> "numeric", "categorical" or "date", and
+    #: feature -> format of its cells.
     kinds: dict = field(default_factory=dict)
     forms: dict = field(default_factory=dict)
 
@@ -58,7 +58,7 @@ class Table:
 
     @property
     def dates(self):
-        """Features that are dates, kept as days since 1970."""
+        """Names of features that are dates, stored as days since 1970."""
         return [name for name, kind in self.kinds.items() if kind == "date"]
 
     def frame(self):
@@ -73,7 +73,7 @@ class Table:
         return frame
 
     def as_written(self, rows):
-        """Return some rows of the frame as the cells of a file would be."""
+        """Return some rows of the frame, with cells as a file would contain them."""
         frame = self.frame().iloc[rows]
         for name in self.dates:
             form = self.forms.get(name) or ISO
@@ -82,7 +82,7 @@ class Table:
 
     @property
     def fingerprint(self):
-        """Fingerprint of the content, see `content_fingerprint`."""
+        """Fingerprint of the content; see `content_fingerprint`."""
         marks = [] if self.groups is None else [self.groups]
         if self.test_rows is not None:
             marks.append(np.isin(np.arange(len(self.X)), self.test_rows))
@@ -90,20 +90,20 @@ class Table:
             marks += list(self.published_splits)
         if self.tuning_rows is not None:
             marks.append(self.tuning_rows)
-        gaps = np.isnan(self.X)
-        marks += list(gaps[:, gaps.any(axis=0)].T)
-        return content_fingerprint(np.where(gaps, 0.0, self.X), self.y, marks)
+        missing = np.isnan(self.X)
+        marks += list(missing[:, missing.any(axis=0)].T)
+        return content_fingerprint(np.where(missing, 0.0, self.X), self.y, marks)
 
     @property
     def class_counts(self):
-        """Number of rows of each class, {} for regression."""
+        """Number of rows of each class; {} for regression."""
         if self.task == "regression":
             return {}
         labels, counts = np.unique(self.y, return_counts=True)
         return dict(zip(labels.tolist(), counts.tolist(), strict=True))
 
     def content(self):
-        """What an entry may state about the table, in JSON's types."""
+        """Properties of the table that an entry may state, in types of JSON."""
         return {
             "n": len(self.X),
             "d": self.X.shape[1],
@@ -148,5 +148,6 @@ def opened(path):
         raise
     except Exception as error:
         raise DatasetError(
-            f"{path} is an incomplete table ({error}); delete it"
+            f"{path} is an incomplete table ({error}); delete the file, so that it is "
+            "made again"
         ) from error

@@ -1,1 +1,1 @@
-"""Execution of jobs: isolation, code versions and records."""
+"""Execution of jobs: splits, searches, isolated fits, and their records."""

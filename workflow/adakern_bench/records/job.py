@@ -1,4 +1,4 @@
-"""Frame of every rule's script: log, error messages, termination."""
+"""Context of every rule's script: log, error messages, termination."""
 
 import os
 import threading
@@ -16,9 +16,9 @@ _running = threading.Event()
 
 @contextmanager
 def job(snakemake):
-    """Redirect the output of a script to its log, and show errors on the terminal, too.
+    """Redirect a script's stderr to its log, and also show errors on the terminal.
 
-    A step of another job uses the log of that job.
+    A step within another job uses the log of that job.
     """
     if _running.is_set():
         yield
@@ -44,7 +44,7 @@ def journal(snakemake):
 
 
 def _explain(error, snakemake):
-    """The error in one line, with advice if the disk is full."""
+    """Return the error in one line, with advice if the disk is full."""
     said = error
     if isinstance(error, OSError):
         said = why_not_written(error, snakemake.output[0])
@@ -52,7 +52,9 @@ def _explain(error, snakemake):
 
 
 def _end_with_snakemake():
-    """Exit when the outermost Snakemake process exits; the inner one would continue."""
+    """Exit when the outermost Snakemake process exits, since the inner one
+    would not.
+    """
 
     def end_after(process):
         process.wait()

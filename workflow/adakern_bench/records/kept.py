@@ -1,8 +1,8 @@
-"""Reuse of results by content, whichever file of results contains them.
+"""Reuse of results across files, by a hash of their inputs.
 
-Each search and each record has a key, the hash of all its inputs: the contents of the
+Each search and each record has a key, the hash of its inputs: the contents of the
 table, the rows of the repeat, the settings and the version of the code. A result with
-the same key in another batch of repeats, or another experiment, is reused.
+the same key in another batch of repeats, or in another experiment, is reused.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from adakern_bench.records.split import load_split
 def keys_of(table, split, settings):
     """Repeat -> hash of the inputs of its search or fit, given its `settings`.
 
-    A repeat whose split cannot be read has none; its task will report the error.
+    A repeat whose split cannot be read has no key; its task will report the error.
     """
     contents = _contents(table)
     keys = {}
@@ -58,5 +58,5 @@ def taken_over(path, keys):
 
 
 def forget(path):
-    """Remove the mark that results are to be computed again."""
+    """Remove the marker that requests results to be computed again."""
     Path(path).with_suffix(AGAIN).unlink(missing_ok=True)

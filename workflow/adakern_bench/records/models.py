@@ -22,7 +22,9 @@ PACKAGES = ("adakern", "numpy", "scipy", "scikit-learn", "skops", "pandas")
 
 
 def save_model(estimator, data, table, rows, folder):
-    """Save a pipeline for ``mlflow.sklearn.load_model`` and ``mlflow.pyfunc``."""
+    """Save a fitted pipeline for ``mlflow.sklearn.load_model`` and
+    ``mlflow.pyfunc``.
+    """
     example = table.as_written(rows)
     pipeline = table_model(estimator, data, table)
     prediction = infer_signature(model_output=pipeline.predict(example)).outputs

@@ -1,4 +1,4 @@
-"""Training and test rows of an estimator, from a table and a split."""
+"""Preparation of training and test rows for an estimator."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,10 +24,11 @@ class Prepared:
     y_train: np.ndarray
     X_test: Any
     y_test: np.ndarray
-    #: Of regression targets that are scaled for the fit, a number for each of several.
+    #: Mean and standard deviation of regression targets that are scaled for the fit,
+    #: one per target.
     centre: Any = None
     spread: Any = None
-    #: Fitted transformers, from the table's columns to X.
+    #: Fitted transformers that map the table's columns to X.
     steps: list = field(default_factory=list)
     #: Groups of the training rows, if the test rows are of other groups.
     groups: np.ndarray | None = None
@@ -61,7 +62,7 @@ class Prepared:
 
 
 def takes_one(estimator, data):
-    """Whether there are several targets, and an estimator learns one at a time."""
+    """Whether there are several targets but the estimator supports only one."""
     return data.n_targets > 1 and not get_tags(estimator).target_tags.multi_output
 
 
@@ -84,9 +85,9 @@ def prepare(
 ):
     """Encode, clip and scale, fitted on the training part.
 
-    `raw` keeps mixed columns; those of up to `max_categories` categories get pandas'
-    dtype category. Several targets are always scaled, so that none dominates by its
-    unit.
+    `raw` keeps mixed columns; `max_categories` converts categories to pandas' dtype
+    category, at most this number per column. Several targets are always scaled, so that
+    none dominates because of its unit.
     """
     y_train = table.y[train]
     as_mixed = table.is_mixed and (raw or max_categories)
@@ -112,7 +113,7 @@ def prepare(
 
 
 def _mixed(table, train, max_categories):
-    """The columns of a table as they are, and the transformers that were fitted."""
+    """Return the mixed columns of a table and the fitted transformers."""
     X = table.frame()
     if not max_categories:
         return X, []
@@ -121,7 +122,7 @@ def _mixed(table, train, max_categories):
 
 
 def _scaled(table, train, reference, scale, clip):
-    """The columns of a table as scaled numbers, and the transformers."""
+    """Return the columns of a table as scaled numbers, and the fitted transformers."""
     X = table.X
     steps = []
     if table.is_mixed:
@@ -141,9 +142,9 @@ def _scaled(table, train, reference, scale, clip):
 
 
 def _kept_apart(table, train, test):
-    """Groups or times of the training rows, if these separate them from the test rows.
+    """Groups or times of the training rows, if they separate training from test rows.
 
-    A method validates inside the training part as it is tested outside of it.
+    With them, a method can validate within the training part in the way it is tested.
     """
     apart = {}
     if (

@@ -1,9 +1,9 @@
 """Run each fit of a job in a separate process, over all attempts of the job.
 
-A fit can loop in compiled code, crash, or be killed for its memory. In a child process
+A fit may hang in compiled code, crash, or be killed for its memory. In a child process
 each of these is an outcome to be recorded, and the peak memory is that of this fit
-alone. The job itself may be lost, too: its journal keeps finished fits, and a fit with
-which the job was lost twice is recorded as failed.
+alone. The job itself may be lost as well: its journal keeps finished fits, and a fit
+during which the job was lost twice is recorded as failed.
 """
 
 import json
@@ -23,7 +23,7 @@ from typing import Any
 
 from adakern_bench.base.parent import ENDINGS, die_with_parent
 
-#: Maximum number of lost attempts; the second has more memory and time.
+#: Maximum number of lost attempts; the second one has more memory and time.
 MOST_LOST = 2
 KILLED = "the process was killed by "
 #: Reason of a run ended by `adakern compare --minutes`; not a failure of its method.
@@ -43,7 +43,7 @@ class Outcome:
 
 
 def run_each(tasks, *, time_limit, attempt, journal, ends=math.inf):
-    """Repeat -> :class:`Outcome` of its task, a callable with a value for JSON.
+    """Repeat -> :class:`Outcome` of its task, a callable that returns JSON values.
 
     The first attempt starts a new journal; later ones, with more memory, repeat the
     fits whose process was killed. All fits end by `ends` (in seconds since 1970).
@@ -111,7 +111,7 @@ def _this_job():
 
 
 def _how_it_ended(job):
-    """State of a job, from SLURM if available."""
+    """How a lost job ended, according to SLURM if available."""
     if "slurm" not in job:
         return f"on {job['node']}"
     state = "lost"
@@ -123,11 +123,11 @@ def _how_it_ended(job):
 
 
 def isolated(function, *args, time_limit):
-    """The :class:`Outcome` of ``function(*args)`` in a child process.
+    """Run ``function(*args)`` in a child process and return its :class:`Outcome`.
 
-    It is retried once if killed. If the caller has used OpenMP (scikit-learn, PyTorch),
-    the function must use a single thread, since OpenMP's thread pool does not survive a
-    fork. The peak memory is the increase since the start of the child.
+    A killed child is retried once. If the caller has used OpenMP (scikit-learn,
+    PyTorch), the function must use a single thread, since OpenMP's thread pool does not
+    survive a fork. The peak memory is the increase since the start of the child.
     """
     started_at = time.time()
     start = time.perf_counter()
@@ -141,9 +141,9 @@ def isolated(function, *args, time_limit):
 
 
 def _run(function, args, time_limit):
-    """(Outcome, exit code of a child that sent none)."""
-    # A fork shares imported modules, which saves a second of importing scikit-learn; it
-    # is reliable only on Linux.
+    """Return the outcome, and the exit code of a child that sent none."""
+    # A fork shares imported modules, which saves a second for scikit-learn, but it is
+    # reliable only on Linux.
     context: Any = multiprocessing.get_context(
         "fork" if sys.platform == "linux" else "spawn"
     )
@@ -178,7 +178,8 @@ def _call(sender, function, args):
         outcome = Outcome("failed", reason=f"{type(error).__name__}: {error}")
     for end in ENDINGS:
         end()
-    # At least this process, of which a child with another Python began as a copy.
+    # Includes at least this process, since a child with another Python starts as a copy
+    # of it.
     elsewhere = _peak_memory(resource.RUSAGE_CHILDREN)
     outcome.peak_memory_bytes = max(0, _peak_memory() - before, elsewhere)
     sender.send(outcome)

@@ -1,4 +1,4 @@
-"""Read the records of runs and combine them into one table."""
+"""Reading of records, and their combination into one table."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ _NEEDED = {
 
 
 def find_records(results):
-    """Sorted record files of an experiment; of duplicate runs, the newer file."""
+    """Sorted record files of an experiment; where repeats overlap, the newest file."""
     found = []
     taken = set()
     files = Path(results).glob("records/*/*/*.json")
@@ -42,7 +42,7 @@ def find_records(results):
 
 
 def read_records(paths, metric=None):
-    """All records of the files, sorted.
+    """Return the sorted records of all files.
 
     A record with status "ok" counts as failed if its `metric` (by default the main one
     of its task) is missing or not finite.
@@ -65,37 +65,40 @@ def read_records(paths, metric=None):
 
 
 def _check_place(path, record, data):
-    """Check the path of a record, and that a data set has a single table."""
+    """Check the path of a record, and that all records of a data set share a table."""
     dataset = record["dataset"]
     method = record["method"]
     here = Path(path).parts[-3:-1] == (dataset, method)
     if not here or record["repeat"] not in repeats_of(path):
         raise ValueError(
-            f"{path} has a record of {dataset} / {method} repeat {record['repeat']}, "
-            "which belongs elsewhere. Delete the file and run again."
+            f"{path} contains a record of {dataset} / {method} repeat "
+            f"{record['repeat']}, which belongs in another file. Delete the file and "
+            "run again."
         )
     found = record.get("data_fingerprint")
     table = record.get("base_dataset", dataset)
     first, where = data.setdefault(table, (found, path)) if found else (found, path)
     if first != found:
         raise ValueError(
-            f"{path} has another table of {table} (fingerprint {found}) than {where} "
-            f"({first}). Delete the one not of this experiment and run again."
+            f"{path} was made from another table of {table} (fingerprint {found}) than "
+            f"{where} ({first}). Delete the file that does not belong to this "
+            "experiment and run again."
         )
 
 
 def read_file(path):
-    """The records of a file; all must have the required keys."""
+    """Return the records of a file; all must have the required keys."""
     content = read_json(path)
     records = content if isinstance(content, list) else [content]
     for record in records:
         missing = _NEEDED - set(record if isinstance(record, dict) else ())
         if not missing and record["task"] not in METRICS:
-            missing = {f"a known task (got {record['task']!r})"}
+            missing = {f"a valid task (got {record['task']!r})"}
         if missing:
             raise ValueError(
-                f"{path} is not a record of a run, or of an older version: it lacks "
-                f"{', '.join(sorted(missing))}. Delete its folder and run again."
+                f"{path} is not the record of a run, or was written by an older "
+                f"version: it lacks {', '.join(sorted(missing))}. Delete its folder "
+                "and run again."
             )
     return records
 
@@ -116,10 +119,11 @@ def _checked(record, metric):
 
 
 def to_frame(records):
-    """One row per run; nested parts become columns (`test_accuracy`, `param_C`, ...).
+    """Return a frame with one row per run, and nested parts as columns such as
+    `test_accuracy` and `param_C`.
 
-    The column `chosen` has the result of the search as JSON. A column of mixed types is
-    text (strings unchanged, everything else as JSON).
+    The column `chosen` contains the result of the search as JSON. A column of mixed
+    types is stored as text (strings unchanged, everything else as JSON).
     """
     frame = pd.DataFrame([_flat(record) for record in records])
     fixed = [name for name in frame.columns if "_" not in name or name in records[0]]

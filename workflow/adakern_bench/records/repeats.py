@@ -1,4 +1,4 @@
-"""Existing repeats in all files of results."""
+"""Existing repeats in all result files."""
 
 import glob
 from contextlib import suppress
@@ -8,7 +8,7 @@ from adakern._utils.files import read_json
 
 
 def repeats_there(root, kind, dataset, method):
-    """Successful repeats of a cell in all experiments of a folder.
+    """Yield the successful repeats of a cell in all experiments of a folder.
 
     `kind` is "records" or "search".
     """

@@ -26,8 +26,7 @@ NOT_SEARCHED = {"status": "ok", "best_params": {}}
 SCORING = {"classification": "accuracy", "regression": "neg_mean_squared_error"}
 
 
-#: Scorers of scikit-learn for the metrics that rank methods; the default is that of the
-#: task.
+#: Ranking metric -> scikit-learn's scorer of searches; others use that of the task.
 SCORER_OF = {
     "balanced_accuracy": "balanced_accuracy",
     "f1": "f1_macro",
@@ -40,7 +39,7 @@ SCORER_OF = {
 
 
 def scoring(metric, task, y, estimator):
-    """Scorer of a search, so that methods are tuned as they are ranked."""
+    """Return the scorer of a search, so that methods are tuned as they are ranked."""
     found = SCORER_OF.get(metric, SCORING[task])
     if found == "roc_auc" and len(np.unique(y)) > 2:
         found = "roc_auc_ovr"
@@ -56,7 +55,7 @@ def by_repeat(paths):
 
 
 def search_grid(prepared, task, params, handed_over, seed, cv=None):
-    """Best parameters of one repeat, and the table of the cross-validation."""
+    """Return the best parameters of one repeat, and the score of each candidate."""
     estimator = planned_estimator(params, handed_over, seed)
     grid = expand_grid(params["grid"], estimator.get_params(), params["step"])
     prepared = _some_rows(prepared, task, params["max_rows"], seed)
@@ -76,8 +75,8 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
     else:
         search = KernelSearchCV(estimator, grid, **settings)
     with warnings.catch_warnings():
-        # Failed points are NaN in the table, and a search in which all fail raises.
-        # Points that did not converge compete with the score they reached.
+        # Failed candidates have the score NaN, and a search in which all fail raises.
+        # Candidates that did not converge compete with the score that they reached.
         warnings.simplefilter("ignore")
         search.fit(X, y)
     columns = ("params", "mean_test_score", "std_test_score")
@@ -91,12 +90,12 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
 
 
 def _outer(point, inner):
-    """Parameters by the names that they have outside of scikit-learn's wrapper."""
+    """Return parameters without the prefix of scikit-learn's wrapper."""
     return {name.removeprefix(inner): value for name, value in point.items()}
 
 
 def _some_rows(prepared, task, most, seed):
-    """At most `most` of the training rows, stratified by class, ordered by time."""
+    """Draw at most `most` training rows, stratified by class, in order of time."""
     n = len(prepared.y_train)
     if most is None or n <= most:
         return prepared
@@ -121,7 +120,7 @@ def _some_rows(prepared, task, most, seed):
 
 
 def search_repeat(table_path, split_path, params, handed_over, repeat):
-    """(best parameters, table of the cross-validation) of one repeat."""
+    """Return the best parameters of one repeat, and the score of each candidate."""
     table = Table.load(table_path)
     cv = None
     if params["tuning"] == "published":
@@ -139,7 +138,9 @@ def search_repeat(table_path, split_path, params, handed_over, repeat):
 
 
 def _published_tuning(table, preparation):
-    """The protocol of 2014: all rows, one half for fitting and one for validation."""
+    """Rows and split of the tuning protocol of 2014: one half of all rows for fitting,
+    the other for validation.
+    """
     fit = np.flatnonzero(~table.tuning_rows)
     validation = table.tuning_rows.nonzero()[0]
     prepared = prepare(table, fit, validation, **preparation)

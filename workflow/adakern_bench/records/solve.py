@@ -29,12 +29,12 @@ from adakern_bench.records.split import apart_rows, load_split
 
 #: Coverage of the prediction intervals of regressors.
 COVERAGE = 0.9
-#: Levels of their quantiles.
+#: Levels of the predicted quantiles of regressors.
 LEVELS = np.linspace(0.01, 0.99, 99)
 
 
 def record_of(settings, told, repeat, found, outcome):
-    """The record of a repeat, finished or failed.
+    """Return the record of a repeat, finished or failed.
 
     `settings` are those of the fit and `found` is the result of its search; `told`
     identifies the record and describes its split and search.
@@ -62,7 +62,7 @@ def record_of(settings, told, repeat, found, outcome):
     return EMPTY | told | known | (outcome.value or {}) | ended
 
 
-#: Values of a record of a run that did not finish.
+#: Values in the record of a run that did not finish.
 EMPTY = dict.fromkeys(
     (*RECORDED, "params", "converged", "n_train", "n_test", "n_features")
 )
@@ -71,7 +71,7 @@ EMPTY |= {"metrics": {"train": {}, "test": {}}, "warnings": [], "extra": {}}
 
 
 def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
-    """Fit and evaluate an estimator on a split; save the model in `keep`, if given."""
+    """Fit and evaluate an estimator on a split; save the model in the folder `keep`."""
     table = Table.load(table_path)
     train, test = load_split(split_path, repeat)
     seed = params["seed"] + repeat
@@ -92,7 +92,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         beyond = _beyond_predictions(estimator, data)
         if keep is not None:
             _keep(estimator, data, table, test[:5], keep)
-    # Of the whole table: F1 must not change if a part lacks a class.
+    # Labels of the whole table, so that F1 does not depend on the classes of a part.
     labels = np.unique(table.y) if table.task == "classification" else None
     return {
         "params": {k: plain(v) for k, v in planned.get_params().items()},
@@ -121,14 +121,14 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
 
 
 def _elsewhere(estimator):
-    """Package versions of the Python that fitted, if it is another one."""
+    """Package versions of the estimator's Python, if it is not this one."""
     first = getattr(estimator, "estimators_", [estimator])[0]
     versions = getattr(first, "versions_", None)
     return {"versions": versions} if versions else {}
 
 
 def _of_targets(table, y, predicted):
-    """The scores on each of several targets, in its own units."""
+    """Scores of each of several targets, in its own units."""
     if not table.targets:
         return {}
     each = zip(table.targets, y.T, predicted.T, strict=True)
@@ -137,17 +137,17 @@ def _of_targets(table, y, predicted):
 
 def _sentences(caught):
     """Distinct warnings, as text."""
-    here = f"{Path.cwd()}/"  # names folders of the computer
+    here = f"{Path.cwd()}/"  # removed, since it names folders of this computer
     found = {f"{x.category.__name__}: {x.message}".replace(here, "") for x in caught}
     return sorted(found)
 
 
 def fit(estimator, data, validates_from=None):
-    """Fit an estimator; one that validates during fit does so as it will be tested.
+    """Fit an estimator; if it validates during `fit`, it does so as it will be tested.
 
-    From `validates_from` rows on, its `fit` gets groups, times or a validation part, if
-    it has such a parameter. An estimator that does not validate is fitted on all rows.
-    A single-target estimator is fitted to each of several targets.
+    Its `fit` gets the groups or times if it has such a parameter, or else, from
+    `validates_from` rows on, a validation part of unseen groups or later rows. A
+    single-target estimator is fitted to each of several targets.
     """
     if takes_one(estimator, data):
         together = MultiOutputRegressor(estimator)
@@ -170,15 +170,16 @@ def fit(estimator, data, validates_from=None):
 
 
 def validates_at_random(estimator, data, validates_from):
-    """Whether a fit validates on random rows although it is tested on other groups or
-    later rows."""
+    """Whether a fit validates on random rows although it is tested on unseen groups or
+    later rows.
+    """
     is_apart = data.times is not None or data.groups is not None
     is_told = _told_by(estimator, data) is not None
     return is_apart and not is_told and _validates(data, validates_from)
 
 
 def _told_by(estimator, data):
-    """The parameter of `fit` for the groups, times or validation part, if any."""
+    """Name of the parameter of `fit` for groups, times or a validation part, if any."""
     if data.times is not None:
         ways = ["time", "X_val"]
     else:
@@ -197,7 +198,7 @@ def _keep(estimator, data, table, rows, folder):
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # MLflow's do not concern the fit
+            warnings.simplefilter("ignore")  # MLflow's warnings do not concern the fit
             save_model(estimator, data, table, rows, folder)
     except Exception as error:  # whatever a third-party model raises
         shutil.rmtree(folder, ignore_errors=True)
@@ -213,7 +214,7 @@ def _model_bytes(estimator):
 
 
 def _beyond_predictions(estimator, data):
-    """Scores of probabilities or intervals on the test part, None where undefined."""
+    """Test scores of probabilities, intervals and quantiles; None if undefined."""
     X = data.X_test
     y = data.y_test
     if hasattr(estimator, "predict_proba"):
@@ -245,7 +246,9 @@ def _quantiles(estimator, data):
 
 
 def fitted_facts(estimator):
-    """Rank, support, iterations and certificate of a fitted estimator, or None."""
+    """Rank, support, iterations, objective and duality gap of a fitted estimator; None
+    if it has none.
+    """
     if isinstance(estimator, Pipeline):
         estimator = estimator[-1]
     support = getattr(estimator, "support_", None)

@@ -5,7 +5,7 @@ from sklearn import model_selection as splitters
 
 from adakern._utils.files import atomic_path
 
-#: Share of the training rows, or of their groups, for validation.
+#: Fraction of the training rows, or of their groups, used for validation.
 JUDGES = 0.2
 
 
@@ -24,7 +24,9 @@ def make_splits(
     test_rows=None,
     max_splits=None,
 ):
-    """Shuffled (or time-ordered) training rows and sorted test rows of each repeat."""
+    """Return the shuffled (or time-ordered) training rows and the sorted test rows of
+    each repeat.
+    """
     if not published:
         _check_size(table, kind, n_splits, repeats)
     if published:
@@ -61,7 +63,7 @@ def make_splits(
 
 
 def _drawn(table, kind, train, test, train_rows, test_rows, seed, max_train_rows):
-    """Both parts in their order, reduced to the requested sizes."""
+    """Order the rows of both parts and reduce them to the requested sizes."""
     if train_rows is not None and train_rows > len(train):
         raise ValueError(
             f"data set {table.name}: protocol.train_rows must be at most {len(train)}, "
@@ -75,12 +77,12 @@ def _drawn(table, kind, train, test, train_rows, test_rows, seed, max_train_rows
 
 
 def _later_rows(table, repeats):
-    """Splits into earlier and later rows that do not divide rows of the same time."""
+    """Splits into earlier and later rows that keep rows of the same time together."""
     n = len(table.y)
     moments = np.arange(n) if table.moments is None else table.moments
     splits = {}
     for train, test in _earlier_and_later(table.X, repeats):
-        # From the first time that is not in the training rows.
+        # The test part starts at the first time that is not in the training part.
         first = moments[test[0]]
         if first == moments[train[-1]]:
             first += 1
@@ -97,7 +99,7 @@ def _earlier_and_later(X, n_splits):
 
 
 def check_repeats(splits, table, repeats):
-    """Check that there are enough different times for the splits."""
+    """Raise a ValueError if there are too few different times for the splits."""
     if len(splits) < repeats:
         raise ValueError(
             f"data set {table.name}: protocol.repeats must be at most {len(splits)} "
@@ -130,7 +132,7 @@ def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
 
 
 def _check_size(table, kind, n_splits, repeats):
-    """Check that there are enough rows, or groups, for splits of this kind."""
+    """Raise a ValueError if there are too few rows, or groups, for the splits."""
     n = len(table.y)
     noun = "rows"
     if kind == "group-holdout":
@@ -156,7 +158,7 @@ def _check_class_sizes(table, smallest):
 
 
 def inner_folds(prepared, task, n_splits, seed):
-    """Splits of a training part that respect groups or time as the test part does."""
+    """Splits of a training part that respect groups or time as the outer split does."""
     X = prepared.X_train
     y = prepared.y_fit
     if prepared.times is not None:
@@ -175,7 +177,9 @@ def inner_folds(prepared, task, n_splits, seed):
 
 
 def apart_rows(prepared):
-    """Training rows for fitting and for validation: the latest, or whole groups."""
+    """Divide training rows into rows for fitting and for validation, which are the
+    latest rows or whole groups.
+    """
     n = len(prepared.y_train)
     if prepared.times is not None:
         return np.split(np.arange(n), [n - max(1, round(JUDGES * n))])
@@ -184,8 +188,9 @@ def apart_rows(prepared):
 
 
 def strata(y, task):
-    """Classes to stratify by, with singletons merged into the largest; None for
-    regression."""
+    """Classes to stratify by, with classes of one row merged into the largest; None for
+    regression.
+    """
     if task != "classification":
         return None
     _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -193,7 +198,7 @@ def strata(y, task):
 
 
 def folds(task, n_splits, seed):
-    """The splitter of a search inside a training part."""
+    """Return the splitter of a search within a training part."""
     stratified = task == "classification"
     if n_splits == 1:
         splitter = (
@@ -223,6 +228,6 @@ def load_split(path, repeat):
         raise ValueError(
             f"{path}: training and test rows of repeat {repeat} must be disjoint, got "
             f"{len(both)} of {len(test)} test rows among the training rows (first: "
-            f"{both[0]}). Delete the file to make it again"
+            f"{both[0]}). Delete the file, so that it is made again"
         )
     return train, test

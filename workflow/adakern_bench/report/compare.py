@@ -1,4 +1,4 @@
-"""Tables and tests from the records of an experiment."""
+"""Tables and tests made from the records of an experiment."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def compare(records, out, published=None, metric=None):
 
 
 def shared(frame):
-    """Drop the repeats that a method did not finish because the total time was over."""
+    """Drop repeats that some method did not finish because the total time was over."""
     finishes = frame["status"].eq("ok").groupby([frame["dataset"], frame["method"]])
     cut = finishes.transform("any") & frame["reason"].fillna("").str.endswith(OVER)
     return frame[~cut.groupby([frame["dataset"], frame["repeat"]]).transform("any")]
@@ -57,8 +57,8 @@ def summarise(frame):
 
     One row per data set, method, split ("train", "test", or empty for quantities
     without a split) and metric. Only finished runs are included; `n_failed` and
-    `n_timeout` count the others. A method that never finished has rows of its test
-    metrics with n = 0 and no mean. A single run has no standard deviation.
+    `n_timeout` count the others. A method that never finished has a row per test metric
+    with n = 0 and no mean. A single run has no standard deviation.
     """
     parts = [_summarise_task(task, runs) for task, runs in frame.groupby("task")]
     return pd.concat(parts, ignore_index=True)
@@ -91,7 +91,7 @@ def _summarise_task(task, runs):
 
 
 def compare_pairs(frame, metric=None):
-    """Compare all pairs of methods on each data set by the main test metric."""
+    """Test all pairs of methods on each data set, by the ranking metric."""
     rows = []
     for (task, dataset), runs in frame.groupby(["task", "dataset"]):
         by = main_metric(task, metric)
@@ -116,8 +116,8 @@ def rank(frame, metric=None):
     """Rank the methods of each task over its data sets, best first.
 
     A failed data set counts as the worst rank. A method with results on fewer than half
-    of the data sets (for instance one for two classes only) is not ranked, which the
-    note states.
+    of the data sets (a binary classifier, for instance) is not ranked, which the note
+    states.
     """
     parts = [
         _rank_task(task, runs, main_metric(task, metric))

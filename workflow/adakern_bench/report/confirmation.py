@@ -1,4 +1,4 @@
-"""What a confirmation found, in the sentences that were registered for each outcome.
+"""Results of a confirmation, in the sentences that were registered for each outcome.
 
 tables:
   registered:
@@ -13,7 +13,8 @@ from adakern.evaluation import holm_correction
 from adakern.evaluation.ranking import ALPHA, FEWEST_SETS
 from adakern_bench.report.contrast import over_sets
 
-#: The error of a task, and what is added: ratios of log losses mean nothing near 0.
+#: Task -> its error, and a constant to add, since ratios of log losses are meaningless
+#: near 0.
 ERROR = {"classification": ("log_loss", 1e-3), "regression": ("rmse", 0.0)}
 N_SAMPLES = 10_000
 COLUMNS = ["task", "rival", "method", "n_datasets", "better", "worse", "tied"]
@@ -21,19 +22,19 @@ COLUMNS += ["ratio", "low", "high", "p"]
 
 
 def registered(records, flagship, rivals, sentences):
-    """Compare the flagship with each rival over the sets of each task.
+    """Compare the flagship with each rival over the data sets of each task.
 
-    One row per task and rival, of `rivals`, which maps its name to the methods that
-    stand for it: the one with the smallest geometric mean of errors is taken. `better`,
-    `worse` and `tied` count data sets, `ratio` is the geometric mean of the rival's
-    error divided by the flagship's, with a 95 % bootstrap interval over the sets
-    (`low`, `high`), `p` is Wilcoxon's after Holm's correction over all rivals. The
-    `sentence` is that of the outcome: ``ahead``, ``behind``, ``undecided``, ``few`` or
-    ``absent`` of `sentences`, with ``floor`` behind it where no p-value of so many sets
-    and rivals is significant.
+    `rivals` maps the name of a rival to its methods, of which the one with the smallest
+    geometric mean of errors is compared. There is one row per task and rival: `better`,
+    `worse` and `tied` count data sets; `ratio` is the geometric mean of the rival's
+    error divided by the flagship's, with a 95 % bootstrap interval over the data sets
+    (`low`, `high`); `p` is the p-value of Wilcoxon's test after Holm's correction over
+    all rivals. `sentence` is that of the outcome in `sentences`: ``ahead``, ``behind``,
+    ``undecided``, ``few`` or ``absent``, followed by ``floor`` if no p-value could be
+    significant with so few data sets and so many rivals.
     """
     if flagship not in records["method"].unique():
-        told = f"{flagship} was not run, so that nothing that was registered is tested."
+        told = f"{flagship} was not run, so no registered hypothesis is tested."
         return pd.DataFrame({"sentence": [told]}).reindex(
             columns=[*COLUMNS, "sentence"]
         )
@@ -45,8 +46,8 @@ def registered(records, flagship, rivals, sentences):
 
 
 def errors(runs):
-    """The mean error over the splits of each data set (rows) and method (columns) of
-    one task; a run that failed counts as the worst that finished.
+    """Mean error of one task over the splits, with a row per data set and a column per
+    method; a failed run counts as the worst finished one.
     """
     metric, floor = ERROR[runs["task"].iloc[0]]
     found = runs[f"test_{metric}"].astype(float).where(runs["status"] == "ok")
@@ -72,7 +73,7 @@ def _of_task(task, runs, flagship, rivals, sentences):
 
 
 def _compared(table, flagship, methods):
-    """The flagship beside the better of the methods that stand for a rival."""
+    """Compare the flagship with the best of a rival's methods."""
     method = np.log(table[methods]).mean().idxmin()
     pair = over_sets(table[flagship], table[method], "rmse")
     ratios = np.log(table[method] / table[flagship]).to_numpy()

@@ -6,8 +6,8 @@ tables:
     params: {parameter: selection, reference: uniform}
 
 The effect of tuning on test rows (``protocol.tuning=both``) is such a contrast:
-``{parameter: tuning, reference: nested}``. How far rankings by random and by proper
-splits (``protocol.kind=both``) agree: :func:`agreement` and :func:`ranks_by`, with
+``{parameter: tuning, reference: nested}``. :func:`agreement` and :func:`ranks_by` show
+how far the rankings by random and by proper splits (``protocol.kind=both``) agree, with
 ``{parameter: kind, reference: holdout}``.
 """
 
@@ -30,7 +30,7 @@ from adakern_bench.report.wording import natural
 
 
 def contrast(records, parameter, reference, metric=None):
-    """Compare the scores with each value of a swept parameter with a reference value.
+    """Compare the scores of each value of a swept parameter with those of a reference.
 
     One row per task, method, point of the other axes and value, over the `n_datasets`
     that finished with both values: the means of the metric with the `value` and with
@@ -62,7 +62,7 @@ def contrast(records, parameter, reference, metric=None):
 
 
 def _contrast(runs, parameter, reference, values, metric):
-    """Rows of one task."""
+    """Rows of `contrast` for one task."""
     (task,) = runs["task"].unique()
     axis = f"sweep_{parameter}"
     rows = []
@@ -87,21 +87,22 @@ def _contrast(runs, parameter, reference, values, metric):
     return table.assign(holm_p_value=holm_correction(table["p_value"]))
 
 
-#: Data sets drawn with replacement, for an interval over data sets.
+#: Number of bootstrap samples of the data sets.
 N_DRAWN = 10_000
 
 
 def agreement(records, parameter, reference, metric=None):
-    """How far the rankings of methods with each value of a parameter agree.
+    """Agreement between the rankings of methods by each value of a parameter and by the
+    reference.
 
-    One row per task, and one for all data sets together, and value other than the
-    reference: `tau`, Kendall's tau (b) between the rankings of the methods by their
-    means over the repeats, as a mean over the data sets, with a 95 % bootstrap interval
-    over data sets (`low`, `high`), and `tau_of_mean_ranks` over all data sets. Rankings
-    also differ by chance: of single repeats, `across` is the mean tau of a repeat with
-    the value and another one with the reference, `within` that of two repeats with the
-    reference. A method counts where all of its runs of a data set are finished;
-    `same_best` is the number of data sets with the same best method.
+    One row per value other than the reference and task, and for all tasks together.
+    `tau` is Kendall's tau-b between the two rankings of the methods by their means over
+    the repeats, averaged over the data sets, with a 95 % bootstrap interval over data
+    sets (`low`, `high`); `tau_of_mean_ranks` is that between mean ranks. Rankings also
+    differ by chance: `across` is the mean tau between a repeat with the value and
+    another repeat with the reference, `within` that between two repeats with the
+    reference. `same_best` is the number of data sets with the same best method. Methods
+    with a failed run on a data set are left out there.
     """
     check_swept(records, parameter)
     axis = f"sweep_{parameter}"
@@ -122,8 +123,8 @@ def _tasks(records):
 
 
 def _losses(runs, axis, metric):
-    """Data set -> losses with a row for each method and a column for each value and
-    repeat, of the methods that finished all of them.
+    """Data set -> losses, with a row per method that finished all runs and a column per
+    value and repeat.
     """
     metric = main_metric(runs["task"].iloc[0], metric)
     sign = -1 if GREATER_IS_BETTER[metric] else 1
@@ -137,7 +138,7 @@ def _losses(runs, axis, metric):
 
 
 def _agreement(losses, value, reference):
-    """One row, of the losses of each data set."""
+    """One row of `agreement`, from the losses of each data set."""
     both = [found[[value, reference]] for found in losses.values()]
     means = [found.T.groupby(level=0).mean().T for found in both]
     taus = np.array([_tau(m[value], m[reference]) for m in means])
@@ -167,19 +168,19 @@ def _tau(a, b):
 
 
 def _mean_tau(losses, value, reference):
-    """Of pairs of single repeats, which are never the same one."""
+    """Mean tau over pairs of different repeats."""
     repeats = product(losses[value].columns, losses[reference].columns)
     pairs = [(r, s) for r, s in repeats if r < s or (r > s and value != reference)]
     return np.nanmean([_tau(losses[value][r], losses[reference][s]) for r, s in pairs])
 
 
 def ranks_by(records, parameter, metric=None):
-    """The mean ranks of the methods with each value of a parameter.
+    """Mean ranks of the methods for each value of a parameter.
 
     One row per task and method, over the data sets on which all methods finished:
-    `rank_<value>` with each value, and where methods give intervals of 90 %,
-    `covered_<value>`, the mean share of test targets within them, and
-    `least_<value>`, that of the data set with the least.
+    `rank_<value>` for each value and, for methods with 90 % prediction intervals,
+    `covered_<value>`, their mean coverage of the test targets, and `least_<value>`, the
+    lowest coverage on a data set.
     """
     check_swept(records, parameter)
     axis = f"sweep_{parameter}"
@@ -205,7 +206,7 @@ def ranks_by(records, parameter, metric=None):
 
 
 def check_swept(records, name):
-    """Raise ConfigError if a parameter is not swept, naming those that are."""
+    """Raise a ValueError that lists the swept parameters if this one is not swept."""
     if f"sweep_{name}" not in records:
         names = [
             column.removeprefix("sweep_")
@@ -216,13 +217,13 @@ def check_swept(records, name):
             name in ("tuning", "kind")
         )
         raise ValueError(
-            f"nothing is swept over {name!r}; the records have "
-            f"{', '.join(names) or 'no sweep'}{hint}"
+            f"there is no sweep over {name!r}; swept are "
+            f"{', '.join(names) or 'no parameters'}{hint}"
         )
 
 
 def _compared(scores, of_reference, metric):
-    """Results for one value; each data set is one pair."""
+    """Compare one value with the reference; each data set is a pair."""
     pairs = pd.DataFrame({"value": scores, "reference": of_reference}).dropna()
     errors = (1 - pairs if GREATER_IS_BETTER[metric] else pairs).round(12)
     relative = (errors["value"] / errors["reference"]).fillna(1.0).median()
@@ -231,8 +232,9 @@ def _compared(scores, of_reference, metric):
 
 
 def over_sets(ours, theirs, metric):
-    """One method against another, each data set a pair; errors by relative
-    differences."""
+    """Compare two methods over data sets, each a pair; errors by relative
+    differences.
+    """
     pairs = pd.DataFrame({"ours": ours, "theirs": theirs}).dropna()
     unit = 1.0 if GREATER_IS_BETTER[metric] else pairs.abs().max(axis=1)
     gain = (pairs["ours"] - pairs["theirs"]).mask(
@@ -246,7 +248,8 @@ def over_sets(ours, theirs, metric):
 def against_all(records, leader, metric=None):
     """Compare a method with all others over the data sets of a task.
 
-    With Holm's correction. Nothing is compared if data sets are `dependent`.
+    p-values are adjusted by Holm's correction. Nothing is compared if the data sets are
+    `dependent`.
     """
     (task,) = records["task"].unique()
     metric = main_metric(task, metric)

@@ -1,4 +1,4 @@
-"""One run against another: what got better, worse or slower, pair by pair."""
+"""Comparison of two runs: what is better, worse, faster or slower."""
 
 import io
 import subprocess
@@ -22,19 +22,20 @@ from adakern_bench.report.page import rendered
 
 CELL = ["task", "dataset", "method"]
 
-#: Seconds that a fit counts for at least, in ratios.
+#: Minimum time of a fit in ratios, in seconds.
 SHORTEST = 1e-9
-#: What may become of a cell; those of ``ALARMS`` make the exit status 1.
+#: Possible verdicts on a cell; those in ``ALARMS`` make the exit status 1.
 VERDICTS = ("better", "worse", "failed", "faster", "slower")
 ALARMS = ["worse", "failed", "slower"]
 
-#: What has to agree in two runs of a repeat, besides the rows, for them to be a pair.
+#: Fields that must be equal in two runs of a repeat for them to be compared.
 SAME_SPLIT = ["n_train", "n_test", "data_fingerprint"]
 
 
 class Difference(NamedTuple):
-    """Two runs: cells of a data set and a method, methods over all data sets, cells
-    that are in one alone, and those whose rows or splits are others."""
+    """Difference of two runs: for each data set and method, and for methods over all
+    data sets; cells of only one run; and cells whose rows or splits differ.
+    """
 
     cells: pd.DataFrame
     methods: pd.DataFrame
@@ -44,7 +45,7 @@ class Difference(NamedTuple):
 
 
 def read_run(place):
-    """The records of a folder of results, a published folder, or FOLDER@COMMIT."""
+    """Records of a folder of results, of a published folder, or of FOLDER@COMMIT."""
     published, at, commit = str(place).partition("@")
     if at and not Path(place).exists():
         return _of_commit(published, commit)
@@ -55,13 +56,13 @@ def read_run(place):
     if files := find_records(folder):
         return to_frame(read_records(files))
     raise FileNotFoundError(
-        f"Found no records in {folder}: name a folder of results/ or docs/results/, or "
-        "one of a commit, such as docs/results/uci121@v0.1.0"
+        f"Found no records in {folder}: use a folder of results/ or docs/results/, or "
+        "a published folder at a commit, such as docs/results/uci121@v0.1.0"
     )
 
 
 def _of_commit(folder, commit):
-    """The records of a published folder as a commit of this repository has them."""
+    """Records of a published folder at a commit of this repository."""
     name = f"{commit}:{folder.rstrip('/')}/records.parquet"
     shown = subprocess.run(
         ["git", "show", "--end-of-options", name], capture_output=True
@@ -73,13 +74,13 @@ def _of_commit(folder, commit):
 
 
 def difference(before, after, metrics=None):
-    """Each data set and method of two runs, paired by repeat.
+    """Compare each data set and method of two runs, paired by repeat.
 
-    The one rule of significance holds: on a data set Nadeau and Bengio's corrected
-    t-test at 5 % after Holm's correction over all cells, over data sets Wilcoxon's
-    signed-rank test after that over all methods; of scores, and of the logarithm of
-    the seconds of a fit. With fewer than five pairs nothing is tested. ``metrics``
-    holds the ranking metric of each task.
+    Scores, and the logarithms of the times of fits, are tested at 5 %: on a data set by
+    Nadeau and Bengio's corrected t-test with Holm's correction over all cells, over
+    data sets by Wilcoxon's signed-rank test with Holm's correction over all methods.
+    With fewer than five pairs nothing is tested. ``metrics`` maps tasks to ranking
+    metrics.
     """
     metrics = MAIN_METRIC | (metrics or {})
     keys = [*CELL, "repeat"]
@@ -103,7 +104,7 @@ def difference(before, after, metrics=None):
 
 
 def _with_significance(table):
-    """The tests after Holm's correction over all of them."""
+    """Add whether each test is significant after Holm's correction over all rows."""
     for name in ("score", "seconds") if len(table) else ():
         holm = holm_correction(table[f"{name}_pvalue"].to_numpy(float))
         table[f"{name}_significant"] = holm <= ALPHA
@@ -111,7 +112,7 @@ def _with_significance(table):
 
 
 def _over_sets(cells):
-    """Each method over the data sets that both runs have of it."""
+    """Compare each method over the data sets of both runs."""
     rows = []
     for (task, method), of_method in (
         cells.groupby(["task", "method"]) if len(cells) else ()
@@ -140,13 +141,13 @@ def _over_sets(cells):
 
 
 def _missing(these, those):
-    """Cells of one run that the other lacks."""
+    """Cells of the first run that the second lacks."""
     cells = ({tuple(row) for row in run[CELL].to_numpy()} for run in (these, those))
     return sorted(set.difference(*cells))
 
 
 def _cell(pairs, metric):
-    """What one data set and method have in both runs."""
+    """Compare one cell, whose runs are paired by repeat."""
     ok = {when: pairs[f"status_{when}"] == "ok" for when in ("before", "after")}
     whole = pairs[ok["before"] & ok["after"]]
     found = {"metric": metric, "n": len(whole)}
@@ -166,8 +167,9 @@ def _cell(pairs, metric):
 
 
 def judged(found, tolerance):
-    """Cells and methods with what became of each: better, worse, failed, faster or
-    slower, by more than ``tolerance`` of the time."""
+    """Add verdicts to cells and methods: better, worse, failed, and faster or slower by
+    more than the relative ``tolerance``.
+    """
     if not len(found.cells):
         return found.cells, found.methods
     cells = found.cells
@@ -188,7 +190,7 @@ def judged(found, tolerance):
 
 
 def sentence(found, cells):
-    """The line that says what became of the cells."""
+    """Summarise the verdicts on the cells in one line."""
     if not len(cells):
         said = "the two runs have no data set, method and repeat in common"
     else:
@@ -200,14 +202,14 @@ def sentence(found, cells):
     for others, where in (
         (found.only_before, "only before"),
         (found.only_after, "only after"),
-        (found.other_splits, "of other rows or splits"),
+        (found.other_splits, "with other rows or splits"),
     ):
         said += f"; {len(others)} {where}" if others else ""
     return said
 
 
 def shown(cells, methods):
-    """The tables that people read: all methods, and the cells that changed."""
+    """Caption -> table to print: all methods, and the cells that changed."""
     if not len(cells):
         return {}
     changed = cells[cells[list(VERDICTS)].any(axis=1)]
@@ -251,7 +253,7 @@ def _numbers(values):
 
 
 def page(found, cells, methods, tolerance, before, after):
-    """The comparison as one HTML file."""
+    """Return the comparison as an HTML page."""
     return rendered(
         "diff.html.j2",
         before=before,
@@ -262,6 +264,6 @@ def page(found, cells, methods, tolerance, before, after):
         alone={
             f"Only in {before}": found.only_before,
             f"Only in {after}": found.only_after,
-            "Of other rows or splits": found.other_splits,
+            "With other rows or splits": found.other_splits,
         },
     )

@@ -1,7 +1,7 @@
-"""General figures of a comparison, and what all figures share.
+"""General figures of a comparison, and helpers of all figures.
 
-They use Matplotlib's object interface: no global figure, no back end. The same tables
-give the same bytes.
+They use Matplotlib's object interface, without global figure and back end. The same
+tables give the same bytes.
 """
 
 import html
@@ -47,7 +47,7 @@ STYLE = {
     "grid.alpha": 0.25,
     "svg.fonttype": "none",
     "svg.hashsalt": "adakern",
-    "pdf.fonttype": 42,  # the fonts themselves, as journals ask
+    "pdf.fonttype": 42,  # embeds TrueType fonts, as journals require
 }
 #: Minimum ratio of the largest to the smallest value for a logarithmic axis.
 _DECADES = 20
@@ -77,7 +77,7 @@ def grid(n_rows, n_columns, width=3.4, height=2.6, **options):
 
 
 def panels(titles, width=3.4, height=2.6, **options):
-    """Make a figure with a panel per title, without an almost empty row."""
+    """Make a figure with a panel per title, in rows of at most three."""
     n = len(titles)
     n_columns = 2 if n in (2, 4) else min(3, n)
     width *= 2 if n == 1 else 1  # the width of the page's text
@@ -88,9 +88,7 @@ def panels(titles, width=3.4, height=2.6, **options):
 
 
 def scale_for(values):
-    """Name of the scale of an axis: logarithmic for a wide range, if zero has its
-    place.
-    """
+    """Name of an axis scale: logarithmic for a wide range, symlog if zeros occur."""
     positive = values[values > 0]
     if not len(positive) or positive.max() <= _DECADES * positive.min():
         return "linear"
@@ -98,7 +96,7 @@ def scale_for(values):
 
 
 def plain_ticks(*sides):
-    """Few ticks, with numbers as people write them: 48,000 and not 4.8e+04."""
+    """Use few ticks, with labels such as 48,000 rather than 4.8e+04."""
     for side in sides:
         side.set_major_locator(MaxNLocator(5))
         side.set_major_formatter(StrMethodFormatter("{x:,.6g}"))
@@ -119,7 +117,7 @@ def save_svg(figure, path):
 
 
 def save_pdf(figure, path):
-    """Save a figure as PDF, in the fonts of the SVG."""
+    """Save a figure as PDF, in the style of the SVG."""
     with atomic_path(path) as temporary, matplotlib.rc_context(STYLE):
         figure.savefig(
             temporary,
@@ -132,14 +130,14 @@ def save_pdf(figure, path):
 def to_svg(figure):
     """Return a figure as transparent SVG, with text as text."""
     file = io.StringIO()
-    nothing = {"Date": None, "Creator": None}
-    for axis in figure.axes:  # independent of the date
+    nothing = {"Date": None, "Creator": None}  # they would change the bytes
+    for axis in figure.axes:
         axis.title.set(fontsize=9, fontweight="bold")
     with matplotlib.rc_context(STYLE):
         figure.savefig(
             file, format="svg", transparent=True, bbox_inches="tight", metadata=nothing
         )
-    # Hundredths of a point are precise enough, and files are half as large.
+    # Hundredths of a point are precise enough and halve the size of the files.
     return re.sub(
         r' d="[^"]*"',
         lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()),
@@ -204,7 +202,7 @@ def plot_fronts(points, xlabel, ylabel, styles, greater_is_better):
     """Plot time against a score, with a panel per value of the first index level.
 
     `points` has a row per value and method, and the columns `seconds` and `score`. The
-    line connects the Pareto front: methods that no other one beats in both.
+    line connects the Pareto front: methods that no other method beats in both.
     """
     parts = sorted(points.index.unique(0), key=natural)
     figure, axes = panels(parts, 3.5, 2.5)

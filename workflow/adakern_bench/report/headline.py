@@ -10,7 +10,7 @@ from adakern_bench.report.leaderboard import dependent
 from adakern_bench.report.tables import RULE, comparison
 from adakern_bench.report.wording import duration
 
-#: The method that is no model.
+#: The method that predicts a constant.
 CONSTANT = "dummy"
 
 
@@ -21,7 +21,9 @@ def headline(tables, records):
 
 
 def verdict(tables, records, *, is_short=False):
-    """Sentences to decide by: who leads, how sure that is, no model, the cost."""
+    """Sentences on the best method, the certainty of its lead, the gain over a constant
+    prediction, and the cost.
+    """
     sentences = []
     for task, ranks in tables["ranks"].groupby("task"):
         cells = comparison(tables, task)
@@ -35,18 +37,18 @@ def verdict(tables, records, *, is_short=False):
 
 
 def evidence(tables, records):
-    """Sentences: what was tested, over all data sets too, and what failed."""
+    """Sentences on the tests, on each data set and over all, and on failures."""
     sentences = []
     tests = tables["ttest"]
     for task, ranks in tables["ranks"].groupby("task"):
         sentences += [_significance(ranks, tests[tests["task"] == task])]
         sentences += [_over_sets(ranks, records[records["task"] == task])]
-    # What holds for both tasks is said once.
+    # A sentence that holds for both tasks appears once.
     return list(filter(None, dict.fromkeys([*sentences, _failures(records)])))
 
 
 def _how_sure(ranks, tests, records):
-    """The methods that the leader is not significantly better than."""
+    """Sentence on the methods that the leader is not significantly better than."""
     ranked = ranks.dropna(subset="average_rank")
     if len(ranked) < 2:
         return ""
@@ -76,7 +78,7 @@ def _how_sure(ranks, tests, records):
 
 
 def _listed(names, most=4):
-    """Names in a sentence, the first of many."""
+    """Join names for a sentence, at most the first `most` of them."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     *first, last = names
@@ -84,7 +86,7 @@ def _listed(names, most=4):
 
 
 def _without_model(cells, ranks):
-    """What a constant prediction reaches."""
+    """Sentence that compares the leader with a constant prediction."""
     leader = ranks["method"].iloc[0]
     datasets = cells.index.unique("dataset")
     if leader == CONSTANT or CONSTANT not in set(ranks["method"]):
@@ -106,7 +108,7 @@ def _without_model(cells, ranks):
 
 
 def _conclusion(task, cells, ranks):
-    """The best method, and its lead."""
+    """Sentence on the best method and its lead."""
     name = task.capitalize()
     datasets = cells.index.unique("dataset")
     metric = ranks["metric"].iloc[0]
@@ -154,7 +156,7 @@ def _label(quantity):
 
 
 def _lead(metric, means, first, second):
-    """Lead of the first over the second method, over their common data sets."""
+    """Lead of the first method over the second, over their common data sets."""
     several = len(means) > 1
     a, b = means[[first, second]].dropna().to_numpy().T
     if not len(a):
@@ -186,7 +188,7 @@ def _lead(metric, means, first, second):
 
 
 def _significance(ranks, tests):
-    """Number of significant comparisons of the best method, in both directions."""
+    """Sentence on the number of significant comparisons of the best method."""
     if len(ranks) < 2 or not len(tests):
         return ""
     name = ranks["method"].iloc[0]
@@ -210,7 +212,7 @@ def _significance(ranks, tests):
 
 
 def _over_sets(ranks, records):
-    """The best method compared with the second over all data sets."""
+    """Sentence that compares the best method with the second over all data sets."""
     if dependent(records):
         return (
             f"No test over data sets: the {records['dataset'].nunique()} data sets "
@@ -233,7 +235,7 @@ def _over_sets(ranks, records):
 
 
 def _failures(records):
-    """Number of failed runs, and their methods."""
+    """Sentence on the number of failed runs and their methods."""
     missing = records[records["status"] != "ok"]
     if missing.empty:
         return f"No failed runs ({count(len(records), 'run')})."
@@ -246,9 +248,9 @@ def _failures(records):
 
 
 def _cost(records):
-    """Total time of searches, fits and everything else.
+    """Sentence on the total time of searches, fits and everything else.
 
-    A search whose result is used by several methods counts once.
+    A search whose result several methods use counts once.
     """
     columns = ["fit_seconds", "search_seconds", "run_seconds", "search_method"]
     times = records[["dataset", "repeat", "method"]].join(

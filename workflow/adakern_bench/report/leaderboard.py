@@ -1,4 +1,4 @@
-"""Leaderboards from the records of an experiment and from published results.
+"""Leaderboards made from the records of an experiment and from published results.
 
 For a leaderboard over several experiments, see :func:`together`.
 """
@@ -21,14 +21,15 @@ from adakern.evaluation.ranking import bootstrap_elo, normalised_errors
 #: Suffix of the names of published methods.
 PUBLISHED = " (published)"
 
-#: Minimum share of the data sets that a published method has to cover.
+#: Minimum fraction of the data sets that a published method must cover.
 LEAST_COVER = 0.9
 
 
 def cell_means(records, keys, metric, statistic="mean"):
     """Means (or medians) of a metric over repeats, grouped by the columns `keys`.
 
-    NaN if a repeat failed: the mean over the others is not comparable.
+    The value is NaN if a repeat failed, since the mean over the others would not be
+    comparable.
     """
     values = records.reindex(columns=[f"test_{metric}"]).iloc[:, 0].astype(float)
     values = values.where(records["status"] == "ok")
@@ -37,9 +38,9 @@ def cell_means(records, keys, metric, statistic="mean"):
 
 
 def dependent(records):
-    """Whether some data sets are the rows of one table, split in several ways.
+    """Whether some data sets are splits of the same table.
 
-    Tests over data sets would take them for independent ones.
+    Tests over data sets assume that these are independent.
     """
     tables = records.get("base_dataset", records["dataset"])
     return tables.nunique() < records["dataset"].nunique()
@@ -48,8 +49,8 @@ def dependent(records):
 def by_dataset(records, published=None, metric=None, statistic="mean"):
     """Scores of one task, with a row per data set and a column per method.
 
-    Published methods (of ``load_published``) have the suffix " (published)". NaN if a
-    repeat failed, or nothing is published.
+    Published methods (from ``load_published``) have the suffix " (published)". A score
+    is NaN if a repeat failed or nothing is published.
     """
     (task,) = records["task"].unique()
     metric = main_metric(task, metric)
@@ -68,7 +69,7 @@ def by_dataset(records, published=None, metric=None, statistic="mean"):
 def cost_seconds(records):
     """Seconds of search and fit of each run, or the total time of a failed run.
 
-    The time of a search also counts for the methods that use its result.
+    The time of a search also counts for other methods that use its result.
     """
     columns = ["search_seconds", "fit_seconds", "run_seconds"]
     times = records.reindex(columns=columns).astype(float).fillna(0.0)
@@ -86,10 +87,10 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     `normalised_error` (0 for the best method of a data set, 1 for the median or worse),
     `n_failed` data sets, `rank_measured` among the measured methods, `seconds` of
     search and fit over all data sets (means over repeats), `on_front` (no other method
-    is better in both time and rank, and some data set finished), and `source`: measured
-    or published. `metric` and `statistic` have to be those of the published numbers,
-    if they are not means of the main metric; `datasets` is a regular expression for
-    the names of the data sets.
+    is better in both time and rank, and the method finished on some data set), and
+    `source`: measured or published. `metric` and `statistic` must be those of the
+    published numbers unless they are means of the main metric; `datasets` is a regular
+    expression that selects data sets by name.
     """
     records = records[records["dataset"].map(re.compile(datasets).search).notna()]
     if records.empty:
@@ -134,7 +135,8 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
 
 def plot_time_against_rank(records, metric=None):
     """Plot mean rank against time of search and fit, with the Pareto front."""
-    # Not above: Matplotlib takes two seconds, and `adakern show` draws nothing.
+    # Imported here, since Matplotlib takes two seconds and `adakern show` draws
+    # nothing.
     from adakern_bench.report.figures import method_styles, plot_fronts
 
     tasks = records.groupby("task")
@@ -155,10 +157,10 @@ def plot_time_against_rank(records, metric=None):
 def together(folders, max_rows=np.inf, datasets=""):
     """Collect the records of methods that ran on all data sets of several folders.
 
-    The methods of a suite can be in different folders; only the repeats common to all
-    methods are used. Raises ValueError if the runs of a method are of several commits,
-    or if runs are of several splits, or duplicated. `datasets` is a regular expression,
-    as in :func:`leaderboard`.
+    The methods may be in different folders; only repeats that all methods have are
+    used. Raises a ValueError if the runs of a method come from several commits, or if
+    runs are duplicated or use different splits. `datasets` is a regular expression, as
+    in :func:`leaderboard`.
     """
     records = pd.concat(
         pd.read_parquet(Path(folder) / "records.parquet") for folder in folders
@@ -184,7 +186,7 @@ def together(folders, max_rows=np.inf, datasets=""):
     commits = records.groupby("method")["commit"].nunique(dropna=False)
     if differ := ["commit"] * bool((commits > 1).any()) + differ:
         raise ValueError(
-            f"The runs differ in {', '.join(differ)} and cannot be "
-            "compared: run them again at one commit and with one protocol."
+            f"The runs differ in {', '.join(differ)} and cannot be compared: repeat "
+            "them at one commit and with one protocol."
         )
     return records[runs["method"].transform("nunique") == records["method"].nunique()]

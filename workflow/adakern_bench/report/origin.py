@@ -32,7 +32,7 @@ def make_command(experiment, overrides):
 
 
 def selection(plan):
-    """Words for Snakemake that select what a plan runs."""
+    """Arguments of Snakemake that select the experiment of a plan."""
     said = [word for word in plan.config.overrides if word != ALLOW_OUTSIDE]
     chosen = ["--config", f"experiment={plan.config.experiment}"]
     chosen += ["allow_outside=true"] * (ALLOW_OUTSIDE in plan.config.overrides)
@@ -40,7 +40,7 @@ def selection(plan):
 
 
 def in_one(overrides):
-    """Join overrides to one value of ``--config``, quoting those with spaces.
+    """Join overrides into one value of ``--config``, quoting those with spaces.
 
     Spaces after commas are removed, except inside quotation marks.
 
@@ -50,5 +50,5 @@ def in_one(overrides):
     """
     plain = [o if re.search(r"['\"]", o) else re.sub(r", +", ",", o) for o in overrides]
     text = " ".join(shlex.quote(o) if re.search(r"[\s'\"]", o) else o for o in plain)
-    # Snakemake would take a final quotation mark as quoting the value.
+    # Snakemake would take a final quotation mark for the end of a quoted value.
     return f"{text} " if text.endswith("'") else text

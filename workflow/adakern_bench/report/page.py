@@ -39,7 +39,7 @@ from adakern_bench.report.tables import (
 from adakern_bench.report.use import model_lines
 from adakern_bench.report.wording import caption, duration, natural
 
-# Further questions about the same runs: (part, metric), in this order.
+# Task -> (part, metric) of the further tables, in this order.
 _DETAILS = {
     task: [
         *(("test", m) for m in metrics if QUANTITIES[m].shown),
@@ -57,14 +57,14 @@ _RANKS = (
     "distance, or Friedman's test does not reject."
 )
 _REPEATS = (
-    "on the test part: a point for each repeat, a line at their mean. "
+    "on the test part: a point for each repeat, and a line at their mean. "
     "The methods are in the order of the table."
 )
 _TIMES = (
     "on the test part against the time of search and fit, means over the repeats. "
-    "The dashed line joins the methods that no other method outperforms in both."
+    "The dashed line joins the methods that no other method beats in both."
 )
-_SECONDS = "Time of search and fit, mean of the repeats (s)"
+_SECONDS = "Time of search and fit, mean over the repeats (s)"
 _SWATCH = Markup('<i class="swatch" style="color:{}" data-glyph="{}"></i>')
 _PARTS = {"test": ", test part", "train": ", training part", "": ""}
 
@@ -127,7 +127,7 @@ def rendered(template, **values):
 
 
 def protocol_in_words(config, records=None):
-    """Describe preparation and protocol in sentences."""
+    """Describe preparation and protocol, a sentence or two per line."""
     entries = config.get("dataset", {}).items()
     clipped = {name: entry["clip"] for name, entry in entries if entry.get("clip")}
     tasks = sorted({str(entry.get("task")) for _, entry in entries})
@@ -143,7 +143,7 @@ def protocol_in_words(config, records=None):
 
 
 def _comparison(out, config, records, rare):
-    """Content of the page about the runs."""
+    """Values of the template that describe the runs."""
     tables = read_tables(out)
     by_task = records.assign(seconds=cost_seconds(records)).groupby("task")
     styles = method_styles(records["method"])
@@ -182,7 +182,7 @@ def _task(task, records, styles, tables, rare):
         found = comparison(tables, task, metric, part)
         if len(found) and (part, metric) != ("test", main):
             details[part, metric] = _grid(found, metric, heading(metric) + _PARTS[part])
-    # If a class is rare, never predicting it is accurate but useless.
+    # If a class is rare, a method that never predicts it has a high accuracy.
     here = {*records["dataset"].map(base_name)} if main == "accuracy" else set()
     unbalanced = sorted(here.intersection(rare))
     return {
@@ -215,7 +215,7 @@ def _grid(cells, metric, caption):
 
 
 def _ranking(task, ranks):
-    """Mean ranks with what cannot be told apart, of several methods and data sets."""
+    """Diagram of mean ranks and critical distance; None for one method or data set."""
     if len(ranks) < 2 or not np.isfinite(ranks["critical_distance"].iloc[0]):
         return None
     return _figure(to_svg(plot_critical_difference(ranks)), f"{task}-ranks", _RANKS)
@@ -226,7 +226,7 @@ def _task_figures(task, records, ranks, styles):
     finished = records[records["status"] == "ok"]
     if not 0 < finished["dataset"].nunique() <= MOST_PANELS:
         return []
-    # A constant prediction would hide the differences of the others.
+    # A constant prediction would hide the differences between the other methods.
     learned = finished[finished["method"] != "dummy"]
     left_out = ""
     if 0 < len(learned) < len(finished):

@@ -28,7 +28,7 @@ from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.tables import RULE, comparison, heading, read_tables, scaled
 
-#: Rows up to which a table stands on one page.
+#: Maximum number of rows of a table on one page.
 PAGE_ROWS = 40
 _SPECIAL = re.compile(r"[\\&%$#_{}~^<>|]")
 _NAMED = {"\\": "textbackslash", "~": "textasciitilde", "^": "textasciicircum"}
@@ -37,7 +37,7 @@ _BULLET = r"$^{\bullet}$"
 
 
 def latex(text):
-    r"""A text as LaTeX prints it.
+    r"""Escape a text for LaTeX.
 
     >>> from adakern_bench.report.paper import latex
     >>> print(latex("50 % of svm_cv@C=2^3"))
@@ -52,10 +52,10 @@ def latex(text):
 
 
 def write_paper(results, config, target):
-    """Write tables, figures, sentences and references of a run; the tables' texts.
+    """Write tables, figures, sentences and references of a run; return the tables.
 
-    `results` holds the tables that `compare` wrote, `config` is the configuration as a
-    mapping; what `target` held is replaced.
+    `results` contains the tables written by `compare`, `config` is the configuration as
+    a mapping. The folder `target` is replaced.
     """
     tables = read_tables(results)
     records = pd.read_parquet(results / "records.parquet")
@@ -75,7 +75,7 @@ def write_paper(results, config, target):
 
 
 def _table(tables, task, ranks, experiment):
-    """A row for each data set, a column for each method, the best rank first."""
+    """LaTeX table with a row per data set and a column per method, best rank first."""
     cells = comparison(tables, task)
     methods = list(ranks["method"])
     datasets = list(cells.index.unique("dataset"))
@@ -101,7 +101,7 @@ def _table(tables, task, ranks, experiment):
     columns = "l" + "r" * len(methods)
     names = _row(["Data set", *map(latex, methods)])
     body = "\n".join(map(_row, rows))
-    if len(rows) > PAGE_ROWS:  # over several pages, by the package longtable
+    if len(rows) > PAGE_ROWS:  # spans several pages
         lines = [rf"\begin{{longtable}}{{{columns}}}", *head, r"\\", r"\toprule"]
         lines += [names, r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot", body]
         return "\n".join([*lines, r"\end{longtable}", ""])
@@ -115,7 +115,7 @@ def _row(cells):
 
 
 def _cell(cell):
-    """Mean, marks and spread of a method on a data set."""
+    """Format the result of a method on a data set: mean, marks and deviation."""
     shown = latex(cell["shown"]) if cell["n"] or cell["missing"] else "--"
     text = rf"\textbf{{{shown}}}" if cell["best"] else shown
     text += _BULLET * bool(cell["worse"])
@@ -127,7 +127,7 @@ def _cell(cell):
 
 
 def _figures(runs, ranks):
-    """(name, figure) of what several methods on several data sets have."""
+    """Yield (name, figure) if there are several methods and data sets."""
     if len(ranks) < 2 or runs["dataset"].nunique() < 2:
         return
     metric = ranks["metric"].iloc[0]
@@ -139,7 +139,7 @@ def _figures(runs, ranks):
 
 
 def alike(average_ranks, distance):
-    """(first, last) of each largest group of methods, ranks rising, that do not differ.
+    """(first, last) of each maximal group of methods that do not differ; ranks ascend.
 
     >>> from adakern_bench.report.paper import alike
     >>> alike([1.2, 2.0, 2.9, 5.0], 1.0)
@@ -154,9 +154,10 @@ def alike(average_ranks, distance):
 
 
 def plot_critical_difference(ranks):
-    """Mean ranks on a line; a bar joins methods that do not differ (Demsar, JMLR 2006).
+    """Plot a critical difference diagram (Demsar, JMLR 2006).
 
-    By Nemenyi's critical distance where Friedman's test rejects, else none differ.
+    A bar joins methods whose mean ranks do not differ significantly, by Nemenyi's
+    critical distance if Friedman's test rejects; otherwise no methods differ.
     """
     ranks = ranks.dropna(subset="average_rank").sort_values("average_rank")
     values = ranks["average_rank"].to_numpy()
@@ -191,9 +192,9 @@ def plot_critical_difference(ranks):
 
 
 def behind_the_best(scores, metric):
-    """How far each method is behind the best of each data set; inf where it failed.
+    """Distance of each method from the best on each data set; inf if it failed.
 
-    The ratio of errors, or the difference of what is the better the greater.
+    It is the ratio of errors or, if greater is better, the difference of scores.
     """
     if GREATER_IS_BETTER[metric]:
         behind = scaled(metric, scores.rsub(scores.max(axis=1), axis=0))
@@ -206,7 +207,9 @@ def behind_the_best(scores, metric):
 
 
 def plot_profile(scores, metric, styles):
-    """On which share of the data sets a method is at most so far behind the best."""
+    """Plot the fraction of data sets on which a method is within a distance of the
+    best.
+    """
     behind = behind_the_best(scores, metric)
     is_ratio = not GREATER_IS_BETTER[metric]
     finite = behind.to_numpy()[np.isfinite(behind.to_numpy())]
@@ -238,7 +241,7 @@ def plot_profile(scores, metric, styles):
 
 
 def _sentences(tables, records):
-    """The sentences to quote, then the leader of each task against every other."""
+    """Yield the headline, and comparisons of each task's leader with all others."""
     yield from headline(tables, records)
     for task, ranks in tables["ranks"].groupby("task"):
         leader, metric = ranks[["method", "metric"]].iloc[0]
@@ -254,7 +257,7 @@ def _sentences(tables, records):
 
 
 def references(config, records):
-    """BibTeX entries of the data sets and methods; one for all that cite the same."""
+    """Yield BibTeX entries of data sets and methods, one per distinct citation."""
     for group, key in (("dataset", "citation"), ("method", "reference")):
         entries = config.get(group, {})
         cited = {}

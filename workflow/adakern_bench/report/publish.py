@@ -1,14 +1,14 @@
-"""Publish the results of a full run in ``docs/results/<experiment>/``.
+"""Publish the results of a finished run in ``docs/results/<experiment>/``.
 
     adakern publish dank_uci
 
-Copies the records, tables and figures of a finished run, makes those for a paper, and
-records their provenance and the command that reproduces them. Large tables are
-compressed; pages are rendered from them when the documentation is built. Nothing there
-is written by hand. Runs that are incomplete, have failures, or whose records are from
-several commits or uncommitted files are refused; ``--with-failures`` permits failed
-runs. Files that were committed after the run are those that it ran if Snakemake would
-run nothing again: then the provenance names that commit, and says so.
+This copies the records, tables and figures, makes those for a paper, and records their
+provenance and the command that reproduces them. Large tables are compressed; pages are
+rendered from them when the documentation is built. Nothing in these folders is written
+by hand. Runs are refused if they are incomplete, have failures (unless
+``--with-failures`` is given), or come from several commits or uncommitted files. If
+files were committed only after the run, and Snakemake would repeat no job with them,
+the provenance names the later commit and says so.
 """
 
 import gzip
@@ -37,17 +37,17 @@ from adakern_bench.records.machine import (
 from adakern_bench.report.origin import make_command, selection
 from adakern_bench.report.paper import write_paper
 
-#: Files of the results, and their names in the publication.
+#: File of the results -> its name in the published folder.
 KEPT = {"run.yaml": "config.yaml", "records.parquet": "records.parquet"}
 KEPT |= {f"{t}.csv": f"{t}.csv" for t in ("summary", "ttest", "ranks", "published")}
 
-#: Of runs whose files were committed later.
+#: Note on runs whose files were committed later.
 _LATER = (
     "The runs were made before their files were committed; with this commit, none of "
     "them would be run again."
 )
 
-#: Minimum size, in bytes, of a table to be compressed.
+#: Size in bytes above which a table is compressed.
 LARGE = 2**16
 
 
@@ -62,7 +62,7 @@ def publish(plan, target, with_failures=False):
     if missing:
         listed = "\n".join(f"  - {line}" for line in missing)
         raise ConfigError(f"{plan.results} cannot be published:\n{listed}")
-    # In a sibling folder, so that an interruption leaves the old folder intact.
+    # Written to a sibling folder, so that an interruption leaves the old one intact.
     new, old = (target.with_name(f".{target.name}-{age}") for age in ("new", "old"))
     for folder in (new, old):
         shutil.rmtree(folder, ignore_errors=True)
@@ -92,7 +92,7 @@ def _keep(made, kept):
 
 
 def _commits(plan, records):
-    """Count the commits of the records; of the calls, if records do not have one."""
+    """Commit of each record or, without records, of each call of the workflow."""
     if records is not None:
         return records.reindex(columns=["commit"])["commit"].fillna("unknown")
     return pd.Series([call.get("commit", "unknown") for call in _calls(plan.results)])
@@ -103,8 +103,9 @@ def _several_commits(plan, records):
     named = ", ".join(f"{name[:50]} ({n})" for name, n in ran.items())
     if len(ran) != 1 or "unknown" in ran:
         yield (
-            f"all runs must be of one commit without uncommitted changes, but they are "
-            f"of: {named or 'no known commit'}; remove {plan.results} and run it again"
+            "all runs must come from one commit without uncommitted changes, but they "
+            f"come from {named or 'no known commit'}; remove {plan.results} and run "
+            "the experiment again"
         )
     elif ran.index[0].endswith(UNCOMMITTED) and (files := uncommitted()):
         more = f" and {len(files) - 5} more" * (len(files) > 5)
@@ -116,18 +117,18 @@ def _several_commits(plan, records):
 
 
 def _not_done(plan):
-    """List the jobs that Snakemake would still run for the report."""
+    """Yield a problem if Snakemake would still run jobs for the report."""
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--cores", "1"]
     command += [str(plan.results / "report.html"), *selection(plan)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
-        yield f"snakemake cannot list what is missing:\n{run.stdout}{run.stderr}"
+        yield f"snakemake cannot list the missing jobs:\n{run.stdout}{run.stderr}"
         return
     # Snakemake prints the jobs twice.
     counts = dict(re.findall(r"^(\w+) +(\d+)$", run.stdout + run.stderr, re.MULTILINE))
     if jobs := [f"{n} x {rule}" for rule, n in counts.items() if rule != "total"]:
         yield (
-            f"jobs still to be run: {', '.join(jobs)}; run this first: "
+            f"not all jobs have been run ({', '.join(jobs)}); first run "
             + make_command(plan.config.experiment, plan.config.overrides)
         )
 
@@ -149,7 +150,7 @@ def _calls(results):
 
 
 def provenance(plan, records):
-    """Provenance: command, commit, versions, machine, date and time spent."""
+    """Command, commit, versions, machine, date and time of a run."""
     wall = [call["seconds"] for call in _calls(plan.results)]
     ran = _commits(plan, records).iloc[0]
     later = {"note": _LATER} if ran.endswith(UNCOMMITTED) else {}

@@ -1,14 +1,14 @@
-"""Published tables in a common format, for comparison with measured results."""
+"""Published results in a common format, for comparison with measured ones."""
 
 import pandas as pd
 
 COLUMNS = ["dataset", "method", "setting", "split", "metric", "mean", "std"]
 
-#: From tables with more methods, only measured ones are compared; a leaderboard shows
-#: all.
+#: Of tables with more methods than this, only methods that were run are compared;
+#: leaderboards include all.
 MANY_METHODS = 40
 
-#: Published methods and the methods here that follow their protocol.
+#: Published method -> method of this project that follows its protocol.
 SAME_METHOD = {"svm_C": "svm-2014", "rforest_R": "forest-2014"}
 
 #: Optional columns and their defaults.
@@ -21,16 +21,16 @@ _DEFAULTS = {
 
 
 def load_published(path):
-    """Read a table of published numbers: a row per number, with the columns `COLUMNS`.
+    """Read a table of published results: a row per number, with the columns `COLUMNS`.
 
-    Accuracies are fractions, as in the records. Several settings of a method are named
-    as here, such as ``dank@tau=0.01`` and ``dank-decomposed``.
+    Accuracies become fractions, as in the records. Settings of a method have the names
+    used here, such as ``dank@tau=0.01`` and ``dank-decomposed``.
     """
     table = pd.read_csv(path)
     if missing := {"dataset", "method", "mean"} - set(table):
         raise ValueError(
             f"{path}: no column {', '.join(sorted(missing))}; a table of published "
-            "results needs the columns dataset, method and mean (found: "
+            "results must have the columns dataset, method and mean (found: "
             f"{', '.join(table.columns)})."
         )
     table = table.assign(**{k: v for k, v in _DEFAULTS.items() if k not in table})
@@ -43,11 +43,11 @@ def load_published(path):
 
 
 def beside_measured(summary, published):
-    """Join the published numbers of the measured data sets with the measured ones.
+    """Join the published results of the data sets with the measured ones.
 
-    The columns are `COLUMNS`, with suffixes ``_published`` and ``_measured`` of mean
-    and std, the measured `n`, and `difference` (measured - published). Published
-    methods that the experiment did not run are kept, with missing measured values.
+    The columns are `COLUMNS`, where mean and std have the suffixes ``_published`` and
+    ``_measured``, the measured `n`, and `difference` (measured - published). Published
+    methods that were not run are kept, with missing measured values.
     """
     keys = ["dataset", "method", "split", "metric"]
     if published is None:

@@ -1,4 +1,4 @@
-"""The comparison in the terminal: a table per task, and where to find the rest."""
+"""The comparison in the terminal: a table per task, and links to report and MLflow."""
 
 import os
 import shutil
@@ -18,17 +18,17 @@ from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.tables import MARK, comparison, heading, read_tables
 from adakern_bench.report.wording import duration
 
-#: Name of the view of runs in MLflow that shows the main score.
+#: Name of the MLflow view of runs that shows the main score.
 VIEW = "adakern"
 
 _MOST_ROWS = 15
-#: Without this part of the address, MLflow opens an experiment on its traces, and a
-#: table without scores.
+#: Fragment of the URL of an experiment's runs; without it, MLflow opens the traces, and
+#: a table of runs without scores.
 RUNS = f"#/experiments/{{}}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
 
 
 def show(plan):
-    """Print the comparison of the results of a plan, and where to find more."""
+    """Print the comparison of a plan's results, and links to report and MLflow."""
     if plan.cells:
         print_table(plan.results)
     print(f"\nReport: {(plan.results / 'report.html').resolve().as_uri()}")
@@ -48,16 +48,16 @@ def show(plan):
 
 
 def show_paper(plan):
-    """Print the tables for LaTeX; figures, sentences and references go to a folder."""
+    """Print the LaTeX tables; write them, figures, text and references to a folder."""
     from adakern_bench.report.paper import write_paper
 
     target = plan.results / "paper"
     print("\n".join(write_paper(plan.results, asdict(plan.config), target)))
-    print(f"% The same, figures, sentences and references: {target}")
+    print(f"% These tables, figures, text and references are in {target}")
 
 
 def runs_page(uri, experiment_id):
-    """Address of the runs of an experiment in MLflow, best score first."""
+    """URL of the runs of an experiment in MLflow, best score first."""
     server = uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
     return f"{server}/{RUNS.format(experiment_id)}"
 
@@ -99,7 +99,9 @@ def print_table(out, stream=None, width=None):
 
 
 def _rows(cells, ranks, seconds, width):
-    """Table with methods as rows; data sets that do not fit are counted."""
+    """Yield the lines of a table with methods as rows, and the number of
+    omitted ones.
+    """
     marks = np.select([cells["best"], cells["worse"]], ["*", MARK], " ")
     scores = (cells["shown"] + marks).unstack(sort=False).T
     table = ranks.set_index("method")[["average_rank"]]
@@ -121,7 +123,7 @@ def _rows(cells, ranks, seconds, width):
         len((text := table.iloc[:, :shown].to_string(header=False)).partition("\n")[0])
         > width
     ):
-        if shown == least:  # by the name of the method, for sweeps of several axes
+        if shown == least:  # long names of methods, as in sweeps over several axes
             break
         shown -= 1
     yield from map(str.rstrip, text.splitlines())

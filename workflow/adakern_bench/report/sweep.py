@@ -18,7 +18,7 @@ from adakern_bench.report.figures import COLOURS, add_legend, grid, panels, scal
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order
 
-#: Of the lines of a figure, one after the other.
+#: Styles of the lines of a figure, in this order.
 _STYLES = [{"color": c, "ls": dashes} for dashes, c in product("-:", COLOURS)]
 _SCORES = {metric for metrics in METRICS.values() for metric in metrics}
 
@@ -27,9 +27,9 @@ def plot_sweep(records, x, y=None, log=(), metric=None):
     """Plot scores and costs against a swept value, with standard deviations.
 
     There is a column of panels per data set, a row per quantity and a line per method;
-    with a single method, one panel with a line per data set. Methods without a number
-    on the x axis, such as one that is not swept or the point "svm" of an axis in units
-    of C^2, are dashed horizontal lines.
+    with a single method, one column with a line per data set. Methods without a number
+    on the x axis, such as one that is not swept or the point "svm" of an axis of
+    multiples of C^2, are dashed horizontal lines.
     """
     points = _points(records, x)
     if points["line"].nunique() == 1:
@@ -40,7 +40,7 @@ def plot_sweep(records, x, y=None, log=(), metric=None):
 def plot_lines(frame, x, y, line, log=()):
     """Plot columns `y` of a special computation against its column `x`.
 
-    There is a line per value of the column `line`, a panel per data set and column.
+    There is a line per value of the column `line`, and a panel per data set and column.
     """
     points = frame.assign(
         panel=frame["dataset"], line=frame[line], x=frame[x], level=""
@@ -49,8 +49,9 @@ def plot_lines(frame, x, y, line, log=()):
 
 
 def _plot(points, quantities, xlabel, log=()):
-    """Panels of `points`: they have their panel, line, x and level, and the
-    quantities."""
+    """Plot `points`, a frame with the columns panel, line, x and level and a column per
+    quantity.
+    """
     parts = points.groupby("panel", sort=False)
     lines = {
         line: _STYLES[k % len(_STYLES)]
@@ -78,7 +79,7 @@ def _plot(points, quantities, xlabel, log=()):
 def _draw_lines(axis, points, lines):
     """Draw the means of column ``y`` with a band of one standard deviation.
 
-    Lines without x are dashed.
+    Lines without x values are dashed.
     """
     for line, part in points.groupby("line", sort=False):
         for level, values in part[part["x"].isna()].groupby("level")["y"]:
@@ -118,8 +119,8 @@ def sweep_table(records, y=None, metric=None):
 
 
 def _points(records, x):
-    """Finished runs with panel, line and position on the x axis."""
-    # An override may have left out some of several axes, one per method.
+    """Finished runs with their panel, line, and position on the x axis."""
+    # An override may have removed some of the axes, of which methods have one each.
     x = [name for name in _names(x) if f"sweep_{name}" in records] or _names(x)
     for name in x:
         check_swept(records, name)
@@ -136,7 +137,7 @@ def _points(records, x):
 
 
 def _without(name, axes):
-    """Name of a data set or method without the axes shown in the figure."""
+    """Name of a data set or method, without the axes that the figure shows."""
     base, _, point = name.partition("@")
     others = [part for part in point.split(",") if part.partition("=")[0] not in axes]
     return f"{base}@{','.join(others)}" if any(others) else base
@@ -153,5 +154,5 @@ def _quantities(records, y, metric):
     columns = {q: f"test_{q}" if q in _SCORES else q for q in _names(y)}
     for quantity, column in columns.items():
         if column not in records:
-            raise ValueError(f"the records have no {quantity!r}")
+            raise ValueError(f"the records have no quantity {quantity!r}")
     return columns

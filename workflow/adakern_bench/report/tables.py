@@ -1,4 +1,4 @@
-"""A metric of a comparison by data set and method, for terminal and report."""
+"""Tables of a comparison by data set and method, for terminal and report."""
 
 import pandas as pd
 
@@ -8,7 +8,7 @@ from adakern.evaluation.quantities import Quantity
 from adakern.evaluation.ranking import are_tied
 from adakern_bench.report.wording import in_natural_order
 
-#: Mark of values significantly worse than the best of the column, and its meaning.
+#: Mark of values that are significantly worse than the best, and the rule for it.
 MARK = "●"
 RULE = (
     "Nadeau and Bengio's corrected t-test at 5 %, after Holm's correction over all "
@@ -17,9 +17,9 @@ RULE = (
 
 
 def read_tables(out):
-    """Read the CSV tables written by `compare`, by name; empty texts are "", not NaN.
+    """Read the CSV tables written by `compare`, by name; missing texts are "", not NaN.
 
-    Large tables of published runs are compressed.
+    Large tables of published runs may be compressed.
     """
     texts = ("split", "setting", "note", "winner")
     tables = {}
@@ -53,7 +53,7 @@ def heading(metric):
 
 
 def scaled(metric, values):
-    """Values of a record in the displayed unit."""
+    """Convert values of a record to the displayed unit."""
     return values * _quantity(metric).scale
 
 
@@ -71,13 +71,13 @@ def display(metric, value):
     digits, value = _quantity(metric).digits, scaled(metric, value)
     if digits is None:
         return as_written(value, 3, zeros=True)
-    if 0 < abs(value) < 0.5 * 10.0**-digits:  # else it would be a row of zeros
+    if 0 < abs(value) < 0.5 * 10.0**-digits:  # rounding would give zero
         return f"{value:.0e}"
     return f"{value:.{digits}f}"
 
 
 def display_table(frame):
-    """Cells of any table as texts; a dash where there is none."""
+    """Format the cells of any table as text, with dashes for missing values."""
     shown = frame.map(lambda v: as_written(v, 4) if isinstance(v, float) else str(v))
     return shown.mask(frame.isna(), "\N{EN DASH}")
 
@@ -85,11 +85,11 @@ def display_table(frame):
 def comparison(tables, task, metric=None, split="test"):
     """Results of each data set and method, in natural order, with marks.
 
-    The columns are `mean`, `std`, `n`, `missing` (runs without a result), the texts
-    `shown` and `spread`, `best` (of the data set; several if they tie) and `worse`
-    (significantly worse than a best one). Only the tested metric on test rows has
-    marks, and only if there are several methods. A method with a failed repeat is not
-    marked as the best: its mean is over other repeats.
+    The columns are `mean`, `std`, `n`, `missing` (runs without a result), the formatted
+    texts `shown` (mean) and `spread` (standard deviation), and the marks `best` (on the
+    data set; several if tied) and `worse` (significantly worse than a best one). Only
+    metrics on test rows have marks, and only if there are several methods. A method
+    with a failed repeat is never marked as best, since its mean is over fewer repeats.
     """
     metric = metric or ranked_by(tables, task)
     summary, tests = (
@@ -101,7 +101,7 @@ def comparison(tables, task, metric=None, split="test"):
     cells = cells.set_index(["dataset", "method"])[["mean", "std", "n", "missing"]]
     cells = cells.sort_index(key=in_natural_order)
     cells["shown"] = [display(metric, mean) or "failed" for mean in cells["mean"]]
-    # The standard deviation of equal scores is rounding error.
+    # The standard deviation of equal scores is only rounding error.
     spread = cells["std"].mask(
         are_tied(cells["mean"] + cells["std"], cells["mean"], cells["mean"].abs()), 0.0
     )

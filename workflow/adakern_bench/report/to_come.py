@@ -1,4 +1,4 @@
-"""What is going to be computed, and how long it takes: said before it runs."""
+"""Summary of the fits that a run will compute, and estimate of their time."""
 
 from collections import Counter, defaultdict
 from math import isnan
@@ -9,7 +9,7 @@ from adakern_bench.report.wording import duration
 
 
 class ToCome:
-    """Fits of each method, their time, and those that are kept."""
+    """Number of fits of each method to run, their time, and number of reused fits."""
 
     def __init__(self, root):
         self.root = root
@@ -19,8 +19,8 @@ class ToCome:
         self.there = {}
 
     def missing(self, dataset, method, repeats, code):
-        """Repeats of a cell that have no result of this version of the code, or all of
-        them if it is None.
+        """Repeats of a cell without a result of this version of the code; all if it is
+        None.
         """
         cell = dataset, method
         if cell not in self.there:
@@ -36,7 +36,7 @@ class ToCome:
         return [repeat for repeat in repeats if repeat not in kept]
 
     def add(self, dataset, method, repeats, seconds, code):
-        """Count the fits of a cell, of so many `seconds` each if none was measured."""
+        """Count the fits of a cell, which take `seconds` each if none was measured."""
         missing = self.missing(dataset, method, repeats, code)
         measured = {repeat: took for repeat, _, took in self.there[dataset, method]}
         each = sum(measured.values()) / len(measured) if measured else seconds

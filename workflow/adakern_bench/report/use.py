@@ -1,4 +1,4 @@
-"""From a comparison on your own table to a model of its best method."""
+"""Commands that fit and use the best method of a comparison on the user's own table."""
 
 import json
 import shlex
@@ -18,9 +18,10 @@ from adakern_bench.report.tables import read_csv
 
 
 def _names(entry, path):
-    """Position -> name of the columns that an entry calls by their positions, if any.
+    """Position -> name of each column if the entry refers to columns by position, else
+    {}.
 
-    A command takes names first, by which a position could be another column.
+    Commands look up names first, so a position could be mistaken for a name.
     """
     files = [SourceFile(**file) for file in entry["files"]]
     read = DatasetEntry(**entry | {"files": files})
@@ -33,13 +34,13 @@ def _names(entry, path):
 
 
 def _listed(columns, names):
-    """A column, or several, as an option has them; None for none."""
+    """Format a column, or several, as the value of an option; None for none."""
     each = columns if isinstance(columns, list) else [columns]
     return ",".join(str(names.get(column, column)) for column in each) or None
 
 
 def out_of_time(out):
-    """Whether most runs timed out, and a sentence about those."""
+    """Whether most runs timed out, and a sentence about those that did."""
     runs = pd.read_parquet(Path(out) / "records.parquet")["status"]
     cut = int((runs == "timeout").sum())
     others = " and are not compared" * (cut < len(runs))
@@ -51,9 +52,9 @@ def out_of_time(out):
 
 
 def model_lines(out, config, file=None):
-    """Commands that fit the best method to all rows and predict new ones, if any.
+    """Commands that fit the best method to all rows and predict new ones, if possible.
 
-    Its parameters are those chosen most often by the searches.
+    The parameters are those that the searches selected most often.
     """
     ranks = Path(out) / "ranks.csv"
     entries = config.get("dataset", {})
@@ -68,7 +69,7 @@ def model_lines(out, config, file=None):
     chosen = Counter(runs.loc[runs["status"] == "ok", "chosen"])
     if not chosen:
         return []
-    if config["method"][method].get("python"):  # of which no model is kept
+    if config["method"][method].get("python"):  # its models cannot be saved
         return []
     recipe = config["method"][method][TASK_RECIPE[entry["task"]]]
     estimator = make_estimator(
@@ -104,7 +105,7 @@ def model_lines(out, config, file=None):
 
 
 def _arguments(pairs):
-    """Options and values, joined if the value looks like an option itself."""
+    """Options and values as arguments, joined by = if a value looks like an option."""
     arguments = []
     for option, value in pairs:
         value = str(value)

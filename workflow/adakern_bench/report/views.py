@@ -1,4 +1,4 @@
-"""Figures and tables of an experiment, by the functions that it names."""
+"""Figures and tables of an experiment, made by the functions that it names."""
 
 from inspect import signature
 

@@ -1,6 +1,6 @@
 """The best method of a table: errors, calibration and permutation importances.
 
-It is fitted again on one split. Columns are those of the table's file.
+The method is fitted again on one split. Columns are those of the table's file.
 """
 
 from dataclasses import dataclass, replace
@@ -32,33 +32,35 @@ from adakern_bench.report.figures import save_svg
 from adakern_bench.report.tables import scaled
 from adakern_bench.report.winner_figures import draw_all, worse_by
 
-#: Test rows that are looked at.
+#: Maximum number of test rows to evaluate.
 MOST_ROWS = 1000
-#: Columns that are permuted, those that alone tell the most; training rows for that.
+#: Maximum number of columns to permute, those that are most predictive on their own,
+#: and of training rows to select them.
 MOST_COLUMNS, TRAINING_ROWS = 100, 5000
-#: Share explained by a single column above which it nearly determines the target.
+#: Predictive power of a single column above which it nearly determines the target.
 GIVEN_AWAY = 0.9
-#: Share of the rows below which a class is rare.
+#: Fraction of the rows below which a class is rare.
 RARE = 0.1
 
 
 @dataclass
 class Best:
-    """A method fitted to the training part of a split, and test rows to look at."""
+    """A method fitted to the training part of a split, and test rows to evaluate."""
 
     method: str
     task: str
-    #: By which it is judged.
+    #: Metric of the permutation importances.
     metric: str
     model: Any
     data: Prepared
-    #: From columns that were read to predictions in the target's units.
+    #: Maps typed columns to predictions in the target's units.
     pipeline: Any
     X: pd.DataFrame
     y: np.ndarray
-    #: The class that is looked for: the rarest.
+    #: The class of interest, which is the rarest; None for regression.
     event: Any = None
-    #: When the test rows were observed, the last training row was, and if by dates.
+    #: Times of the test rows, the last time of the training rows, and whether they are
+    #: dates.
     times: np.ndarray | None = None
     learned_until: float = np.nan
     times_are_dates: bool = False
@@ -66,7 +68,9 @@ class Best:
     groups: np.ndarray | None = None
 
     def expected(self, X):
-        """The probability of the event, or the prediction; of labels 0 or 1."""
+        """Predict the probability of the event (0 or 1 if there are only labels), or
+        the target.
+        """
         if self.event is None:
             return self.pipeline.predict(X)
         if not hasattr(self.pipeline, "predict_proba"):
@@ -75,11 +79,11 @@ class Best:
         return self.pipeline.predict_proba(X)[:, is_event].sum(axis=1)
 
     def observed(self):
-        """What `expected` should be."""
+        """Observed values that correspond to `expected`."""
         return self.y if self.event is None else (self.y == self.event).astype(float)
 
     def goodness(self, X):
-        """The metric on these rows, the greater the better."""
+        """The metric on these rows, negated if smaller is better."""
         sign = 1 if GREATER_IS_BETTER[self.metric] else -1
         if not QUANTITIES[self.metric].optional:
             return (
@@ -93,13 +97,13 @@ class Best:
 
 
 class OfFirst:
-    """A model of several targets, as one of the first of them."""
+    """A model of several targets, seen as a model of the first one."""
 
     def __init__(self, model):
         self.model = model
 
     def __getattr__(self, name):
-        """Return a method with the answers for the first target alone."""
+        """Return a method that returns the results of the first target alone."""
         method = getattr(self.model, name)
         return lambda *given: method(*given)[:, 0]
 
@@ -131,7 +135,7 @@ def explain_files(
 def explain(method, table, train, test, settings, best_params, repeat, metric=None):
     """Name -> (figure, caption) of the fit of one split, and a table of the columns."""
     seed = settings["seed"] + repeat
-    # Random rows: the first rows of a sorted table are of one class, or early.
+    # Random rows, since the first rows of a sorted table may all be of one class.
     test = np.sort(np.random.default_rng(seed).permutation(test)[:MOST_ROWS])
     best = fitted(method, table, train, test, settings, best_params, seed, metric)
     name, *others = table.targets or [None]
@@ -148,7 +152,7 @@ def explain(method, table, train, test, settings, best_params, repeat, metric=No
 
 
 def fitted(method, table, train, test, settings, best_params, seed, metric):
-    """The best method, fitted to the training rows."""
+    """Fit the best method to the training rows."""
     model = planned_estimator(settings, best_params, seed)
     data = prepare(table, train, test, **settings["preparation"])
     model = fit(model, data, settings["validates_from"])
@@ -171,10 +175,10 @@ def fitted(method, table, train, test, settings, best_params, seed, metric):
 
 
 def judged_by(table, metric, model):
-    """The metric that importances follow: the chosen one, if what is predicted has it.
+    """Metric of the importances: the ranking metric, if the predictions allow it.
 
-    Where a class is rare, predicting it never is accurate, so that no column would
-    matter: then it is the log loss.
+    If a class is rare, a model that never predicts it is accurate, and no column would
+    seem important: then the log loss replaces the accuracy.
     """
     metric = main_metric(table.task, metric)
     if table.task == "regression":
@@ -190,7 +194,7 @@ def judged_by(table, metric, model):
 
 
 def _columns(best, table, train, seed):
-    """What the method relies on, the most important column first."""
+    """Table of the columns' importances, the most important column first."""
     known = list(_alone(table, train, best.metric))
     alone = pd.Series(known, index=best.X.columns).nlargest(MOST_COLUMNS)
     permuted = scaled(best.metric, _permuted(best, alone.index, seed))
@@ -208,7 +212,9 @@ def _columns(best, table, train, seed):
 
 
 def _permuted(best, names, seed, n_repeats=3):
-    """How much worse predictions are, a row for each column that is permuted."""
+    """Loss of the metric if a column is permuted: a row per column, a column per
+    repetition.
+    """
     rng = np.random.default_rng(seed)
     whole = best.goodness(best.X)
     worse = []
@@ -219,10 +225,10 @@ def _permuted(best, names, seed, n_repeats=3):
 
 
 def _alone(table, train, metric):
-    """What a small tree of each column alone knows of the target.
+    """Yield how well a small tree predicts the target from each column alone.
 
-    0 is as good as a constant prediction, 1 is perfect, by the metric; for a regression
-    it is the share of the variance.
+    By the metric, 0 is as good as a constant prediction and 1 is perfect; for
+    regression it is the fraction of explained variance.
     """
     train = train[:: -(-len(train) // TRAINING_ROWS)]
     y = table.y[train]
@@ -236,7 +242,7 @@ def _alone(table, train, metric):
     shares = np.bincount(codes) / len(y)
     base = _of_probabilities(y, np.tile(shares, (len(y), 1)), classes, metric)
     perfect = float(GREATER_IS_BETTER[metric])
-    # Of leaves with few rows the probabilities would be too sure.
+    # Probabilities of leaves with few rows would be overconfident.
     least = max(1, min(len(y) // 50, np.bincount(codes).min() // 2))
     tree = DecisionTreeClassifier(max_leaf_nodes=32, min_samples_leaf=least)
     for column in table.X[train].T:
@@ -247,10 +253,10 @@ def _alone(table, train, metric):
 
 
 def _of_probabilities(y, p, classes, metric):
-    """A metric of probabilities, or of the labels that they make the most probable.
+    """A metric of probabilities, or of the most probable labels.
 
-    A leaf without a class has not shown that there is none: its probability is that of
-    one row.
+    Probabilities are at least that of one row, since a leaf without rows of a class
+    does not show that the class is impossible.
     """
     if not QUANTITIES[metric].optional:
         return score("classification", y, classes[p.argmax(axis=1)], classes)[metric]

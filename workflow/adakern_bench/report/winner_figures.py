@@ -1,4 +1,4 @@
-"""Pictures of the best method of one table, each with a caption in words."""
+"""Figures of the best method of a table, each with a caption."""
 
 import matplotlib
 import numpy as np
@@ -15,21 +15,21 @@ from adakern.adaptive.coverage import coverage_by, coverage_lines
 from adakern_bench.report.figures import COLOURS, STYLE, plain_ticks
 from adakern_bench.report.tables import heading
 
-#: Inches of each picture: two stand in a row of the page.
+#: Size of each figure in inches, two of which fit in a row of the page.
 SIZE = (5.4, 3.7)
-#: Values of a column in its dependence, columns whose dependence is drawn.
+#: Maximum number of values of a column in a partial dependence plot, and of such plots.
 MOST_VALUES, MOST_DEPENDENCES = 20, 4
-#: Bins of a calibration, and of the distance in time.
+#: Number of bins of calibration curves, and of spans of time.
 N_BINS, N_SPANS = 10, 6
-#: Columns in the picture of what is relied on.
+#: Maximum number of columns in the figure of importances.
 MOST_BARS = 12
-#: Line of what is ideal, or of what is chosen.
+#: Style of reference lines: the ideal, or a chosen value.
 GUIDE = {"color": "#7f7f7f", "ls": "--", "lw": 1}
 _SHARES = [0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1]
 
 
 def draw_all(best, columns):
-    """Name -> (figure, caption) of everything that there is to see."""
+    """Name -> (figure, caption) of every figure that applies to the table."""
     pictures = {
         "1 errors": _errors,
         "2 thresholds": _thresholds,
@@ -41,7 +41,7 @@ def draw_all(best, columns):
         "8 dependence": _dependences,
     }
     found = {}
-    # Names may hold a $.
+    # Names may contain a $.
     with matplotlib.rc_context(STYLE | {"text.parse_math": False}):
         for name, draw in pictures.items():
             figure = Figure(figsize=SIZE, layout="constrained")
@@ -59,7 +59,7 @@ def _has_probabilities(best):
 
 
 def _errors(axis, best, columns):
-    """The confusion matrix, or predicted against true."""
+    """Plot the confusion matrix, or predicted against true values."""
     n = len(best.y)
     predicted = best.pipeline.predict(best.X)
     if best.event is None:
@@ -90,7 +90,7 @@ def _errors(axis, best, columns):
 
 
 def _events(best):
-    """Which rows are of the rare class of two, and their probabilities, or None."""
+    """Indicators and probabilities of the event, for two classes; otherwise None."""
     truth = best.observed()
     if not (_is_binary(best) and _has_probabilities(best) and truth.any()):
         return None
@@ -98,7 +98,7 @@ def _events(best):
 
 
 def _thresholds(axis, best, columns):
-    """Precision and recall by the threshold of the probability."""
+    """Plot precision and recall against the threshold of the probability."""
     if (events := _events(best)) is None:
         return None
     truth, p = events
@@ -116,12 +116,12 @@ def _thresholds(axis, best, columns):
 
 
 def _cost_of_thresholds(event, truth, p, balanced):
-    """What it means to call rows an event from a threshold on."""
+    """Caption that explains the consequences of a threshold."""
     n = len(truth)
     events = int(truth.sum())
     called = p >= balanced
     found = int(truth[called].sum())
-    # As many rows as it takes, the most probable first.
+    # Number of rows to inspect, the most probable first, to find nine in ten.
     order = np.argsort(-p, kind="stable")
     needed = 1 + int(np.searchsorted(np.cumsum(truth[order]), np.ceil(0.9 * events)))
     return (
@@ -135,7 +135,7 @@ def _cost_of_thresholds(event, truth, p, balanced):
 
 
 def _gains(axis, best, columns):
-    """How many events are among the most probable rows."""
+    """Plot the fraction of events that is among the most probable rows."""
     if (events := _events(best)) is None:
         return None
     truth, p = events
@@ -161,7 +161,7 @@ def _gains(axis, best, columns):
 
 
 def _calibration(axis, best, columns):
-    """Whether probabilities, or intervals, are calibrated."""
+    """Plot the calibration of probabilities, or the coverage of intervals."""
     if best.event is not None and _has_probabilities(best):
         return _draw_calibration(axis, best)
     if hasattr(best.model, "predict_interval"):
@@ -170,7 +170,7 @@ def _calibration(axis, best, columns):
 
 
 def _draw_calibration(axis, best):
-    """Groups of rows by probability of the event: predicted and observed."""
+    """Plot observed against predicted frequency of the event, in groups of rows."""
     p = best.expected(best.X)
     truth = best.observed()
     parts = np.array_split(np.argsort(p, kind="stable"), min(N_BINS, len(p)))
@@ -193,8 +193,8 @@ def _draw_calibration(axis, best):
         f"Test rows in {count(len(parts), 'group')} by predicted probability of "
         f"'{best.event}', with 95 % intervals: one that crosses the dashed line agrees "
         f"with the prediction. The mean predicted probability is {_percent(p.mean())}, "
-        f"the observed share {_percent(truth.mean())}. The axes have a square root "
-        "scale, which shows small shares."
+        f"the observed share {_percent(truth.mean())}. The axes have a square-root "
+        "scale, which makes small shares visible."
     )
 
 
@@ -208,7 +208,7 @@ def _draw_coverage(axis, best):
             data.y_test <= data.restore(high)
         )
         held.append(inside.mean())
-    # Of the last level.
+    # For the last level, 90 %.
     by_kind = " ".join(coverage_lines(coverage_by(inside, _kinds(best))))
     by_kind = f" Lowest coverage by category or group: {by_kind.strip()}." * bool(
         by_kind
@@ -226,14 +226,14 @@ def _draw_coverage(axis, best):
 
 
 def _kinds(best):
-    """What test rows are told apart by: columns of categories, and their groups."""
+    """Name -> categories of each test row: categorical columns, and the groups."""
     X = best.X.select_dtypes(exclude=["number", "datetime"])
     kinds = {str(name): column.to_numpy() for name, column in X.items()}
     return kinds if best.groups is None else kinds | {"group": best.groups}
 
 
 def _over_time(axis, best, columns):
-    """Predicted and true, means of the rows of one time."""
+    """Plot predicted and true means over time."""
     if best.times is None:
         return None
     shown = _spans(best, min(60, len(np.unique(best.times))))
@@ -249,13 +249,13 @@ def _over_time(axis, best, columns):
     _time_axis(axis, best)
     axis.legend(frameon=False)
     return (
-        f"Means over the test rows of each time. The method was fitted to rows until "
+        f"Means over the test rows of each time. The method was fitted to rows up to "
         f"{_time(best, best.learned_until)}."
     )
 
 
 def _distance(axis, best, columns):
-    """How the error grows with the distance in time from the training part."""
+    """Plot the error against the distance in time from the training part."""
     if best.times is None:
         return None
     n_spans = min(N_SPANS, len(np.unique(best.times)))
@@ -288,7 +288,7 @@ def _distance(axis, best, columns):
 
 
 def _spans(best, n_spans):
-    """Means of the test rows of one span of time, by their mean time."""
+    """Means over the test rows of each span of time, indexed by the mean time."""
     expected = best.expected(best.X)
     truth = best.observed()
     off = np.abs(truth - expected)
@@ -300,7 +300,7 @@ def _spans(best, n_spans):
             "error": off if best.event is None else off**2,
         }
     )
-    place = rows["time"].rank(method="dense")  # a time is not cut in two
+    place = rows["time"].rank(method="dense")  # keeps rows of the same time together
     span = np.ceil(place * n_spans / place.max())
     means = rows.groupby(span).mean()
     means["sem"] = rows.groupby(span)["error"].sem()
@@ -322,12 +322,12 @@ def _time_axis(axis, best):
 
 
 def worse_by(metric):
-    """Name, with the unit, of the column of importances."""
+    """Name of the column of importances, with the unit."""
     return f"{heading(metric)}: worse if permuted by"
 
 
 def _bars(axis, best, columns):
-    """Permutation importances."""
+    """Plot permutation importances."""
     shown = columns[:MOST_BARS][::-1]
     axis.barh(
         shown["column"],
@@ -347,7 +347,7 @@ def _bars(axis, best, columns):
 
 
 def _dependences(axis, best, columns):
-    """The mean prediction as one column varies and all others stay."""
+    """Plot partial dependence: the mean prediction as a function of one column."""
     drawn = {}
     for name in columns["column"]:
         values = _values(best.X[name])
@@ -387,7 +387,7 @@ def _dependences(axis, best, columns):
 
 
 def _values(column):
-    """Values of a column between which predictions are drawn; none for too many."""
+    """Values of a column for partial dependence; [] if it has too many categories."""
     known = column.dropna()
     if not pd.api.types.is_numeric_dtype(column):
         found = sorted(known.unique())
@@ -408,7 +408,7 @@ def _percent_ticks(*sides):
 
 
 def _share_axis(side, set_scale, top):
-    """Shares on the scale of their square roots, on which 3 % can be seen."""
+    """Use a square-root scale for shares, which makes small ones visible."""
     set_scale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0)), np.square))
     side.axes.set(**{f"{side.axis_name}lim": (0, min(1.0, 1.05 * top))})
     side.set_ticks([share for share in _SHARES if share <= 1.05 * top])

@@ -4,7 +4,7 @@ import re
 
 
 def caption(path):
-    """Caption of a table or figure, from the name of its file."""
+    """Caption of a table or figure, made from the name of its file."""
     return path.stem.replace("_", " ").replace("-", " ").capitalize()
 
 

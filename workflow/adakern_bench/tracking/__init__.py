@@ -1,1 +1,1 @@
-"""Records of runs in MLflow."""
+"""Logging of records to MLflow."""

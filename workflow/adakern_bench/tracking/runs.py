@@ -1,4 +1,4 @@
-"""Runs of MLflow from the records of an experiment."""
+"""MLflow runs made from the records of an experiment."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from adakern_bench.report.figures import method_styles, plot_repeats, to_svg
 from adakern_bench.report.leaderboard import by_dataset
 
 _MAX_VALUE = 5000  # maximum length of a tag in MLflow
-#: Constant in all comparable runs: parameters, not metrics.
+#: Logged as parameters, not metrics, since they are constant in comparable runs.
 _CONSTANTS = ("n_train", "n_test", "n_features", "seed", "estimator")
 
 
@@ -44,7 +44,7 @@ class Run(NamedTuple):
 
 
 def sha256(content):
-    """SHA-256 of a text as hexadecimal digits."""
+    """SHA-256 of bytes as hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -57,7 +57,7 @@ def _tags(record, kind, *names):
 
 
 def of_methods(records, config, metric):
-    """Runs of each data set and method, with the values common to their repeats."""
+    """Yield a run for each data set and method, with statistics over its repeats."""
     methods = config.get("method", {})
     source = {"mlflow.source.name": "adakern", "mlflow.source.type": "PROJECT"}
     source |= {"mlflow.source.git.commit": git("rev-parse", "HEAD") or "unknown"}
@@ -104,7 +104,7 @@ def of_methods(records, config, metric):
 
 
 def places_of(frame, metric):
-    """Method -> its rank on the data set; last if it finished no common repeat."""
+    """Method -> rank on the data set; the last if it finished no common repeat."""
     kept = shared(frame)
     scores = by_dataset(frame if kept.empty else kept, metric=metric).reindex(
         columns=sorted({*frame["method"]})
@@ -114,7 +114,7 @@ def places_of(frame, metric):
 
 
 def _figure(frame, places, metric):
-    """SVG figure of a score of all methods on a data set, repeat by repeat."""
+    """SVG figure with the score of all methods on a data set in each repeat."""
     order = sorted(places, key=places.get)
     return to_svg(plot_repeats(frame, metric, method_styles(order), order))
 

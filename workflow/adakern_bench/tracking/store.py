@@ -1,6 +1,6 @@
 """MLflow's database, to which one process at a time writes runs.
 
-A tag identifies the fit of a run; another one, a hash of the whole record, tells
+A tag identifies the fit of a run; another one, a hash of the whole record, shows
 whether the run is up to date. MLflow is imported only when something is logged.
 """
 
@@ -34,15 +34,16 @@ PARENT = "mlflow.parentRunId"
 #: The description of an experiment.
 NOTE = "mlflow.note.content"
 
-_MOST_RUNS = 50_000  # maximum number of results of a request to MLflow
+_MOST_RUNS = 50_000  # MLflow's maximum number of results per request
 _MOST_OF_PARAM = 500  # maximum length of a parameter of a model in MLflow
 _STAGES = ("search_seconds", "fit_seconds", "predict_seconds")
-#: Part of an error message, and its meaning.
+#: Part of an error message -> explanation and remedy.
 _REASONS = {
-    "database is locked": "cannot be written, it is locked: end the other program",
-    "disk is full": "cannot be written, its disk is full: free some space",
+    "database is locked": "is locked by another program: end that program",
+    "disk is full": "cannot be written, since its disk is full: free some space",
     "disk I/O error": (
-        "cannot be written, its disk or quota is full, or defective: free some space"
+        "cannot be written, since its disk or quota is full, or the disk is defective: "
+        "free some space"
     ),
     "readonly database": "is not writable: change its permissions",
     "Permission denied": "is not writable: change the permissions of its folder",
@@ -54,11 +55,11 @@ _REASONS = {
         "cannot be opened: it must be a file in a writable folder",
     ),
     "out-of-date database schema": (
-        "is of another version of MLflow: install the newer version and run `mlflow db "
-        "upgrade` with its address, or move it away"
+        "belongs to another version of MLflow: install the newer version and run "
+        "`mlflow db upgrade` with its address, or move it away"
     ),
 }
-#: Packages whose errors are those of a store.
+#: Packages whose errors concern the store.
 _STORES = ("mlflow", "sqlalchemy", "sqlite3", "requests", "alembic")
 
 
@@ -72,7 +73,7 @@ class Logged(NamedTuple):
 
 @contextlib.contextmanager
 def opened(experiment, tracking_uri):
-    """Client and id of the experiment, with the lock for writing."""
+    """Yield a client and the id of the experiment, with the lock for writing held."""
     uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     # Otherwise MLflow retries for minutes if a server does not answer.
@@ -81,17 +82,17 @@ def opened(experiment, tracking_uri):
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
     with _in_words(uri), lock(uri):
-        # Silence the forty lines of Alembic when it makes the tables, and tracebacks
-        # of errors that are raised, too.
+        # Silence Alembic, which prints forty lines when it makes the tables, and
+        # tracebacks of errors that are raised again.
         for name in ("alembic", "mlflow.store.db.utils"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         database = _database(uri)
         if database and database.exists():
             _check_database(database)
         elif database:
-            # Atomically: MLflow makes the tables in about forty steps, on the first
-            # request, and always refuses a file in which these were interrupted.
-            # The folder's name is part of neither the address (?) nor MLflow's SQL (:).
+            # Atomically: on the first request MLflow makes the tables in about forty
+            # steps, and it refuses a file in which these were interrupted. A relative
+            # path keeps characters of the folder's name (? and :) out of the URI.
             home = (database.parent / "mlartifacts").as_uri()
             with atomic_path(database) as path:
                 SqlAlchemyStore(f"sqlite:///{os.path.relpath(path)}", home)
@@ -100,7 +101,7 @@ def opened(experiment, tracking_uri):
 
 
 def register(results, name, tracking_uri=None):
-    """Register the model of the best method, of its first repeat, under a name."""
+    """Register the model of the best method's first repeat under a name."""
     import mlflow
 
     method = read_csv(Path(results) / "ranks.csv")["method"][0]
@@ -141,7 +142,7 @@ def experiment_id(experiment, tracking_uri=None):
 
 
 def forget_lost(results):
-    """Remove the mark that results are logged if their experiment was deleted."""
+    """Remove the mark that results are logged if MLflow no longer has them."""
     mark = Path(results) / "track.json"
     if not mark.is_file():
         return
@@ -160,14 +161,16 @@ def forget_lost(results):
 
 @contextlib.contextmanager
 def _in_words(uri):
-    """Explain why writing failed, without SQL or addresses of requests."""
+    """Raise an OSError that explains why writing failed, without SQL or URLs."""
     try:
         yield
     except Exception as error:
         said = str(error)
         reasons = [reason for sign, reason in _REASONS.items() if sign in said]
         if type(error).__module__.partition(".")[0] in _STORES:
-            reasons.append(f"cannot be used ({said.splitlines()[0][:200]}): fix that")
+            reasons.append(
+                f"cannot be used ({said.splitlines()[0][:200]}): solve this problem"
+            )
         if not reasons:
             raise
         raise OSError(
@@ -177,16 +180,19 @@ def _in_words(uri):
 
 
 def _check_database(path):
-    """Raise SQLite's error, after which MLflow would retry for minutes."""
+    """Raise SQLite's error at once; MLflow would retry for minutes."""
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("pragma schema_version")
 
 
 @contextlib.contextmanager
 def lock(uri):
-    """Lock for writing: simultaneous writers to a new SQLite file lose runs."""
+    """Hold the lock for writing, since concurrent writers to a new SQLite file lose
+    runs.
+    """
     database = _database(uri)
-    # For a server, per user: a shared file would belong to its first user.
+    # The lock for a server is per user, since a shared file would belong to its
+    # creator.
     mine = f"adakern-{os.getuid()}-{sha256(uri.encode())[:16]}"
     path = Path(f"{database or Path(tempfile.gettempdir()) / mine}.lock")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -196,17 +202,18 @@ def lock(uri):
 
 
 def _database(uri):
-    """Path of an SQLite database, None for any other store."""
+    """Path of an SQLite database; None for any other store."""
     prefix = "sqlite:///"
     return Path(uri.removeprefix(prefix)).absolute() if uri.startswith(prefix) else None
 
 
 def _experiment(client, name, database):
-    """Id of the experiment; `set_experiment` could silently fall back to Default.
+    """Return the id of the experiment, which is created if necessary.
 
-    Artifacts of a local database are stored next to it, where notebooks and the server
-    find them. If the folder was moved, runs with artifacts at the old place are removed
-    and written again from the files.
+    MLflow's `set_experiment` could silently fall back to Default. Artifacts of a local
+    database are stored next to it, where notebooks and the server find them. If the
+    folder was moved, the experiment with artifacts in the old place is deleted, and its
+    runs are written again from the files.
     """
     home = database and (database.parent / "mlartifacts" / quote(name, "")).as_uri()
     found = client.get_experiment_by_name(name)
@@ -223,17 +230,17 @@ def _experiment(client, name, database):
 
 
 def log_runs(runs, experiment, tracking_uri, prune, view):
-    """Write the missing runs, remove those that they replace, and nest them.
+    """Write missing and changed runs, delete those that they replace, and nest them.
 
-    With `prune`, all other runs except a summary are removed, too. `view` is the layout
-    of the table of runs in MLflow.
+    With `prune`, all other runs except the summary are deleted as well. `view` is the
+    layout of the table of runs in MLflow.
     """
     wanted = {run.key: run.digest for run in runs}
     with opened(experiment, tracking_uri) as (client, number):
         client.set_experiment_tag(
             number, f"mlflow.sharedViewState.{VIEW}", json.dumps(view)
         )
-        if NOTE not in client.get_experiment(number).tags:  # otherwise a user wrote one
+        if NOTE not in client.get_experiment(number).tags:  # keep a user's own note
             client.set_experiment_tag(number, NOTE, _note(number))
         whole = {}
         gone = []
@@ -263,7 +270,7 @@ def log_runs(runs, experiment, tracking_uri, prune, view):
 
 
 def _note(number):
-    """Note above the runs of an experiment, whose default view has no scores."""
+    """Description of an experiment: a link to the view of its runs with scores."""
     return f"[The runs with their scores, best first]({RUNS.format(number)})"
 
 
@@ -310,7 +317,7 @@ def _write(client, experiment_id, run, tags):
 
 
 def _write_model(client, experiment_id, run_id, parent, run):
-    """Log the fitted model of a run, and show it with the run of its method, too."""
+    """Log the fitted model of a run, and link it to the run of its method as well."""
     from mlflow.entities import LoggedModelOutput
 
     made = client.create_logged_model(
@@ -329,13 +336,13 @@ def _write_model(client, experiment_id, run_id, parent, run):
 
 
 def _folder(name):
-    """The folder of an artifact in MLflow's form."""
+    """Folder of an artifact; None for the root, as MLflow expects."""
     folder = Path(name).parent.as_posix()
     return None if folder == "." else folder
 
 
 def _models(client, experiment_id, run_id):
-    """The fitted models that a run has logged."""
+    """Fitted models that a run has logged."""
     return client.search_logged_models([experiment_id], f"source_run_id = '{run_id}'")
 
 

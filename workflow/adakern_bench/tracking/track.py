@@ -1,9 +1,9 @@
-"""Records of fits as MLflow runs: a view of the files that can be rebuilt.
+"""Logging of records as MLflow runs, which can be rebuilt from the files at any time.
 
 One process at a time writes (a file lock). A tag identifies the fit of a run, and a
-hash of the whole record tells whether it is up to date. Therefore logging twice, from
-two processes or after a crash, creates no duplicates. ``adakern track results``
-rebuilds all runs from the files at any time.
+hash of the whole record shows whether it is up to date. Therefore logging twice, from
+two processes, or after a crash creates no duplicates. ``adakern track results``
+rebuilds all runs from the files.
 """
 
 import os
@@ -44,7 +44,7 @@ def track(results, *, tracking_uri=None):
     records = read_records(paths, _described(config).get("metric")) if paths else []
     return log_records(
         records,
-        # Not from the records, which a copy of the folder also has.
+        # The folder's name, since the records of a copied folder name the original.
         experiment=Path(os.path.abspath(results)).name,
         tracking_uri=tracking_uri,
         config=config,
@@ -67,12 +67,12 @@ def log_records(
     """Log records of fits that are not up to date.
 
     There is a run per data set and method, with means over the repeats, and a child run
-    per repeat. `config` (the resolved configuration as YAML) provides descriptions. It
-    is an artifact of the summary alone: that of thousands of fits has megabytes.
+    per repeat. `config` (the resolved configuration as YAML) provides descriptions;
+    only the summary has it as an artifact, since thousands of fits make it large.
     `models` maps a record to the files of its fitted model. A run is out of date if its
-    record changed (which contains every parameter of the fit), not if something else in
-    the configuration did. With `prune`, runs of other fits are removed; `summary`
-    (files by name) is a further run.
+    record, which contains every parameter of the fit, has changed, but not if other
+    parts of the configuration have. With `prune`, runs of other fits are deleted;
+    `summary` (files by name) is a further run.
     """
     described = _described(config)
     metric = described.get("metric")

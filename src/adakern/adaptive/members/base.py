@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from adakern.adaptive.table import varies
-from adakern.adaptive.tree_walk import FEW_ROWS_ASKED
+from adakern.adaptive.tree_walk import FEW_ROWS_PREDICTED
 from adakern.adaptive.views import KernelView
-from adakern.kernels import ready_for_products
+from adakern.kernels import prepare_centres
 
 #: Number of rows from which on four fifths of the rows predict nearly as well as all,
 #: so that members are weighted by their predictions for whole folds.
@@ -36,7 +36,7 @@ FULL_FACTOR = 3
 
 #: Centres of fitted members, and cached terms of their Gram matrices. They are not
 #: stored as attributes, which would be written to model files.
-_READY = WeakKeyDictionary()
+_PREPARED = WeakKeyDictionary()
 
 
 class Shape(NamedTuple):
@@ -169,19 +169,19 @@ class MeanOfCopies(Member):
         return np.mean([member.predict(X) for member in self.copies_], axis=0)
 
 
-def ready_centres(member, X, centres, kernel):
+def prepared_centres(member, X, centres, kernel):
     """Return the terms of Gram matrices that depend on a member's centres only, cached.
 
     Return None for many rows, for which these terms take a small part of the time, and
     for the Laplacian kernel, which has none.
     """
-    if kernel == "laplacian" or len(X) > FEW_ROWS_ASKED:
+    if kernel == "laplacian" or len(X) > FEW_ROWS_PREDICTED:
         return None
-    known, ready = _READY.get(member, (None, None))
+    known, prepared = _PREPARED.get(member, (None, None))
     if known is not centres:
-        ready = ready_for_products(centres, kernel, 1.0)
-        _READY[member] = centres, ready
-    return ready
+        prepared = prepare_centres(centres, kernel, 1.0)
+        _PREPARED[member] = centres, prepared
+    return prepared
 
 
 class ConstantMember(Member):
@@ -195,13 +195,13 @@ class ConstantMember(Member):
         return np.tile(self.mean_, (len(X), 1))
 
 
-def able(member, X, Y):
+def copy_or_constant(member, X, Y):
     """Copy the member, or return a constant one if there is nothing to learn from."""
     return copy(member) if varies(X) and varies(Y) else ConstantMember()
 
 
 def log_proba(proba, classes, n_classes, n_votes=None):
-    """Log probabilities of all classes, at least log(1e-6), as for unseen classes.
+    """Log probabilities of all classes, including unseen ones, at least log(1e-6).
 
     If probabilities are shares of ``n_votes`` votes, they are shrunk slightly to 1/2.
     """

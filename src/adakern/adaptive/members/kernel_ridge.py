@@ -32,7 +32,7 @@ from adakern.adaptive.members.base import (
     MANY_ROWS,
     ROWS_PER_SCALE,
     Member,
-    ready_centres,
+    prepared_centres,
 )
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import leave_one_out, ridge_solution
@@ -269,8 +269,10 @@ class KernelRidge(Member):
 
     def _values(self, X):
         arrays = map(to_device, (X * self.scales_, self.support_, self.dual_coef_))
-        ready = ready_centres(self, X, self.support_, self.kernel)
-        product = kernel_product(*arrays, kernel=self.kernel, gamma=1.0, ready=ready)
+        prepared = prepared_centres(self, X, self.support_, self.kernel)
+        product = kernel_product(
+            *arrays, kernel=self.kernel, gamma=1.0, prepared=prepared
+        )
         return as_numpy(product) + self.intercept_
 
     def _gram(self, A, B=None):

@@ -17,23 +17,23 @@ from adakern._utils.resources import (
 )
 from adakern.adaptive.blend import Calibration, log_loss
 from adakern.adaptive.leave_one_out import tune_scales
-from adakern.adaptive.members.base import ENOUGH_ROWS, Member, ready_centres
+from adakern.adaptive.members.base import ENOUGH_ROWS, Member, prepared_centres
 from adakern.kernels import gram_matrix, kernel_product
 
 #: Candidates: kernels, factors of the scales found by ridge regression, and values of
 #: C.
-MARGIN_KERNELS = ("rbf", "laplacian")
-MARGIN_FACTORS = (0.6, 1.7)
-MARGIN_COSTS = (0.3, 3.0, 30.0)
+SVM_KERNELS = ("rbf", "laplacian")
+SCALE_FACTORS = (0.6, 1.7)
+COSTS = (0.3, 3.0, 30.0)
 
 #: Maximum number of rows for which the models of all pairs of classes share a Gram
 #: matrix, and on which parameters are chosen if there are more.
-MARGIN_ROWS = 4000
+SHARED_GRAM_ROWS = 4000
 
 #: Range of the number of rows for which kernel ridge regressions use some rows as
 #: centres, but support vector machines use all rows, provided that no two classes
 #: together have more rows than the first value.
-PAIR_ROWS, MOST_OF_MARGIN = 9000, 25_000
+PAIR_ROWS, MOST_ROWS = 9000, 25_000
 
 
 @dataclass(kw_only=True, eq=False)
@@ -53,12 +53,12 @@ class SupportVectorMachine(Member):
     def suits(self, shape):
         classify = self.setting.classify
         fast = self.setting.fast
-        by_pairs = shape.pair <= PAIR_ROWS < shape.n <= MOST_OF_MARGIN
-        return classify and not fast and (shape.n <= MARGIN_ROWS or by_pairs)
+        by_pairs = shape.pair <= PAIR_ROWS < shape.n <= MOST_ROWS
+        return classify and not fast and (shape.n <= SHARED_GRAM_ROWS or by_pairs)
 
     def seconds(self, shape):
         n, _, k, n_folds, _ = shape
-        by_square = 4e-7 * max(1, k / 2) if n <= MARGIN_ROWS else 5e-8
+        by_square = 4e-7 * max(1, k / 2) if n <= SHARED_GRAM_ROWS else 5e-8
         return n_folds * (0.02 + by_square * n**2)
 
     @property
@@ -67,20 +67,22 @@ class SupportVectorMachine(Member):
         return [("margin", self.chosen)]
 
     def set_up(self, table, found):
-        """Return the member with the best parameters, chosen on at most 4,000 rows."""
+        """Return the member with the best parameters, on a subsample of many rows."""
         chosen = found.get("margin")
         part = table
-        many = len(table.X) > MARGIN_ROWS
+        many = len(table.X) > SHARED_GRAM_ROWS
         if chosen is None:
             starts = {}
-            for kernel, per_feature in product(MARGIN_KERNELS, (True, False)):
+            for kernel, per_feature in product(SVM_KERNELS, (True, False)):
                 if (kernel, per_feature) in found:
                     starts[kernel] = found[kernel, per_feature]
             if many:
                 rng = np.random.RandomState(self.random_state)
-                part = table.subsample(rng, MARGIN_ROWS, MARGIN_ROWS // 2)
+                part = table.subsample(rng, SHARED_GRAM_ROWS, SHARED_GRAM_ROWS // 2)
             with one_blas_thread(len(part.X)):
-                chosen = choose_machine(part, starts, self.random_state, by_odds=many)
+                chosen = choose_parameters(
+                    part, starts, self.random_state, by_odds=many
+                )
         return replace(self, chosen=chosen)
 
     def fit(self, X, Y, weights):
@@ -88,7 +90,7 @@ class SupportVectorMachine(Member):
         self.rows_ = X * scales
         self.n_classes_ = Y.shape[1]
         codes = Y.argmax(axis=1)
-        if len(X) > MARGIN_ROWS and np.ptp(codes) > 0:
+        if len(X) > SHARED_GRAM_ROWS and np.ptp(codes) > 0:
             self.model_ = _Pairs(self.rows_, codes, weights, kernel, C)
         else:
             K = gram_matrix(self.rows_, kernel=kernel, gamma=1.0)
@@ -100,12 +102,12 @@ class SupportVectorMachine(Member):
         Z = X * scales
         if isinstance(self.model_, _Pairs):
             return _scores(self.model_, Z, self.n_classes_, by_odds=True)
-        ready = ready_centres(self, Z, self.rows_, kernel)
-        K = gram_matrix(Z, self.rows_, kernel=kernel, gamma=1.0, ready=ready)
+        prepared = prepared_centres(self, Z, self.rows_, kernel)
+        K = gram_matrix(Z, self.rows_, kernel=kernel, gamma=1.0, prepared=prepared)
         return _scores(self.model_, K, self.n_classes_)
 
 
-def choose_machine(table, starts, random_state=None, *, by_odds=False):
+def choose_parameters(table, starts, random_state=None, *, by_odds=False):
     """Choose kernel, scales and C by the log loss on left-out rows.
 
     If there are many rows, only the first fold is left out. ``starts`` maps kernels to
@@ -121,19 +123,19 @@ def choose_machine(table, starts, random_state=None, *, by_odds=False):
         starts = {"rbf": tune_scales(table.X, Y, table.weights, "rbf", rng)[0]}
     least = np.inf
     best = None
-    for kernel, factor in product(starts, MARGIN_FACTORS):
+    for kernel, factor in product(starts, SCALE_FACTORS):
         scales = factor * starts[kernel][0]
         K = gram_matrix(table.X * scales, kernel=kernel, gamma=1.0)
-        by_cost = np.zeros((len(MARGIN_COSTS), n, k))
+        by_cost = np.zeros((len(COSTS), n, k))
         for fold in folds:
             rest = np.flatnonzero(table.known(fold))
             rows = np.flatnonzero(table.fold == fold)
             K_rest = K[np.ix_(rest, rest)]
             K_rows = K[np.ix_(rows, rest)]
-            for C, scores in zip(MARGIN_COSTS, by_cost, strict=True):
+            for C, scores in zip(COSTS, by_cost, strict=True):
                 model = _fit_svc(K_rest, codes[rest], table.weights[rest], C)
                 scores[rows] = _scores(model, K_rows, k, by_odds=by_odds)
-        for C, scores in zip(MARGIN_COSTS, by_cost, strict=True):
+        for C, scores in zip(COSTS, by_cost, strict=True):
             part = scores[judged], codes[judged], table.weights[judged]
             log_proba = Calibration().fit(*part).log_probabilities(part[0])
             loss = log_loss(log_proba, *part[1:])

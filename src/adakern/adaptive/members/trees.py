@@ -1,6 +1,6 @@
 """Tree members, from scikit-learn: forests and boosting."""
 
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +9,8 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
-from sklearn.ensemble._hist_gradient_boosting import binning
 from sklearn.utils import check_random_state
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from sklearn.utils.stats import _weighted_percentile
 
 from adakern._utils.resources import (
     blas_threads,
@@ -22,7 +20,7 @@ from adakern._utils.resources import (
 )
 from adakern.adaptive.leaf_sets import leaf_sets
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
-from adakern.adaptive.tree_walk import FEW_ROWS_ASKED, rows_of_boosting, trees_of
+from adakern.adaptive.tree_walk import FEW_ROWS_PREDICTED, encode_for_boosting, trees_of
 from adakern.adaptive.views import TreeView
 
 #: Maximum number of categories of a categorical column in HistGradientBoosting.
@@ -75,7 +73,7 @@ BOOSTING_OF_MANY = {
 }
 
 #: Options of boosting on many rows in a screening.
-ROUGH = {"max_iter": 250, "learning_rate": 0.15}
+BOOSTING_IN_SCREENING = {"max_iter": 250, "learning_rate": 0.15}
 
 #: Maximum number of targets for boosting, which fits a model for each: with more, it
 #: would take longer than everything else.
@@ -156,28 +154,30 @@ class Forest(Member):
         return self
 
     def predict(self, X):
-        if len(X) <= FEW_ROWS_ASKED:
-            return self._in_one_walk([self], X)[0]
-        asked = self._asked(X)
+        if len(X) <= FEW_ROWS_PREDICTED:
+            return self._predict_together([self], X)[0]
+        converted = self._to_float32(X)
         blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
-        means = map_in_threads(self._mean_of_trees, [asked[rows] for rows in blocks])
-        return self._answer(np.concatenate(means))
+        means = map_in_threads(
+            self._mean_of_trees, [converted[rows] for rows in blocks]
+        )
+        return self._to_scores(np.concatenate(means))
 
     def predict_each(self, models, X):
         """Predict by each model; for few rows, by all trees together if possible."""
-        if len(X) > FEW_ROWS_ASKED or len(set(map(_form_of, models))) > 1:
+        if len(X) > FEW_ROWS_PREDICTED or len(set(map(_group_key, models))) > 1:
             return super().predict_each(models, X)
-        return self._in_one_walk(models, X)
+        return self._predict_together(models, X)
 
-    def _in_one_walk(self, models, X):
-        rows = [self._asked(X)] * len(models)
+    def _predict_together(self, models, X):
+        rows = [self._to_float32(X)] * len(models)
         leaves = trees_of(*(m.model_ for m in models)).leaves(*rows)
         return [
-            model._answer(trees.cumsum(axis=0)[-1] / len(trees))
+            model._to_scores(trees.cumsum(axis=0)[-1] / len(trees))
             for model, trees in zip(models, leaves, strict=True)
         ]
 
-    def _asked(self, X):
+    def _to_float32(self, X):
         """Convert rows to the dtype of scikit-learn's trees.
 
         This avoids the checks of each tree, which take most of the time for few rows.
@@ -190,14 +190,14 @@ class Forest(Member):
         total = sum(tree.tree_.predict(X) for tree in trees) / len(trees)
         return total.reshape(len(X), -1)
 
-    def _answer(self, means):
+    def _to_scores(self, means):
         if not self.setting.classify:
             return means
         trees = self.model_
         return log_proba(means, trees.classes_, self.n_classes_, len(trees))
 
 
-def _form_of(member):
+def _group_key(member):
     """Return a key; forests with the same key can be evaluated together."""
     trees = getattr(member, "model_", ())  # missing if there was nothing to learn from
     classes = tuple(getattr(trees, "classes_", ()))
@@ -231,7 +231,7 @@ class Boosting(Member):
         early_stopping = False
         options = dict(BOOSTING_OF_FEW if small else BOOSTING_OF_MANY)
         options["max_features"] = _share(options["max_features"], X)
-        few_codes = [len(np.unique(column)) < MAX_CATEGORIES for column in X.T]
+        has_few_codes = [len(np.unique(column)) < MAX_CATEGORIES for column in X.T]
         make = HistGradientBoostingRegressor
         if self.setting.classify:
             make = HistGradientBoostingClassifier
@@ -250,19 +250,20 @@ class Boosting(Member):
                 used = several[targets[0]]
                 X, targets, weights = X[used], [targets[0][used]], weights[used]
         elif self.setting.screening and not small:
-            options |= ROUGH
+            options |= BOOSTING_IN_SCREENING
         leaf = min(options["min_samples_leaf"], max(1, len(X) // 10))
         rng = check_random_state(self.random_state)
         model = make(
             **options | {"min_samples_leaf": leaf},
             early_stopping=early_stopping,
             n_iter_no_change=15,
-            categorical_features=self.setting.is_categorical & few_codes,
+            categorical_features=self.setting.is_categorical & has_few_codes,
             random_state=rng.randint(2**31 - 1),
         )
+        # With weights, even equal ones, scikit-learn sorts for every edge of every bin.
         uneven = weights if np.ptp(weights) > 0 else None
         few_rows = len(X) < ROWS_FOR_BOOSTING_THREADS or blas_threads() == 1
-        with one_thread("openmp") if few_rows else nullcontext(), quick_edges():
+        with one_thread("openmp") if few_rows else nullcontext():
             self.models_ = [
                 clone(model).fit(X, target, sample_weight=uneven) for target in targets
             ]
@@ -274,47 +275,21 @@ class Boosting(Member):
     def predict_each(self, models, X):
         """Predict by each model; for few rows, by the trees of all models together."""
         rows = [np.where(member.empty_, 0.0, X) for member in models]
-        ask = _ask_few if len(X) <= FEW_ROWS_ASKED else _ask_many
-        asked = zip(*(member.models_ for member in models), strict=True)
-        of_targets = [ask(of_target, rows) for of_target in asked]
-        answers = map(np.hstack, zip(*of_targets, strict=True))
+        predict_rows = (
+            _predict_few_rows if len(X) <= FEW_ROWS_PREDICTED else _predict_many_rows
+        )
+        models_by_target = zip(*(member.models_ for member in models), strict=True)
+        by_target = [predict_rows(of_target, rows) for of_target in models_by_target]
+        predictions = map(np.hstack, zip(*by_target, strict=True))
         if not self.setting.classify:
-            return list(answers)
+            return list(predictions)
         return [
             log_proba(proba, member.models_[0].classes_, member.n_classes_)
-            for member, proba in zip(models, answers, strict=True)
+            for member, proba in zip(models, predictions, strict=True)
         ]
 
 
-@contextmanager
-def quick_edges():
-    """Context in which scikit-learn finds edges of weighted bins by NumPy alone.
-
-    It calls a function for arrays of any library for each edge, which takes half of the
-    time of boosting with 1,000 rows. If another thread leaves the context first, this
-    one is only slower.
-    """
-    binning._weighted_percentile = percentile_of_weighted
-    try:
-        yield
-    finally:
-        binning._weighted_percentile = _weighted_percentile
-
-
-def percentile_of_weighted(values, weights, rank, average=True):
-    """Same as scikit-learn's for values (n,) without NaN and for positive weights."""
-    order = np.argsort(values)
-    total = np.cumsum(weights[order])
-    target = rank / 100 * total[-1]
-    last = len(order) - 1
-    place = min(np.searchsorted(total, target), last)
-    found = values[order[place]]
-    if total[place] - target > np.finfo(float).eps:
-        return found
-    return (found + values[order[min(place + 1, last)]]) / 2
-
-
-def _ask_many(models, rows):
+def _predict_many_rows(models, rows):
     """Predict values or probabilities (n, k) by boosting models, each for its own rows.
 
     scikit-learn gives the same, but its preprocessing would take half of the time for a
@@ -322,25 +297,25 @@ def _ask_many(models, rows):
     """
     few = len(rows[0]) < ROWS_FOR_THREADS
     n_threads = _openmp_effective_n_threads(1 if few else None)
-    answers = []
-    for model, X in zip(models, map(rows_of_boosting, models, rows), strict=True):
+    predictions = []
+    for model, X in zip(models, map(encode_for_boosting, models, rows), strict=True):
         if few and (sets := leaf_sets(model)):
-            answers.append(_of_rounds(model, sets.values(X).T))
+            predictions.append(_sum_iterations(model, sets.values(X).T))
             continue
         raw = np.zeros((len(X), model.n_trees_per_iteration_), order="F")
         raw += model._baseline_prediction
         model._predict_iterations(X, model._predictors, raw, False, n_threads)
-        answers.append(_answer_of(model, raw))
-    return answers
+        predictions.append(_to_predictions(model, raw))
+    return predictions
 
 
-def _ask_few(models, rows):
-    """Do as :func:`_ask_many`, faster for a few rows."""
-    leaves = trees_of(*models).leaves(*map(rows_of_boosting, models, rows))
-    return [_of_rounds(*pair) for pair in zip(models, leaves, strict=True)]
+def _predict_few_rows(models, rows):
+    """Do as :func:`_predict_many_rows`, faster for a few rows."""
+    leaves = trees_of(*models).leaves(*map(encode_for_boosting, models, rows))
+    return [_sum_iterations(*pair) for pair in zip(models, leaves, strict=True)]
 
 
-def _of_rounds(model, leaves):
+def _sum_iterations(model, leaves):
     """Return a model's predictions from the values of its leaves, (n_trees, n).
 
     Iterations are added up in the order of scikit-learn.
@@ -350,10 +325,10 @@ def _of_rounds(model, leaves):
     terms = np.empty((len(rounds) + 1, *rounds.shape[1:]))
     terms[0] = model._baseline_prediction.T
     terms[1:] = rounds
-    return _answer_of(model, np.asfortranarray(terms.cumsum(axis=0)[-1].T))
+    return _to_predictions(model, np.asfortranarray(terms.cumsum(axis=0)[-1].T))
 
 
-def _answer_of(model, raw):
+def _to_predictions(model, raw):
     """Convert sums over a model's trees to values or probabilities."""
     return model._loss.predict_proba(raw) if hasattr(model, "classes_") else raw
 

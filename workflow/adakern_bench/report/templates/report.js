@@ -1,4 +1,4 @@
-// Sorts a table by a click on a column's head, and shows the rows and columns that hold a text.
+// Sorts tables by a click on a column header, and filters their rows and columns by text.
 for (const table of document.querySelectorAll("table[data-sortable]")) {
   const body = table.tBodies[0];
   const value = (row, i) => {
@@ -30,7 +30,7 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
     const input = document.createElement("input");
     input.type = "search";
     input.placeholder = `Show ${what} with …`;
-    input.setAttribute("aria-label", `Show only the ${what} that hold this text`);
+    input.setAttribute("aria-label", `Show only the ${what} that contain this text`);
     input.addEventListener("input", () => {
       const words = input.value.toLowerCase().split(/\s+/);
       show((text) => words.every((word) => text.toLowerCase().includes(word)));
@@ -50,7 +50,7 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
     });
   }
 }
-// A click on a command's button copies it.
+// The button of a command copies it.
 for (const button of document.querySelectorAll(".command button")) {
   button.addEventListener("click", async () => {
     const code = button.nextElementSibling;
@@ -58,7 +58,7 @@ for (const button of document.querySelectorAll(".command button")) {
     catch { getSelection().selectAllChildren(code); }
   });
 }
-// A link to something folded away opens it.
+// A link into a closed <details> opens it.
 const reveal = () => {
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   for (let part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
