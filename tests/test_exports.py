@@ -188,7 +188,7 @@ def test_a_shop_knows_what_to_ask(run, tmp_path):
         "' is read as ",
         "categories: 'zip' has 9 (0",
         "categories: 'kind' has 3",
-        "text: 'description', read by pieces of words",
+        "text: 'description', read as character n-grams",
     ):
         assert words in said
     card = card_of("offers.skops")

@@ -323,7 +323,7 @@ def test_other_types_are_refused_or_told(ridge, rows, folder):
     with pytest.raises(SystemExit, match="fitted on numbers"):
         cli.main(["predict", ridge, "text.csv"])
     rows["dose"] = rows["dose"].astype(str).where(rows.index > 0, "much")
-    with pytest.warns(UserWarning, match="thus missing"):
+    with pytest.warns(UserWarning, match="treated as missing"):
         load_model(ridge)[0].predict(rows)
 
 
@@ -373,7 +373,7 @@ def test_text_is_learned_from_kept_and_asked(run, folder, rng):
     )
     frame.to_csv(folder / "notes.csv", index=False)
     said = run("fit notes.csv --target cost --preset fast")
-    assert "text: 'note', read by pieces of words" in said.out
+    assert "text: 'note', read as character n-grams" in said.out
     model, card = load_model("notes.skops")
     assert card["kinds"] == {"note": "text", "ward": "categorical"}
     assert model[-1].oof_score_ > 0.5
@@ -756,7 +756,7 @@ def test_sizes_are_compared_before_memory_is_taken(tmp_path):
     ):
         for _ in range(300):
             file.write(bytes(2**20))
-    with pytest.raises(ModelFileError, match=r"unpacked it has 0\.3 GB"):
+    with pytest.raises(ModelFileError, match=r"would unpack to 0\.3 GB"):
         load_model(large)
     longer = tmp_path / "longer.skops"
     shutil.copy(tmp_path / "m.skops", longer)

@@ -83,7 +83,7 @@ def test_a_method_of_one_target_is_fitted_once_for_each(run, folder):
     full.to_csv(folder / "full.csv", index=False)
     options = "--target weight,price --output svr.skops --method"
     said = run("fit", "full.csv", *options.split(), "sklearn.svm.SVR(C=100)")
-    assert "SVR takes one target: one is fitted for each" in said.err
+    assert "SVR takes one target: a copy is fitted to each" in said.err
     full.to_csv(folder / "again.csv", index=False)
     out = pd.read_csv(StringIO(run("predict", "svr.skops", "again.csv").out))
     assert r2_score(full[["weight", "price"]], out) > 0.8

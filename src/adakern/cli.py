@@ -17,12 +17,12 @@ from adakern._utils.printable import printable, without_formula
 from adakern._utils.wording import count
 from adakern._version import __version__
 from adakern.left_out import (
-    coverage_found,
+    coverage_left_out,
     fit_table,
     note,
     print_coverage,
     print_result,
-    score_found,
+    score_left_out,
 )
 
 #: Options whose values are comma-separated column names.
@@ -47,7 +47,7 @@ def main(argv=None):
 
 
 class _Output:
-    """Standard output that drops the rest if its reader, such as ``| head``, ends."""
+    """Standard output that drops the rest if its reader, such as ``| head``, exits."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -91,8 +91,8 @@ def _run(argv):
     arguments = parsed(parser, own, argv or ["--help"])
     try:
         with warnings.catch_warnings():
-            told = cache(note)  # print each note once, whatever the number of outputs
-            warnings.showwarning = lambda message, *_, **__: told(str(message))
+            note_once = cache(note)  # the same whatever the number of outputs
+            warnings.showwarning = lambda message, *_, **__: note_once(str(message))
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
         extra = (
@@ -108,8 +108,8 @@ def _run(argv):
         )
     except (ValueError, OSError) as error:
         file = getattr(error, "filename", None)
-        said = f"{file}: {error.strerror}" if file else error
-        sys.exit(printable(f"adakern {argv[0]}: {said}"))
+        message = f"{file}: {error.strerror}" if file else error
+        sys.exit(printable(f"adakern {argv[0]}: {message}"))
 
 
 def parsed(parser, commands, argv):
@@ -185,12 +185,12 @@ def add_table_arguments(command, needs_target=True):
     option("--categorical", default="", help=looks)
     alike = (
         "columns whose categories are merged if they differ only in case, accents or "
-        "blanks, and get the most frequent spelling; all: every column"
+        "blanks; they get the most frequent spelling; all: every column"
     )
     option("--merge", default="", help=alike)
     written = (
-        "format of a column, if not as inferred: price=, (decimal comma), mass=.kg "
-        "(decimal point, unit), or day=%%m/%%d/%%Y; repeat it for more columns"
+        "format of a column, if inferred wrongly: price=, (decimal comma), mass=.kg "
+        "(decimal point, unit), or day=%%m/%%d/%%Y; may be repeated for other columns"
     )
     form = {"action": "append", "default": [], "type": column_form}
     option("--form", metavar="COLUMN=FORM", help=written, **form)
@@ -264,9 +264,9 @@ def _fit(arguments):
         pipeline.set_params(model__time_limit=left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
     fit_table(pipeline, table)
-    score = score_found(pipeline, table)
+    score = score_left_out(pipeline, table)
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
-    facts["coverage"] = coverage = coverage_found(pipeline[-1], table)
+    facts["coverage"] = coverage = coverage_left_out(pipeline[-1], table)
     save_model(pipeline, output, make_card(table, score=score, **facts))
     _check_written(output, table.X.head(1), is_flagship)
     print_result(pipeline[-1], table.kinds, score)
@@ -313,7 +313,7 @@ def _for_each_target(estimator, y):
         )
     if get_tags(estimator).target_tags.multi_output:
         return estimator
-    note(f"{type(estimator).__name__} takes one target: one is fitted for each")
+    note(f"{type(estimator).__name__} takes one target: a copy is fitted to each")
     return MultiOutputRegressor(estimator)
 
 
@@ -331,7 +331,7 @@ def _seconds_left(minutes, started):
     left = 60 * minutes - (time.perf_counter() - started)
     if left < LEAST_SECONDS:
         note(
-            f"--minutes {minutes:g} is over before the fit begins, which is given a "
+            f"--minutes {minutes:g} is over before the fit begins; it takes at least a "
             "second"
         )
     return max(left, LEAST_SECONDS)
@@ -404,20 +404,20 @@ def _predict(arguments):
     from adakern.model_file import load_model, new_categories
 
     model, card = load_model(arguments.model, trust=arguments.trust.split(","))
-    asked = {
+    requested = {
         "predict_interval": arguments.interval is not None,
         "predict_proba": arguments.proba,
         "explain": arguments.explain,
         "check": arguments.check or arguments.fail_on_shift,
     }
-    for method in (name for name in asked if asked[name]):
+    for method in (name for name in requested if requested[name]):
         if not hasattr(model, method):
             raise ValueError(f"{card['estimator']} has no {method}")
     rows = read_rows(arguments.file, card["kinds"], card["forms"])
-    for said in new_categories(rows, card):
-        note(said)
+    for message in new_categories(rows, card):
+        note(message)
     code = 0
-    if asked["check"]:
+    if requested["check"]:
         report = model.check(rows)
         print(printable(repr(report)), file=sys.stderr)
         code = 3 if arguments.fail_on_shift and report.shifted else 0
@@ -443,7 +443,8 @@ def _predict(arguments):
 def _explained(model, rows, predicted):
     """Yield contributions of columns and influential rows for each target, as columns.
 
-    Rows are given by their numbers, from 0, among those with a target, with weights.
+    Influential rows are given by number, from 0 among the rows with a target, with
+    their weights.
     """
     import pandas as pd
 

@@ -28,7 +28,7 @@ def fit_table(pipeline, table):
     pipeline.fit(table.X, table.y, **given)
 
 
-def score_found(pipeline, table):
+def score_left_out(pipeline, table):
     """Score on left-out rows, or None, with a note, if it cannot be computed."""
     try:
         return _score(table, *_held_out(pipeline, table))
@@ -108,7 +108,7 @@ def errors_by_category(table, rows, predicted):
     if hasattr(y, "columns"):
         missed = (missed / y.var(ddof=0)).mean(axis=1)
     found = {}
-    for name, values in kinds_of_rows(table).items():
+    for name, values in grouping_columns(table).items():
         of = values.iloc[rows]
         is_group = table.groups is not None and name == str(table.groups.name)
         if is_group or of.nunique() <= FEW_CATEGORIES:
@@ -124,7 +124,7 @@ def errors_by_category(table, rows, predicted):
     return found
 
 
-def kinds_of_rows(table):
+def grouping_columns(table):
     """Columns by which errors are listed: the categorical columns and the groups."""
     kinds = {
         name: table.X[name]
@@ -160,14 +160,14 @@ def rare_class_scores(y, proba, shares):
     }
 
 
-def coverage_found(model, table):
+def coverage_left_out(model, table):
     """Out-of-fold coverage of intervals or sets by category and group, if known."""
     found = getattr(model, "oof_covered_", [])
     if len(found) != len(table.y):
         return {}
     from adakern.adaptive.coverage import coverage_by
 
-    kinds = kinds_of_rows(table)
+    kinds = grouping_columns(table)
     if found.ndim == 1:
         return coverage_by(found, kinds)
     return {
@@ -213,15 +213,15 @@ def print_score(score):
     print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
     for name, target_values in several.items():
         error = as_written(target_values["rmse"], 4)
-        said = f"R² {target_values['r2']:.4g}, root mean squared error {error}"
-        print(printable(f"  {name}: {said}"))
+        line = f"R² {target_values['r2']:.4g}, root mean squared error {error}"
+        print(printable(f"  {name}: {line}"))
     if score.get("auc") is not None:
-        said = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
-        print(said.format(**score))
+        line = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
+        print(line.format(**score))
     if "average_precision" in score:
-        said = (
+        line = (
             "  {rare_class!r} ({rare_share:.1%} of the rows): average precision "
             "{average_precision:.1%}; at a probability threshold of {threshold:.3g}, "
             "precision {precision:.1%}, recall {recall:.1%} (--threshold)"
         )
-        print(printable(said.format(**score)))
+        print(printable(line.format(**score)))

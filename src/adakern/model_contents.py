@@ -37,7 +37,7 @@ MOST_UNPACKED = 200
 ALWAYS_UNPACKED = 2**28
 
 #: Modules whose classes do not access files, processes or a network.
-ROOMS = re.compile(
+SAFE_MODULES = re.compile(
     r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
     r"|adakern\.tables\.(columns|encoding|texts)\.\S+"
     r"|adakern\.model_file\.TableModel"
@@ -107,7 +107,7 @@ class DamagedModel(ValueError):
     """A file whose objects cannot be constructed, or cannot be used safely."""
 
 
-def names_refused(archive, trust):
+def refused_names(archive, trust):
     """Names in an archive that are refused always, and those refused unless trusted."""
     unknown = set()
     for node in _nodes(json.loads(archive.read("schema.json"))):
@@ -125,11 +125,11 @@ def check_sizes(archive):
     """Refuse arrays whose stated sizes are wrong, before memory is allocated."""
     members = archive.infolist()
     if len({member.filename for member in members}) < len(members):
-        raise DamagedModel("two of its parts have one name")
+        raise DamagedModel("two of its parts have the same name")
     packed = sum(member.compress_size for member in members)
     unpacked = sum(member.file_size for member in members)
     if unpacked > max(ALWAYS_UNPACKED, MOST_UNPACKED * packed):
-        raise DamagedModel(f"unpacked it has {unpacked / 1e9:.1f} GB")
+        raise DamagedModel(f"it would unpack to {unpacked / 1e9:.1f} GB")
     shapes = {
         member.filename: _shape(archive, member)
         for member in members
@@ -207,8 +207,8 @@ def _is_known(node, name):
 
 
 def _is_class(name, kind=object):
-    """Whether it is a class defined in ``ROOMS``, in Python or listed if compiled."""
-    if not ROOMS.fullmatch(name):
+    """Whether it is a class of ``SAFE_MODULES``, and listed if it is compiled."""
+    if not SAFE_MODULES.fullmatch(name):
         return False
     try:
         found = resolve(name)
@@ -217,7 +217,7 @@ def _is_class(name, kind=object):
         return False
     if not (isinstance(found, type) and issubclass(found, kind)):
         return False
-    if not ROOMS.fullmatch(f"{found.__module__}.{found.__name__}"):
+    if not SAFE_MODULES.fullmatch(f"{found.__module__}.{found.__name__}"):
         return False  # only imported by the module, and defined elsewhere
     return file.endswith(".py") or bool(COMPILED.fullmatch(name))
 
@@ -257,8 +257,9 @@ def _has_attributes(node):
 
 
 def _is_sound(part):
-    """Whether an object has no folder that joblib unpickles, and compiled code can
-    safely follow its indices.
+    """Whether compiled code can safely follow the indices of an object.
+
+    An object with a folder of joblib's, which would be unpickled, is not sound.
     """
     if getattr(part, "memory", None) is not None:
         return False
@@ -288,11 +289,11 @@ def _is_sound_ensemble(forest):
     )
 
 
-def _is_sound_start(boosting):
-    """Whether the predictions that the trees are added to have a column for each."""
+def _is_sound_initial(boosting):
+    """Whether the initial predictions have a column for each tree of an iteration."""
     if not hasattr(boosting, "estimators_"):
         return True
-    # Another estimator is not even tried: its own parts may not be sound.
+    # Other estimators are rejected untested, since their own parts may not be sound.
     if not isinstance(boosting.init_, str | DummyClassifier | DummyRegressor):
         return False
     trees = boosting.estimators_
@@ -306,7 +307,7 @@ def _is_sound_tree(estimator):
     width = estimator.n_features_in_
     inner = tree.children_left != -1
     children = np.stack([tree.children_left, tree.children_right])[:, inner]
-    return tree.n_features == width and _leads_on(
+    return tree.n_features == width and _leads_downwards(
         inner, children, tree.feature[inner], width
     )
 
@@ -339,7 +340,7 @@ def _is_sound_predictor(predictor, categorical):
     inner = predictor.nodes["is_leaf"] == 0
     nodes = predictor.nodes[inner]
     children = np.stack([nodes["left"], nodes["right"]]).astype(np.int64)
-    if not _leads_on(inner, children, nodes["feature_idx"], len(categorical)):
+    if not _leads_downwards(inner, children, nodes["feature_idx"], len(categorical)):
         return False
     by_category = nodes[nodes["is_categorical"] != 0]
     kept = predictor.raw_left_cat_bitsets
@@ -351,7 +352,7 @@ def _is_sound_predictor(predictor, categorical):
     )
 
 
-def _leads_on(inner, children, features, width):
+def _leads_downwards(inner, children, features, width):
     """Whether children come after their parents, and features are in range."""
     after = (children > np.flatnonzero(inner)) & (children < len(inner))
     in_range = (features >= 0) & (features < width)
@@ -359,7 +360,7 @@ def _leads_on(inner, children, features, width):
 
 
 def _is_sound_svm(model):
-    """Whether LIBSVM's arrays have the sizes that its loops take from each other."""
+    """Whether the arrays of LIBSVM have sizes consistent with each other."""
     if not hasattr(model, "support_vectors_"):
         return True
     n = len(model.support_)
@@ -421,7 +422,7 @@ def _is_sound_neighbours(tree):
 CHECKS = {
     BaseDecisionTree: _is_sound_tree,
     BaseForest | BaseGradientBoosting | IsolationForest: _is_sound_ensemble,
-    BaseGradientBoosting: _is_sound_start,
+    BaseGradientBoosting: _is_sound_initial,
     BaseHistGradientBoosting: _is_sound_boosting,
     BaseLibSVM: _is_sound_svm,
     NeighborsBase: _is_sound_metric,

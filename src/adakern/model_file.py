@@ -32,7 +32,7 @@ from adakern._utils.files import atomic_path
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern._utils.wording import count
-from adakern.model_contents import check_sizes, is_sound, names_refused, parts_of
+from adakern.model_contents import check_sizes, is_sound, parts_of, refused_names
 from adakern.tables.encoding import (
     CategoryColumns,
     make_encoder,
@@ -106,14 +106,16 @@ def estimator_of(text):
     """
     try:
         node = ast.parse(text, mode="eval").body
-        return _built(node if isinstance(node, ast.Call) else ast.Call(node, [], []))
+        return _construct(
+            node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+        )
     except (ImportError, AttributeError, SyntaxError, TypeError, ValueError) as error:
         raise ValueError(f"--method {text}: {error}") from error
 
 
-def _built(node):
+def _construct(node):
     if isinstance(node, ast.List | ast.Tuple):
-        return [_built(element) for element in node.elts]
+        return [_construct(element) for element in node.elts]
     if not isinstance(node, ast.Call):
         try:
             return ast.literal_eval(node)
@@ -124,9 +126,9 @@ def _built(node):
     found = resolve(ast.unparse(node.func))
     if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
         raise ValueError(f"{ast.unparse(node.func)} is not an estimator class")
-    args = map(_built, node.args)
+    args = map(_construct, node.args)
     return found(
-        *args, **{keyword.arg: _built(keyword.value) for keyword in node.keywords}
+        *args, **{keyword.arg: _construct(keyword.value) for keyword in node.keywords}
     )
 
 
@@ -337,28 +339,28 @@ def load_model(path, trust=()):
         raise ModelFileError(f"there is no file {path}")
     # Read once, since another may replace the file between the check and the use.
     data = path.read_bytes()
-    with _whole(path), zipfile.ZipFile(BytesIO(data)) as archive:
+    with _report_damage(path), zipfile.ZipFile(BytesIO(data)) as archive:
         card = _read_card(archive)
         _check_version(path, card)
         if not _is_card(card) or archive.testzip():
-            raise ValueError("its parts are damaged")
+            raise ValueError("some of its parts are damaged")
         check_sizes(archive)
-        refused, unasked = names_refused(archive, trust)
+        refused, untrusted = refused_names(archive, trust)
         types = skops.io.get_untrusted_types(data=data)
     if refused:
         raise ModelFileError(
             f"{path} has contents that `adakern fit` never writes: "
             f"{', '.join(refused)}. It cannot be loaded, even with --trust"
         )
-    if unasked:
+    if untrusted:
         raise ModelFileError(
             f"{path} has untrusted types; if you trust its author: --trust "
-            f"{','.join(unasked)}"
+            f"{','.join(untrusted)}"
         )
-    with _whole(path), warnings.catch_warnings():
+    with _report_damage(path), warnings.catch_warnings():
         # Reported above, in one sentence.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
-        # Caused by the rows on which boosting's handling of categories is tried.
+        # Caused by the rows on which the categories of boosting are tested.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         pipeline = skops.io.loads(data, trusted=types)
         if not is_sound(pipeline):
@@ -367,7 +369,7 @@ def load_model(path, trust=()):
 
 
 @contextmanager
-def _whole(path):
+def _report_damage(path):
     """Context that converts any error from a damaged file to one sentence."""
     try:
         yield

@@ -34,8 +34,8 @@ from adakern.linalg import principal_submatrix
 from adakern.svm.libsvm import predict_from_gram
 
 #: scikit-learn's estimators that are fitted on shared Gram matrices, with the kernels
-#: they support. Estimators of this library, which support all decaying kernels, set the
-#: class attribute ``_takes_shared_gram_matrix``. The search then does not depend on
+#: they support. Estimators of this library support all decaying kernels, and set the
+#: class attribute ``_takes_shared_gram_matrix``. Thus, the search does not depend on
 #: their code, and changing one does not cause the searches of others to be rerun.
 SHARING = {SVC: ("rbf",), SVR: ("rbf",), KernelRidge: ("rbf", "laplacian")}
 
@@ -50,8 +50,8 @@ class KernelSearchCV(GridSearchCV):
     D)``, it computes
 
     - one matrix of distances D for all folds and all gamma,
-    - one Gram matrix for each fold and gamma, for all values of everything else,
-    - predictions by products of matrices.
+    - one Gram matrix for each fold and gamma, for all values of other parameters,
+    - predictions by matrix products.
 
     In all other cases (another estimator or kernel, several metrics, parameters of
     ``fit``, too many rows for the memory) it is ``GridSearchCV``.
@@ -234,7 +234,7 @@ def _by_gram_matrix(estimator, candidates):
 
 
 def _predict_by_products(model):
-    """Replace ``predict``, which is slow in LIBSVM, by a matrix product."""
+    """Replace ``predict``, which is slow in LIBSVM, with a matrix product."""
     if isinstance(model, SVC | SVR) and not getattr(model, "break_ties", False):
         predict = partial(predict_from_gram, model)
         # Scorers need the name of the bound method.

@@ -29,7 +29,10 @@ ASCENT = {"C": 100.0, "eta": 0.01, "method": "accelerated", "max_iter": 2}
             "multipliers that still changed by",
         ),
         (baselines.SimpleMKLRegressor(C=20.0, tol=1e-6, max_iter=1), "duality gap of"),
-        (baselines.FalkonRegressor(max_iter=1), "residual of .* raise max_iter or tol"),
+        (
+            baselines.FalkonRegressor(max_iter=1),
+            "residual of .* increase max_iter or tol",
+        ),
         (KNPLClassifier(C=10.0, reg=1e-2, max_iter=1), "saddle gap of"),
         (KNPLClassifier(C=10.0, reg=1e-2, solver="admm"), "saddle gap of"),
         (

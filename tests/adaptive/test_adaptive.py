@@ -301,7 +301,7 @@ def test_a_column_that_changes_its_type(estimator):
     frame, y = mixed_table()
     model = fast(estimator).fit(frame, y > 1 if estimator is BOTH[1] else y)
     missing = model.predict(frame.assign(size=np.nan, colour=None))
-    with pytest.warns(UserWarning, match="is numeric: 90 cells are no number"):
+    with pytest.warns(UserWarning, match="is numeric: no number in 90 cells"):
         predicted = model.predict(frame.assign(size="large", colour=1.5))
     np.testing.assert_array_equal(predicted, missing)
 

@@ -331,11 +331,11 @@ def test_columns_of_every_kind():
     assert model.feature_importances_.shape == (10,)
     predicted = model.predict(frame)
     np.testing.assert_array_equal(model.predict(frame[frame.columns[::-1]]), predicted)
-    with pytest.warns(UserWarning, match="columns that training did not: more"):
+    with pytest.warns(UserWarning, match="columns that were not in training: more"):
         np.testing.assert_array_equal(model.predict(frame.assign(more=1)), predicted)
     with pytest.raises(ValueError, match="X lacks the columns number, took"):
         model.predict(frame.drop(columns=["number", "took"]))
-    with pytest.warns(UserWarning, match="day. is a date: 60 cells are no date"):
+    with pytest.warns(UserWarning, match="day. is a date: no date in 60 cells"):
         assert np.isfinite(model.predict(frame.assign(day="soon"))).all()
 
 

@@ -28,7 +28,7 @@ def test_more_clusters_than_distinct_rows():
 
 
 def test_a_regressor_is_refused():
-    with pytest.raises(ValueError, match=r"estimator=SVR\(\) is not a classifier"):
+    with pytest.raises(ValueError, match=r"must be a classifier, got SVR\(\)"):
         ClusterwiseClassifier(SVR()).fit([[0.0], [1.0]], [0, 1])
 
 

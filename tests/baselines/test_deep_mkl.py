@@ -8,8 +8,8 @@ from adakern.baselines import DeepMKL, KernelBank
 from adakern.baselines.deep_mkl import (
     ETA,
     SpanObjective,
-    deepen,
     l2_svm_dual,
+    propagate,
     span_bound,
 )
 
@@ -72,7 +72,7 @@ def test_gradient_in_the_weights_by_finite_differences():
     def value(flat):
         theta = flat.reshape(weights.shape)
         first = np.tensordot(theta[0], grams, axes=1)
-        return span_bound(deepen(BANK, theta, first)[-1], y[support], C=5.0)[0]
+        return span_bound(propagate(BANK, theta, first)[-1], y[support], C=5.0)[0]
 
     numeric = approx_derivative(value, weights.ravel())
     assert objective.gradient().ravel() == pytest.approx(numeric, rel=1e-4, abs=1e-7)
@@ -85,7 +85,7 @@ def test_a_layer_is_the_bank_in_the_feature_space_below():
     values, vectors = np.linalg.eigh(first)
     features = vectors * np.sqrt(values.clip(min=0))
     above = BANK.combine(features, weights=weights[1])
-    np.testing.assert_allclose(deepen(BANK, weights, first)[-1], above, atol=1e-8)
+    np.testing.assert_allclose(propagate(BANK, weights, first)[-1], above, atol=1e-8)
 
 
 def test_fit_lowers_the_bound_and_keeps_unit_diagonals():

@@ -198,6 +198,6 @@ def test_early_stopping_keeps_the_best_on_the_rows_set_aside(data, monkeypatch):
 
 
 def test_a_cut_off_training_says_so(data):
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=3, .* raise max_iter$"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=3, .* increase max_iter$"):
         quick(solver="adam", max_iter=3).fit(*data)
     assert quick(solver="adam", max_iter=0).fit(*data).converged_, "nothing was cut off"

@@ -92,7 +92,7 @@ def test_dates_are_read_back_or_the_other_reading_is_said(times, form):
         return  # 01.2020 is a number too
     assert column.kind == "date", texts
     if not (found == np.array(expected, dtype="M8[us]")).all():
-        assert "would do as well" in column.notes[0], column.notes
+        assert "would also fit" in column.notes[0], column.notes
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_months_and_weeks_of_years(text, expected):
 def test_years_and_days_of_two_digits_that_may_be_either_are_said():
     days = [f"21-{1 + k % 12:02d}-{k:02d}" for k in range(1, 29)]
     column, *_ = read(days)
-    assert "--form COLUMN=%y-%m-%d would do as well" in column.notes[0]
+    assert "--form COLUMN=%y-%m-%d would also fit" in column.notes[0]
     column, values, _ = read([*days, "21-01-31", "32-01-30"])
     assert column.form == "%y-%m-%d" and values[-1] == np.datetime64("2032-01-30")
 
@@ -415,7 +415,9 @@ def test_one_word_among_many_values_is_missing_and_said(word, typed, what):
     column, values, strays = read(cells)
     assert column.kind == ("numeric" if what == "numbers" else "date")
     assert strays == [word] and np.isnan(values).sum() == 10
-    assert f"10 cells are no {what[:-1]}, thus missing ({word!r}" in column.notes[-1]
+    assert (
+        f"no {what[:-1]} in 10 cells, treated as missing ({word!r}" in column.notes[-1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -483,7 +485,7 @@ def test_a_form_of_a_megabyte_is_refused_and_never_compiled():
     for form in ("%d" * 500_000, "%d.%m.%Y " * 100_000, "x" * 1_000_000):
         before = dates._pattern.cache_info().misses
         with pytest.raises(ValueError, match="no cell of the form") as raised:
-            kinds.of_form(Cells.of(["1.2.2020"], "column 'a'"), form)
+            kinds.column_of_form(Cells.of(["1.2.2020"], "column 'a'"), form)
         assert dates._pattern.cache_info().misses == before
         assert len(str(raised.value)) < 400
 
@@ -540,7 +542,7 @@ def test_a_further_column_says_which_cells_are_limits(tmp_path):
     assert found.X["crp: limit"].tolist() == SIDES * 3
     account = {column.column: column for column in found.account}
     assert account["crp: limit"].undo == "--drop 'crp: limit'"  # as a shell takes it
-    assert any("further column" in note for note in found.notes)
+    assert any("another column marks" in note for note in found.notes)
     assert not any("is read as" in note for note in found.notes)  # said once
     new = read_rows(
         measured(tmp_path, ["<2", "3", ">5"], "new.csv"), found.kinds, found.forms

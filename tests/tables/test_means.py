@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive.prepare import prepare
-from adakern.tables.means import means_left_out, means_of_levels, say_something, worth
+from adakern.tables.means import levels_differ, means_left_out, means_of_levels, worth
 
 
 def drawn(n_levels=40, n_each=6, spread=1.0, seed=0):
@@ -44,16 +44,16 @@ def test_levels_without_effect_or_of_a_row_each_say_nothing():
     y, ones = np.tile([1.0, -1.0], 60)[:, None], np.ones(120)
     for codes in (np.arange(60.0).repeat(2), np.arange(120.0), np.full(120, np.nan)):
         assert_allclose(means_of_levels(codes, y, ones, 120), 0.0)
-        assert not say_something(codes, y, ones, 120)
+        assert not levels_differ(codes, y, ones, 120)
     codes, _, y = drawn()
-    assert say_something(codes, y[:, None], np.ones(len(y)), 40)
+    assert levels_differ(codes, y[:, None], np.ones(len(y)), 40)
 
 
 def test_levels_that_differ_by_chance_are_rarely_believed():
     found = 0
     for seed in range(200):
         codes, _, y = drawn(spread=0.0, seed=seed)
-        found += say_something(codes, y[:, None], np.ones(len(y)), 40)
+        found += levels_differ(codes, y[:, None], np.ones(len(y)), 40)
     assert found <= 14  # at a level near 0.03, six on average
 
 

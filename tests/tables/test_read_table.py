@@ -100,7 +100,7 @@ def test_a_stray_cell_leaves_a_column_numeric(tmp_path, stray):
     assert np.isnan(found.X["x"]).sum() == 1
     said = "\n".join(found.notes)
     assert "left out: 1 row without a target" in said
-    assert stray == "-" or f"thus missing ({stray!r}; row" in said
+    assert stray == "-" or f"treated as missing ({stray!r}; row" in said
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_no_class_vanishes(tmp_path, classes):
     found = read(tmp_path, lines("xzy", rows))
     assert found.task == "classification"
     assert set(found.y) == set(classes) and len(found.y) == N - 1
-    assert "'y'" in found.notes[0] and "empty cells alone" in "\n".join(found.notes)
+    assert "'y'" in found.notes[0] and "only empty cells" in "\n".join(found.notes)
 
 
 def frame():
@@ -442,7 +442,7 @@ def test_new_rows_may_have_one_word_in_place_of_numbers(tmp_path, cells):
     """It marks missing values in training files, and a service asks for single rows."""
     path = tmp_path / "new.csv"
     path.write_text(f"a\n{cells}\n")
-    with pytest.warns(UserWarning, match="thus missing \\('n.b.'; rows? 0"):
+    with pytest.warns(UserWarning, match="treated as missing \\('n.b.'; rows? 0"):
         assert read_rows(path, {"a": "numeric"})["a"].isna().all()
 
 
@@ -595,7 +595,7 @@ def test_new_dates_of_the_other_order_are_missing_and_told_with_their_rows(
     assert pd.isna(rows["day"][1])
     said = "\n".join(str(warning.message) for warning in told)
     assert f"all cells are dates as {other}" in said and "that is 2021-04-03" in said
-    assert "1 cell is no date, thus missing" in said and "row 1 from 0" in said
+    assert "no date in 1 cell, treated as missing" in said and "row 1 from 0" in said
     write(days, first)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -107,7 +107,7 @@ def test_a_model_learns_from_text_and_says_so():
     assert model.oof_score_ > 0.8
     account = model.columns_[0]
     assert (account.kind, account.undo) == ("text", "categorical_features")
-    assert "numbers by pieces of its words" in repr(model.columns_)
+    assert "numbers from its character n-grams" in repr(model.columns_)
     new, y_new = described(100, seed=5)
     predicted = model.predict(np.array([new, np.zeros(100)], dtype=object).T)
     assert np.corrcoef(predicted, y_new)[0, 1] > 0.9

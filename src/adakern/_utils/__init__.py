@@ -1,1 +1,1 @@
-"""Utilities for arrays, memory, threads and files that no method is specific to."""
+"""Utilities for arrays, memory, threads and files, independent of any method."""

@@ -5,9 +5,9 @@ scikit-learn's checks. PyTorch tensors and other arrays of the Python array API 
 their library and on their device, even if scikit-learn's ``array_api_dispatch`` is off.
 Predictions are of the same library as X. Targets and labels become NumPy arrays.
 
-In addition to scikit-learn's checks, the scale of numbers is validated. Beyond it,
-squares overflow or vanish, which would result in NaN, obscure internal errors or
-infinite loops.
+In addition to scikit-learn's checks, the magnitude of numbers is validated. Squares of
+numbers out of range overflow or vanish, which would result in NaN, obscure internal
+errors or infinite loops.
 """
 
 from contextlib import contextmanager, suppress
@@ -136,7 +136,7 @@ def _foreign_rows(estimator, X, reset):
     if X.dtype not in (xp.float32, xp.float64):
         X = xp.astype(X, xp.float64)
     if not bool(xp.all(xp.isfinite(X))):
-        raise ValueError("X contains NaN or infinity; impute or drop those rows")
+        raise ValueError("X contains NaN or infinity; impute or drop such rows")
     check_scale("X", X, reset)
     _check_n_features(estimator, X, reset=reset)
     if reset:
@@ -245,7 +245,7 @@ def encode_classes(estimator, y):
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only ({classes[0]}); {type(estimator).__name__} needs at "
+            f"y has only one class ({classes[0]}); {type(estimator).__name__} needs at "
             "least 2 classes"
         )
     return classes, codes

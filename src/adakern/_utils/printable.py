@@ -13,7 +13,7 @@ FORMULA = re.compile(r"[=@\t\r]|[+-]\s*[^\d\s.,+-]")
 
 
 def without_formula(text):
-    """Prefix a CSV cell with an apostrophe if a spreadsheet would compute it.
+    """Prefix a CSV cell with an apostrophe if a spreadsheet would evaluate it.
 
     >>> from adakern._utils.printable import without_formula
     >>> without_formula("=cmd|' /C calc'!A0"), without_formula("+"), without_formula(1)
@@ -38,7 +38,7 @@ def printable(text):
 def as_written(value, digits, zeros=False):
     """Format a number with ``digits`` significant digits, without exponent up to 10^12.
 
-    Zeros at the end of its decimals are kept if asked for, as in a column of a table.
+    Trailing zeros of the decimals are kept if ``zeros``, as in a column of a table.
 
     >>> from adakern._utils.printable import as_written
     >>> as_written(48_012.3, 3), as_written(0.012345, 3), as_written(2e-6, 3)

@@ -1,4 +1,4 @@
-"""Threads of linear algebra, and computations within a memory budget."""
+"""Control of threads and memory in numerical computations."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -50,9 +50,9 @@ def blas_threads():
 
 
 def map_in_threads(function, items):
-    """Apply ``function`` to every item in as many threads as linear algebra has.
+    """Apply ``function`` to every item, in as many threads as linear algebra may use.
 
-    Meanwhile, linear algebra has one thread.
+    Meanwhile, linear algebra uses one thread.
     """
     # Counting the threads of all libraries takes a tenth of a millisecond.
     n_threads = blas_threads() if len(items) > 1 else 1

@@ -17,13 +17,13 @@ def warn_user(message, category=UserWarning):
 
 
 def warn_unconverged(estimator, left, limit="max_iter", value=None):
-    """Warn that an iteration reached its limit; ``left`` describes what is left."""
+    """Warn that an iteration reached its limit; ``left`` says how far it got."""
     from sklearn.exceptions import (
         ConvergenceWarning,
     )  # imported here since planning does not need scikit-learn
 
     name, value = type(estimator).__name__, value or getattr(estimator, limit)
-    way_out = f"raise {limit}" + " or tol" * hasattr(estimator, "tol")
+    way_out = f"increase {limit}" + " or tol" * hasattr(estimator, "tol")
     warn_user(
         f"{name} stopped, with {limit}={value}, at {left}; {way_out}",
         ConvergenceWarning,

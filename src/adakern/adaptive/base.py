@@ -157,8 +157,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         refuse_several_folds(groups=groups, time=time, X_val=X_val)
         rng = check_random_state(self.random_state)
         seconds = np.inf if self.time_limit is None else self.time_limit
-        said = partial(print, f"[{type(self).__name__}]", flush=True)
-        tell = said if self.verbose else str
+        print_message = partial(print, f"[{type(self).__name__}]", flush=True)
+        tell = print_message if self.verbose else str
         given = sample_weight, groups, X_val, y_val, time
         problem = prepare(self, X, y, *given, rng=rng, deadline=started + seconds)
         if not is_classifier(self):
@@ -194,8 +194,8 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         """Return rows X as numbers and category codes, and the blend's predictions."""
         check_is_fitted(self)
         read = read_rows(self, self.reader_, X)
-        if said := shift_warning(self.ensemble_.seen, self.reader_, read):
-            warn_user(said)
+        if message := shift_warning(self.ensemble_.seen, self.reader_, read):
+            warn_user(message)
         with device_context(X):
             return read, self.ensemble_.predict(read)
 
@@ -305,5 +305,5 @@ def check_levels(name, value):
     levels = np.asarray(value, dtype=object)
     between = all(isinstance(level, Real) and 0 < level < 1 for level in levels.flat)
     if levels.ndim > (name == "quantiles") or not between:
-        said = "numbers" if name == "quantiles" else "a number"
-        raise ValueError(f"{name} must be {said} between 0 and 1, got {value!r}")
+        expected = "numbers" if name == "quantiles" else "a number"
+        raise ValueError(f"{name} must be {expected} between 0 and 1, got {value!r}")

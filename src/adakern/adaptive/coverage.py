@@ -46,7 +46,7 @@ def coverage_lines(found):
     """Yield a line per column with its least covered categories."""
     for name, shares in found.items():
         least = list(shares.items())[:3]
-        said = ", ".join(f"{level} {share:.0%} of {n}" for level, (share, n) in least)
+        listed = ", ".join(f"{level} {share:.0%} of {n}" for level, (share, n) in least)
         more = f" and {len(shares) - 3} more" if len(shares) > 3 else ""
         low = sum(share < LOW for share, _ in shares.values())
-        yield f"  {name}: {said}{more}" + f"; {low} below {LOW:.0%}" * bool(low)
+        yield f"  {name}: {listed}{more}" + f"; {low} below {LOW:.0%}" * bool(low)

@@ -383,10 +383,10 @@ def fit_in_folds(member, given, table, view, run, whole):
 def fit_fold(member, table, k, place):
     """Fit the member without fold k, and return it with two predictions for the fold.
 
-    In the second one, each row is predicted from all others if there is a closed form.
-    Otherwise, refitted members would be underrated on small tables without noise, where
-    four fifths of the rows predict much worse than all. ``place`` tells worker
-    processes on which device to compute kernels.
+    In the second one, rows of small tables are predicted from all other rows if there
+    is a closed form. Otherwise, refitted members would be underrated on small tables
+    without noise, where four fifths of the rows predict much worse than all. ``place``
+    tells worker processes on which device to compute kernels.
     """
     left_out = table.fold == k
     X = table.X

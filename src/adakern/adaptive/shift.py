@@ -129,23 +129,23 @@ def shift_warning(seen, reader, read):
     small = np.reshape(holm_correction(p.ravel()), p.shape) < WARNED
     if not small.any():
         return None
-    said = []
+    parts = []
     for j, column in enumerate(reader.columns_):
         if small[0, j]:
             least = np.nanmin(X[:, j])
             most = np.nanmax(X[:, j])
-            said.append(
+            parts.append(
                 f"{column.name}: {outside[:, j].mean():.0%} outside "
                 f"{seen.low[j]:.4g} to {seen.high[j]:.4g} ({least:.4g} to {most:.4g})"
             )
         if small[1, j]:
-            said.append(
+            parts.append(
                 f"{column.name}: {missing[:, j].mean():.0%} missing or in a new "
                 f"category (missing in training: {seen.missing[j] / seen.n:.0%})"
             )
-    more = f"; and {len(said) - 5} more" if len(said) > 5 else ""
+    more = f"; and {len(parts) - 5} more" if len(parts) > 5 else ""
     return (
-        f"{count(len(X), 'row')} unlike the training rows: {'; '.join(said[:5])}{more}"
+        f"{count(len(X), 'row')} unlike the training rows: {'; '.join(parts[:5])}{more}"
         ". Use check(X) to compare all columns"
     )
 

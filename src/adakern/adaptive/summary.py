@@ -111,5 +111,5 @@ def _as_html(model):
         for member in _used(model)
     )
     lines = _rows_line(model), _score_line(model), *_target_lines(model)
-    said = "<br>".join(map(html.escape, lines))
-    return f"<p>{said}</p><table>{rows}</table>"
+    text = "<br>".join(map(html.escape, lines))
+    return f"<p>{text}</p><table>{rows}</table>"

@@ -30,8 +30,8 @@ class RandomFeatureAlignment(BaselineClassifier):
     n_candidates : int, default=2000
         Number of candidate features drawn.
     rho : float, default=10.0
-        Non-negative radius of the ball, ``n_candidates sum_m q_m^2 - 1 <= rho``. With 0
-        the kernel stays Gaussian; about n_candidates / (1 + rho) features are kept.
+        Non-negative radius of the ball, ``n_candidates sum_m q_m^2 - 1 <= rho``. About
+        n_candidates / (1 + rho) features are kept; with 0, the kernel stays Gaussian.
     random_state : int, RandomState instance or None, default=None
         Determines the candidate features.
 
@@ -113,8 +113,7 @@ def feature_alignments(X, codes, frequencies, phases):
 
 
 def most_aligned(alignments, rho):
-    """The distribution q that maximises ``alignments'q`` with ``N |q|^2 - 1
-    <= rho``."""
+    """Distribution q that maximises ``alignments'q`` with ``N |q|^2 - 1 <= rho``."""
     N = len(alignments)
     scaled = (alignments - alignments.max()) / (np.ptp(alignments) or 1.0)
 
@@ -125,6 +124,6 @@ def most_aligned(alignments, rho):
     low, high = -20.0, 20.0
     if excess(low) >= 0:
         return np.full(N, 1 / N)
-    # Even the most concentrated distribution can be within the ball.
+    # Even the most concentrated distribution may lie within the ball.
     log_s = high if excess(high) <= 0 else brentq(excess, low, high, xtol=1e-10)
     return project_onto_simplex(np.exp(log_s) * scaled)

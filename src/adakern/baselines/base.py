@@ -1,5 +1,4 @@
-"""How the baselines fit and predict, and the kernel expansions that most of
-them are."""
+"""Base classes of the baselines, and the kernel expansions that most of them are."""
 
 from typing import Self
 
@@ -24,7 +23,7 @@ from adakern.svm.one_vs_one import (
     support_rows,
 )
 
-#: Bytes per entry of a block of rows by support that are held at the same time.
+#: Peak memory in bytes per kernel value of a block of rows.
 BYTES_PER_VALUE = 5 * 8
 
 
@@ -52,7 +51,7 @@ class Baseline(BaseEstimator):
 
 
 class BaselineRegressor(RegressorMixin, Baseline):
-    """Base class of regressors: subclasses define ``_values(X)``, the predictions."""
+    """Base class of regressors: subclasses define ``_values(X)``, predictions."""
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict targets.
@@ -88,8 +87,7 @@ class StandardisedRegressor(BaselineRegressor):
 
 
 class BaselineClassifier(ScoreClassifierMixin, Baseline):
-    """A classifier that defines ``_values(X)``: scores of the classes for
-    checked rows."""
+    """Base class of classifiers: subclasses define ``_values(X)``, class scores."""
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Scores of the classes.
@@ -165,8 +163,8 @@ class ModelsMixin:
 class OneVsOneBaseline(OneVsOneMixin, BaseEstimator):
     """Base class of classifiers with one binary model for each pair of classes.
 
-    Subclasses define ``_resolve_kernel(X, weights)``, which sets what depends on all
-    rows, and ``_fit_model(X, y)`` for labels -1.0 and 1.0.
+    Subclasses define ``_resolve_kernel(X, weights)``, which sets parameters that depend
+    on all rows, and ``_fit_model(X, y)`` for labels -1.0 and 1.0.
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

@@ -38,7 +38,7 @@ class _BayesianMKL(BankMixin):
         self.tol = tol
 
     def _infer(self, X, target, upsilon):
-        """Update the factors until the lower bound converges; the posterior mean."""
+        """Update the factors until the lower bound converges; return their model."""
         field = MeanField(self.bank_.stack(X), target, upsilon)
         bounds = []
         for _ in range(self.max_iter):
@@ -183,7 +183,7 @@ class GaussianTarget:
         self.noise.update(residual)
 
     def bound(self, residual):
-        """Its part of the lower bound."""
+        """Contribution to the lower bound."""
         n = len(self.mean)
         noise = self.noise
         likelihood = n * (noise.mean_log - LOG_2PI) - noise.mean * residual
@@ -210,7 +210,7 @@ class TruncatedTarget:
         self.second_moment = squares.sum()
 
     def bound(self, residual):
-        """Its part of the lower bound."""
+        """Contribution to the lower bound."""
         score = self.score
         expected = self.second_moment - 2 * score @ self.mean + score @ score
         return 0.5 * (expected - residual) + self.log_mass.sum()

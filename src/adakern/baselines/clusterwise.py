@@ -1,4 +1,4 @@
-"""A classifier for every cluster of the data: the papers' approach to large sets."""
+"""A classifier per cluster of the data, the papers' approach to large data sets."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,7 +56,7 @@ class ClusterwiseClassifier(ClassifierMixin, Baseline):
         clusters = self.kmeans_.fit_predict(X)
         base = SVC() if self.estimator is None else self.estimator
         if not is_classifier(base):
-            raise ValueError(f"estimator={base!r} is not a classifier")
+            raise ValueError(f"estimator must be a classifier, got {base!r}")
         self.estimators_ = []
         for cluster in range(n_clusters):
             # Rows that differ only by rounding can leave a cluster empty: use all rows.

@@ -105,12 +105,11 @@ class DeepMKL(BankMixin, OneVsOneBaseline):
 
 def deep_gram_matrix(bank, weights, X, Y):
     """Gram matrix of the kernel of all layers."""
-    return deepen(bank, weights, bank.combine(X, Y, weights=weights[0]))[-1]
+    return propagate(bank, weights, bank.combine(X, Y, weights=weights[0]))[-1]
 
 
 def layer_kernels(bank, T):
-    """The bank's kernels at inner products T of unit vectors, and their
-    slopes there."""
+    """Kernels of the bank at inner products T of unit vectors, and their slopes."""
     for gamma in bank.gammas:
         K = np.exp(2 * gamma * (T - 1))
         yield K, 2 * gamma * K
@@ -119,7 +118,7 @@ def layer_kernels(bank, T):
         yield lower * (0.5 + 0.5 * T), degree / 2 * lower
 
 
-def deepen(bank, weights, T):
+def propagate(bank, weights, T):
     """Propagate the combined first layer T; returns the values of all layers."""
     layers = [T]
     for layer_weights in weights[1:]:
@@ -147,7 +146,7 @@ class SpanObjective:
         self.weights = weights
         self.bank = bank
         self.grams = grams
-        layers = deepen(bank, weights, np.tensordot(weights[0], grams, axes=1))
+        layers = propagate(bank, weights, np.tensordot(weights[0], grams, axes=1))
         self.d, self.intercept = l2_svm_dual(layers[-1], y, C)
         support = np.flatnonzero(self.d)
         self._block = np.ix_(support, support)

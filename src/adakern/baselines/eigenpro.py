@@ -89,7 +89,7 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
                 K = self._gram(X[rows], X)
                 residual = K @ coef + self.intercept_ - y[rows]
                 coef[rows] -= step * residual
-                # The part along the leading eigenfunctions is damped.
+                # Damp the part along the leading eigenfunctions.
                 projections = V.T @ (K[:, subsample].T @ residual)
                 coef[subsample] += step * (V @ (top * projections))
                 self.n_iter_ += 1

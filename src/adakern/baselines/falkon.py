@@ -38,7 +38,8 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         Maximum number of conjugate gradient steps; a ConvergenceWarning is issued if
         ``tol`` is not reached.
     tol : float, default=1e-5
-        Norm of the preconditioned residual, relative to the initial one, to stop at.
+        Norm of the preconditioned residual, relative to the initial one, at which the
+        steps stop.
     random_state : int, RandomState instance or None, default=None
         Determines the centres.
 
@@ -122,7 +123,7 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         if unfinished:
             gap = np.linalg.norm(right - operator(v)) / np.linalg.norm(right)
             warn_unconverged(
-                self, f"a residual of {gap:.1e} of its start (a larger alpha helps)"
+                self, f"a relative residual of {gap:.1e} (a larger alpha helps)"
             )
         self.dual_coef_ = precondition(v)
 

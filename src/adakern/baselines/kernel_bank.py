@@ -1,4 +1,4 @@
-"""A bank of kernels, all 1 on the diagonal so that their weights are comparable."""
+"""A bank of kernels that are 1 on the diagonal, so that weights are comparable."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -72,13 +72,13 @@ class KernelBank:
         Parameters
         ----------
         X, Y : ndarray
-            As of :meth:`grams`.
+            As in :meth:`grams`.
         """
         shape = (len(self), len(X), len(X if Y is None else Y))
         require_memory(
             8 * int(np.prod(shape)),
             f"the stack of {shape[0]} Gram matrices of {shape[1]} x {shape[2]}",
-            "take fewer gammas and degrees, or use ClusterwiseClassifier",
+            "use fewer gammas and degrees, or ClusterwiseClassifier",
         )
         grams = np.empty(shape)
         for slot, K in zip(grams, self.grams(X, Y), strict=True):
@@ -93,7 +93,7 @@ class KernelBank:
         Parameters
         ----------
         X, Y : ndarray
-            As of :meth:`grams`.
+            As in :meth:`grams`.
         weights : ndarray of shape (n_kernels,)
         """
         shape = (len(X), len(X if Y is None else Y))
@@ -122,7 +122,7 @@ class BankMixin(ModelsMixin):
         )
 
     def _expand(self, weights, X, d, intercept, **outcome):
-        """Model with given weights of the kernels and coefficients of the rows."""
+        """Return the model with given kernel weights and coefficients of the rows."""
         kernel = partial(self.bank_.combine, weights=weights)
         return KernelExpansion(kernel, X, d, intercept, weights=weights, **outcome)
 

@@ -1,5 +1,4 @@
-"""Support vector machines on a bank of kernels: equal weights, SimpleMKL
-and EasyMKL."""
+"""Support vector machines on a bank of kernels: equal weights, SimpleMKL, EasyMKL."""
 
 from numbers import Real
 
@@ -101,8 +100,7 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
         self.tol = tol
 
     def _fit_model(self, X, y):
-        """Minimise J over the simplex by projected gradient steps, to a
-        relative gap."""
+        """Minimise J over the simplex by projected gradient, to a relative gap."""
         grams = self.bank_.stack(X)
 
         def evaluate(weights):

@@ -100,7 +100,7 @@ class MetricNadarayaWatson(BaselineRegressor):
         n = len(self.X_)
         y = self.y_
         if n < 2:
-            raise ValueError(f"n_samples={n} rows leave none for the others")
+            raise ValueError(f"n_samples={n} is too few to leave one row out")
         sample = self._distances(self.X_[:500])
         np.fill_diagonal(sample, np.nan)
         largest = (np.nanmedian(sample) or 1.0) * 2.0**LARGEST_POWER

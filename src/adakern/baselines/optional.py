@@ -1,4 +1,4 @@
-"""Packages required by some methods only."""
+"""Import of packages that only some methods require."""
 
 import importlib
 

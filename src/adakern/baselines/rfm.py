@@ -1,4 +1,4 @@
-"""Recursive feature machines, by the package xrfm."""
+"""Recursive feature machines, from the package xrfm."""
 
 import contextlib
 import io
@@ -57,7 +57,7 @@ class _FeatureMachine:
         order = rng.permutation(len(X))
         n = len(X)
         size = max(1, int(VALIDATION_FRACTION * n))
-        # A single row is used for both.
+        # A single row is used for both training and validation.
         train = order[size:] if n > 1 else order
         validation = order[:size]
         require_gram_memory(len(train), len(train))

@@ -1,4 +1,4 @@
-"""The simple blend, a baseline: kernel ridge regressions and forests, stacked."""
+"""The simple blend, a baseline: a stack of kernel ridge regressions and forests."""
 
 from numbers import Integral
 
@@ -180,8 +180,9 @@ class _RidgeOnCodes(LOOKernelRidgeClassifier):
 class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
     """Blend of three kernel ridge classifiers and two forests.
 
-    As :class:`SimpleBlendRegressor`, with the log loss. The scores of kernel members
-    are converted into probabilities by a softmax whose temperature is chosen likewise.
+    Like :class:`SimpleBlendRegressor`, but with the log loss. The scores of kernel
+    members are converted to probabilities by a softmax whose temperature minimises the
+    log loss of the leave-one-out scores.
 
     Parameters
     ----------

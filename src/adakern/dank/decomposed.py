@@ -95,7 +95,7 @@ def _svm(problem):
 def for_each_cluster(function, tasks, n_jobs=None):
     """Compute ``[function(*task) for task in tasks]`` by joblib, largest task first."""
     order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].X.shape[0])
-    calls = (delayed(_of_cluster)(function, tasks[c]) for c in order)
+    calls = (delayed(_with_one_thread)(function, tasks[c]) for c in order)
     # Each worker uses one BLAS thread: more threads would change the order of the sums,
     # and thereby their rounding.
     with one_thread("blas"):
@@ -103,6 +103,6 @@ def for_each_cluster(function, tasks, n_jobs=None):
     return [results[place] for place in np.argsort(order)]
 
 
-def _of_cluster(function, task):
+def _with_one_thread(function, task):
     with one_thread("blas"):
         return function(*task)

@@ -32,7 +32,7 @@ def solve(problem, start, tol, *, max_iter=100):
     iterate = _Iterate(problem.dual, total)
     if start is not None:
         point = problem.at(start)
-        iterate.go_near(start, point.gradient - point.intercept)
+        iterate.move_near(start, point.gradient - point.intercept)
     best, n_best = None, 0
     for n_iter in range(max_iter + 1):
         inside = problem.at(iterate.d)
@@ -89,7 +89,7 @@ class _Iterate:
     def d(self):
         return self._joined(self.room[0, ...])
 
-    def go_near(self, d, slope):
+    def move_near(self, d, slope):
         """Move close to d, where h has the given slope."""
         xp = self.xp
         self._place(self.sign * (d - self.offset), NEAR_BOUND)

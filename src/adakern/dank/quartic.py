@@ -43,7 +43,7 @@ BISECTIONS = 64
 
 
 def solve(problem, start, tol):
-    """Maximise h by active sets, or by the interior-point method if these cycle.
+    """Maximise h by active sets, or by the interior-point method if they cycle.
 
     The active set of the start should be close to that of the maximiser.
     """

@@ -26,12 +26,12 @@ def solve(problem, start, tol, *, n_clusters, max_iter, **options):
         if n_clusters < FEWEST_TO_REFINE:
             break
     if problem.dual.fit_intercept:
-        start = _balanced(start)
+        start = _balance(start)
     solution = working_set.solve(problem, start, tol, max_iter=max_iter)
     return SparseSolution(None, solution.point.d, problem.eta, [solution])
 
 
-def _balanced(d):
+def _balance(d):
     """Scale down the positive or the negative part of d so that d sums to zero."""
     xp = array_namespace(d)
     size = float(xp.sum(xp.abs(d)))

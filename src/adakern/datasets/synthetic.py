@@ -1,4 +1,4 @@
-"""Seeded data sets that are defined by a formula.
+"""Synthetic data sets that are defined by formulas.
 
 Defaults that a paper does not specify were chosen by this project. The papers:
 DANK (Liu, Huang, Gong, Yang and Li, JMLR 21, 2020), KNPL (the same, AAAI 2018) and LAB
@@ -256,7 +256,7 @@ def make_panel(
     classes=False,
     random_state=0,
 ):
-    """Grouped rows in the order of time, with the best possible predictions.
+    """Grouped rows in time order, with the best possible predictions.
 
     ``y = cos(a) x0 + sin(a) x1 + sin(2 x2) + x2 x3 + effect u + noise e`` with one
     standard normal ``u`` per group and ``a = drift t`` at the time t in [0, 1]. The

@@ -1,7 +1,7 @@
 """Metrics, paired tests and ranks: is one method better than another?"""
 
-# A star is no guess here (hence F403): each module's `__all__` says which names are
-# public.
+# The star imports (F403) are well-defined: `__all__` of each module lists its public
+# names.
 from adakern.evaluation import metrics, quantities, ranking, significance
 from adakern.evaluation.metrics import *  # noqa: F403
 from adakern.evaluation.quantities import *  # noqa: F403

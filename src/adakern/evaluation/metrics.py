@@ -29,9 +29,9 @@ def score(task, y_true, y_pred, labels=None):
     ----------
     task : {"classification", "regression"}
     y_true, y_pred : array-like of shape (n,) or (n, n_targets)
-        Targets and predictions, n >= 1. Of several targets each metric is the mean of
-        what it is for each, in units of that target's standard deviation; missing ones
-        (NaN) are left out.
+        Targets and predictions, n >= 1. For several targets, each metric is the mean
+        over the targets, in units of each target's standard deviation; missing targets
+        (NaN) are ignored.
     labels : array-like, default=None
         All classes of the data set, some of which may be missing in `y_true`. They
         determine which F1 is computed.
@@ -66,7 +66,7 @@ def score(task, y_true, y_pred, labels=None):
     y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
     several = y_true.ndim == 2 and y_true.shape[1] > 1
     if task == "regression" and several and y_true.shape == y_pred.shape:
-        return _mean(_of_each_target(_regression_scores, y_true, y_pred))
+        return _mean(_score_each_target(_regression_scores, y_true, y_pred))
     if y_true.ndim != 1 or y_true.shape != y_pred.shape or not y_true.size:
         raise ValueError(
             "y_true and y_pred must be one-dimensional, non-empty and of equal "
@@ -89,7 +89,7 @@ def _classification_scores(y_true, y_pred, labels):
     }
 
 
-def _of_each_target(scores, y_true, *predicted):
+def _score_each_target(scores, y_true, *predicted):
     """Compute `scores` of each target, in units of its spread."""
     found = []
     for number, y in enumerate(y_true.T):
@@ -99,7 +99,7 @@ def _of_each_target(scores, y_true, *predicted):
             values = (values[known, number] / unit for values in (y_true, *predicted))
             found.append(scores(*values))
     if not found:
-        raise ValueError("y_true must have at least one value, got only NaN.")
+        raise ValueError("y_true must have at least one value that is not NaN.")
     return found
 
 
@@ -168,7 +168,7 @@ def probability_scores(y_true, probabilities, classes):
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Labels; the probability of one that is not in `classes` is 0.
+        Labels; a label that is not in `classes` has probability 0.
     probabilities : array-like of shape (n, n_classes)
         Rows sum to 1.
     classes : array-like of shape (n_classes,)
@@ -212,8 +212,8 @@ def probability_scores(y_true, probabilities, classes):
     def gaps(rows):
         return np.bincount(bins[rows], excess[rows], minlength=N_BINS) / len(p)
 
-    # The error of all bins together. The calibration errors of bootstrap samples
-    # would be biased upwards, since noise only adds to them.
+    # Bootstrap the signed errors of the bins: calibration errors of bootstrap samples
+    # would be biased upwards, since noise only increases them.
     rng = np.random.default_rng(0)
     found = gaps(slice(None))
     drawn = [gaps(rng.integers(len(p), size=len(p))) - found for _ in range(N_DRAWS)]
@@ -235,7 +235,7 @@ def interval_scores(y_true, low, high, coverage=0.9):
     Parameters
     ----------
     y_true, low, high : array-like of shape (n,) or (n, n_targets)
-        Of several targets each metric is the mean, as for :func:`score`.
+        For several targets, each metric is the mean, as in :func:`score`.
     coverage : float, default=0.9
         Nominal coverage of the intervals, in [0, 1).
 
@@ -265,7 +265,7 @@ def interval_scores(y_true, low, high, coverage=0.9):
     y_true, low, high = (np.asarray(values, float) for values in (y_true, low, high))
     if y_true.ndim == 2:
         of_one = partial(interval_scores, coverage=coverage)
-        return _mean(_of_each_target(of_one, y_true, low, high))
+        return _mean(_score_each_target(of_one, y_true, low, high))
     held = (low <= y_true) & (y_true <= high)
     width = high - low
     outside = np.maximum(low - y_true, 0) + np.maximum(y_true - high, 0)
@@ -317,7 +317,7 @@ def quantile_crps(y_true, quantiles, levels):
     y_true = np.asarray(y_true, float)
     if y_true.ndim == 2:
         of_one = partial(quantile_crps, levels=levels)
-        return float(np.mean(_of_each_target(of_one, y_true, np.asarray(quantiles))))
+        return float(np.mean(_score_each_target(of_one, y_true, np.asarray(quantiles))))
     error = y_true[:, None] - np.asarray(quantiles, float)
     loss = np.maximum(levels * error, (levels - 1) * error).mean(axis=0)
     between = (levels[1:] + levels[:-1]) / 2

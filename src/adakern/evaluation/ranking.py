@@ -1,5 +1,4 @@
-"""Methods ranked over data sets, by scores that may tie or be missing (the
-last rank)."""
+"""Ranks of methods over data sets, with ties and missing scores (ranked last)."""
 
 from typing import NamedTuple
 
@@ -47,9 +46,9 @@ class Ranking(NamedTuple):
 def are_tied(a, b, unit=1.0):
     """Whether scores are equal up to rounding.
 
-    ``unit`` is the size of the quantities they are computed from: 1 for an R2, which is
-    1 minus a number close to 1; for errors, the size of other errors in the same units,
-    which can be 1e-18.
+    ``unit`` is the size of the quantities from which they are computed: 1 for an R2,
+    which is 1 minus a number close to 1; for errors, the size of other errors in the
+    same units, which can be 1e-18.
     """
     rounding = TIE * np.abs(b) + 2 * np.finfo(float).eps * unit
     with np.errstate(invalid="ignore"):
@@ -260,7 +259,7 @@ def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
     prior : float, default=0.5
         Number of wins added to every pair both ways, so that all ratings are finite.
     tol : float, default=1e-9
-        Maximum relative change of a strength below which to stop.
+        Relative change of the strengths below which the iterations stop.
     max_iter : int, default=10000
 
     Returns

@@ -1,4 +1,4 @@
-"""The flagship as a model of other systems, each in a module of its own."""
+"""Adapters of the adaptive estimators for other systems, one module each."""
 
 from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 

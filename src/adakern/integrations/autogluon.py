@@ -1,4 +1,4 @@
-"""The flagship as a model of AutoGluon's ``TabularPredictor``.
+"""The adaptive estimators as a model of AutoGluon's ``TabularPredictor``.
 
 from adakern.integrations.autogluon import AdaptiveKernelModel
 

@@ -1,4 +1,4 @@
-"""The flagship as a TabArena system that does its own validation.
+"""The adaptive estimators as a TabArena system with its own validation.
 
 from adakern.integrations.tabarena import AdaptiveKernelSystem
 
@@ -14,7 +14,7 @@ except ModuleNotFoundError:
 
 
 class AdaptiveKernelSystem(ExternalSystemModel):
-    """The flagship on raw columns; ``options`` are its parameters."""
+    """Adaptive estimator on raw columns; ``options`` are its parameters."""
 
     def __init__(self, *, options=None, **kwargs):
         super().__init__(**kwargs)

@@ -291,8 +291,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             )  # without held-out rows, local bandwidths cannot be justified
         first = 1 if locality == "global" else None
         candidates = list(islice(training.candidates(), first))
-        asked = [c for c in candidates if locality in ("auto", c.locality)]
-        candidates = asked or candidates[:1]
+        requested = [c for c in candidates if locality in ("auto", c.locality)]
+        candidates = requested or candidates[:1]
         if not len(held_out):
             return candidates[-1]
         return choose(

@@ -65,7 +65,7 @@ def names_recur(first, others):
 def n_units(frame):
     """Number of rows below the header with words in otherwise numeric columns.
 
-    These are units, or the questions and import codes of Qualtrics.
+    Such rows contain units, or the questions and import codes of Qualtrics.
     """
     head = frame.head(_SAMPLE)
     if len(head) > 1 and any(_QUALTRICS in str(cell) for cell in head.iloc[1]):
@@ -131,15 +131,15 @@ def _headers(frame, target):
     names = [re.sub(r"Unnamed: \d+", "", str(name)) for name in frame.columns]
     is_header = (frame.to_numpy(dtype=object) == np.array(names, object)).all(axis=1)
     is_header &= len(names) > 1
-    said = f"the header, repeated in {count(is_header.sum(), 'row')}"
-    return frame.index[is_header], said
+    description = f"the header, repeated in {count(is_header.sum(), 'row')}"
+    return frame.index[is_header], description
 
 
 def _remarks(frame, target):
     n = n_remarks(frame, target)
     rows = "the last row" if n == 1 else f"the last {n} rows"
-    said = f"{rows}, remarks such as {_shown(frame[-1:])}"
-    return frame.index[len(frame) - n :], said
+    description = f"{rows}, remarks such as {_shown(frame[-1:])}"
+    return frame.index[len(frame) - n :], description
 
 
 def _totals(frame, target):
@@ -168,21 +168,21 @@ OTHERS = {
 
 
 def without_others(frame, target, notes, *, keep=(), is_typed=False, all_rows=False):
-    """Remove rows that do not belong to the table, and number the others.
+    """Remove rows that do not belong to the table, and renumber the others.
 
     With ``all_rows``, they are kept and predicted, since each could be a row with
-    missing values. Files with typed columns are written by programs, so only totals are
-    searched for.
+    missing values. Files with typed columns are written by programs, so they are
+    searched for totals only.
     """
     rest = frame
     for name in OTHERS if not is_typed else ["rows:totals"]:
-        rows, said = OTHERS[name](rest, target)
+        rows, description = OTHERS[name](rest, target)
         if len(rows) and name not in keep:
             are = "is" if len(rows) == 1 else "are"
             it = "it" if len(rows) == 1 else "them"
-            told = f"left out: {said} (--keep {name} keeps {it})"
+            note = f"left out: {description} (--keep {name} keeps {it})"
             if all_rows:
-                told = f"{said}, {are} {PREDICTED}"
-            notes.append(told)
+                note = f"{description}, {are} {PREDICTED}"
+            notes.append(note)
             rest = rest.drop(index=rows)
     return frame if all_rows else rest.reset_index(drop=True)

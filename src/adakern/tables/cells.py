@@ -21,11 +21,11 @@ MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?", "<na>"}
 #: Markers of missing values in columns of numbers and dates; in categorical columns,
 #: they are categories.
 NO_VALUE = MISSING | {"n.a.", "n. a.", "n.d.", "none", "-", "--", ".", "...", "*"}
-#: Of the World Bank and of Eurostat, and INSEE's "nd" and "nc".
+#: Markers of the World Bank and of Eurostat, and INSEE's "nd" and "nc".
 NO_VALUE |= {"..", ":", "nd", "nc"}
 NO_VALUE |= {"missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."}
 NO_VALUE |= {"keine angabe", "unbekannt", "non disponible", "n/d", "–", "—", "---"}
-#: Errors of Excel, and the hashes it displays for numbers that are too wide.
+#: Error values of Excel, and the hashes it displays for numbers that are too wide.
 NO_VALUE |= {"#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"}
 NO_VALUE |= {
     "#error!",
@@ -44,7 +44,7 @@ TRUE_OR_FALSE = "true or false"
 TRUTHS = {"true": 1.0, "false": 0.0, "wahr": 1.0, "falsch": 0.0, "vrai": 1.0}
 TRUTHS |= {"faux": 0.0, "verdadero": 1.0, "falso": 0.0, "vero": 1.0}
 #: Beginning of the form of categories that are merged if their :func:`plain_spelling`
-#: is the same; a list of names follows, of each the most frequent spelling.
+#: is the same; it is followed by a list with the most frequent spelling of each.
 ALIKE = "alike"
 #: Characters without a glyph, which programs leave at the ends of cells.
 _INVISIBLE = " \u00ad\u200b\u200e\u200f\u2060\ufeff"
@@ -99,7 +99,7 @@ class Cells:
                 row = int(np.flatnonzero(codes == code)[0])
                 raise ValueError(
                     f"{name} has a NUL character (row {row}, from 0): save the file "
-                    "again"
+                    "anew"
                 )
         return cls(name, list(places), codes)
 
@@ -144,7 +144,7 @@ def _plain(value):
 
 
 def plain_text(text):
-    """Remove invisible characters, and the formula that keeps Excel from converting."""
+    """Remove invisible characters, and a formula that protects text from Excel."""
     text = text.strip()
     if not text.isprintable():
         text = text.strip(_INVISIBLE)
@@ -272,7 +272,7 @@ def plain_spelling(value):
 
 
 def form_of_merged(cells):
-    """Return the form of categories of which each has its most frequent spelling.
+    """Return the form of merged categories, with the most frequent spelling of each.
 
     >>> from adakern.tables.cells import Cells, form_of_merged
     >>> form_of_merged(Cells.of(["f", "M", "m", "M", "F", "f"], "column 'sex'"))
@@ -286,8 +286,8 @@ def form_of_merged(cells):
 
 
 def _merged_spelling(form):
-    """Return a function from a category to its name in :func:`form_of_merged`."""
-    # Model files of early versions list no names: those are then in lower case.
+    """Return a function from a category to its spelling in :func:`form_of_merged`."""
+    # Forms in early model files list no spellings: categories are in lower case.
     names = {
         plain_spelling(name): name for name in json.loads(form[len(ALIKE) :] or "[]")
     }

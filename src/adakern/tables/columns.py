@@ -15,13 +15,13 @@ from adakern.tables.cells import (
     sides_of_limits,
     without_decimals,
 )
-from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours, says_date
+from adakern.tables.dates import HOUR, PARTS, date_parts, has_hours, suggests_date
 from adakern.tables.kinds import Column
 from adakern.tables.means import (
     MOST_INDICATORS,
+    levels_differ,
     means_left_out,
     means_of_levels,
-    say_something,
     worth,
 )
 from adakern.tables.texts import MOST_CHARACTERS, TextVectors
@@ -71,7 +71,9 @@ def in_order_of(names, X):
             f"X lacks the columns {', '.join(missing)}, which were passed to fit"
         )
     if extra := sorted(set(found) - set(names)):
-        warn_user(f"X has columns that training did not: {', '.join(extra)}; ignored")
+        warn_user(
+            f"X has columns that were not in training: {', '.join(extra)}; ignored"
+        )
     return X[[found[name] for name in names]], False
 
 
@@ -141,10 +143,10 @@ class ReadColumn(Column):
         """Return its :class:`~adakern.tables.account.Account`."""
         became = {
             "date": ", ".join([*PARTS, HOUR][: self.width]),
-            "text": f"feature, {self.width} numbers by pieces of its words",
+            "text": f"feature, {self.width} numbers from its character n-grams",
         }
         if self.with_limits:
-            became["numeric"] = "feature, and which cells are limits"
+            became["numeric"] = "feature, with a mark of cells that are limits"
         if self.means is not None:
             became["categorical"] = "feature, with target encoding of its levels"
             became["text"] += ", with target encoding"
@@ -191,7 +193,7 @@ class TableReader:
             values = X[:, j]
             is_other = declared or X.dtype.kind not in "biuf"
             # Integers such as 20240131 are dates if the column's name suggests it.
-            is_day = self.names is not None and says_date(name)
+            is_day = self.names is not None and suggests_date(name)
             if is_other or (is_day and kinds.are_days(Cells.of(values, name))):
                 column = self._learned(values, j)
             else:
@@ -241,7 +243,7 @@ class TableReader:
         """
         for place, column in zip(self.first_, self.columns_, strict=True):
             codes = (X[:, place], targets, weights, len(column.codes))
-            if len(column.codes) > MOST_INDICATORS and say_something(*codes):
+            if len(column.codes) > MOST_INDICATORS and levels_differ(*codes):
                 column.means = means_of_levels(*codes)
         for j, effects in ngrams.items():
             column = self.columns_[j]
@@ -356,7 +358,7 @@ class TableReader:
         if new:
             warn_user(
                 f"{cells.name}: the model does not know the category of {len(new)} of "
-                f"{count(len(codes), 'row')}, such as {new[0]!r}; it is taken for "
+                f"{count(len(codes), 'row')}, such as {new[0]!r}; it is treated as "
                 "missing"
             )
         return codes
@@ -372,7 +374,7 @@ def _text_numbers(cells, column):
     if n_long:
         warn_user(
             f"{cells.name}: only the first {MOST_CHARACTERS:,} characters of a text "
-            f"are used; longer texts: {n_long}"
+            f"are used; number of longer texts: {n_long}"
         )
     return column.vectors.transform(texts, column.means)[codes]
 

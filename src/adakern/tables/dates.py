@@ -150,7 +150,7 @@ def parse_date(text, form):
             found = datetime.fromisoformat(text.removesuffix(" UTC"))
             return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
         found = _pattern(form).fullmatch(text)
-        return _built(found.groupdict()) if found else None
+        return _build_time(found.groupdict()) if found else None
     except (ValueError, KeyError, OverflowError, re.error):  # a form given by a user
         return None
 
@@ -186,7 +186,7 @@ def _between(left, text, right, colon):
     return "".join(variants.get(c, re.escape(c)) for c in text)
 
 
-def _built(parts):
+def _build_time(parts):
     """Construct a time from the named groups of a match."""
     year = int(parts.get("Y") or 1970)
     if parts.get("y"):
@@ -221,7 +221,7 @@ def _offset(zone, name):
     return -size if zone[0] == "-" else size
 
 
-def says_date(name):
+def suggests_date(name):
     """Whether a column's name suggests that it contains dates."""
     return bool(_SAYS_DATE.search(name))
 

@@ -70,7 +70,7 @@ class CategoryColumns(TransformerMixin, BaseEstimator):
         self.encoder_ = make_column_transformer(
             (codes, of["categorical"]), ("passthrough", of["numeric"]), *dates
         )
-        values = self.encoder_.fit_transform(self._with_gaps(X))
+        values = self.encoder_.fit_transform(self._with_missing(X))
         values = np.asarray(values[:, : len(of["categorical"])], dtype=float)
         # If all values are missing, there are no codes.
         self.n_categories_ = [int(np.nanmax([*column, -1])) + 1 for column in values.T]
@@ -80,7 +80,7 @@ class CategoryColumns(TransformerMixin, BaseEstimator):
         """Return a DataFrame, categorical columns first; new categories are missing."""
         import pandas as pd
 
-        values = np.asarray(self.encoder_.transform(self._with_gaps(X)), dtype=float)
+        values = np.asarray(self.encoder_.transform(self._with_missing(X)), dtype=float)
         # Some packages do not allow brackets or quotation marks in names.
         frame = pd.DataFrame(values, index=X.index).add_prefix("x")
         for k, n in enumerate(self.n_categories_):
@@ -88,7 +88,7 @@ class CategoryColumns(TransformerMixin, BaseEstimator):
             frame[f"x{k}"] = pd.Categorical.from_codes(codes, range(n))
         return frame
 
-    def _with_gaps(self, X):
+    def _with_missing(self, X):
         """Replace missing categories by NaN, since None would be a category."""
         texts = X[_by_kind(self.kinds)["categorical"]].astype(object)
         return X.assign(**texts.where(texts.notna(), np.nan))

@@ -54,7 +54,7 @@ class Layout:
 def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
     """Parse a file to (frame, layout, notes), with cells of text files as strings.
 
-    With ``all_rows``, no rows are dropped: empty rows and totals are predicted, too.
+    With ``all_rows``, no rows are dropped: empty rows and totals are predicted as well.
     """
 
     layout, notes, data = layout or Layout(), [], unpack(data, name)
@@ -140,15 +140,15 @@ def _by_pandas(reader, data, name, **settings):
     except ImportError as error:
         raise TableError(f"{name}: {error} Or save it as CSV.") from None
     except Exception as error:
-        said = str(error).strip()
-        if "Expected" in said and "fields in line" in said:
-            said += (
-                ", lines counted from the header: a field that holds the separator "
+        message = str(error).strip()
+        if "Expected" in message and "fields in line" in message:
+            message += (
+                ", lines counted from the header: a field that contains the separator "
                 "needs quotation marks"
             )
-        if "EOF inside string" in said:
-            said += ": a quotation mark is not closed"
-        raise TableError(f"{name} cannot be read: {said}.") from error
+        if "EOF inside string" in message:
+            message += ": a quotation mark is not closed"
+        raise TableError(f"{name} cannot be read: {message}.") from error
 
 
 def _packed_bytes_of_parquet(file):
@@ -198,7 +198,7 @@ def _cells_of_sheets(file):
 def _text(data, name, target, layout, notes):
     """Return (cells, header, layout) of a delimited text file."""
     encoding = layout.encoding or _encoding(data)
-    text = _without_rulers(_decoded(data, encoding, name, notes), notes)
+    text = _without_rulers(_decode(data, encoding, name, notes), notes)
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
     separator = (
@@ -220,7 +220,7 @@ def _text(data, name, target, layout, notes):
     width = len(first) if header else usual
     # Rows may have one more field than the header, without a name.
     is_longer = bool(header) and usual == width + 1
-    frame = _separated(text, name, separator, width + is_longer)
+    frame = _parse_fields(text, name, separator, width + is_longer)
     notes += _about_fields(text, separator, width, frame)
     frame = frame.fillna("").iloc[int(header) :]
     if separator == "|":  # cells of drawn tables are padded
@@ -233,15 +233,15 @@ def _text(data, name, target, layout, notes):
         if frame[0].duplicated().any() or frame[0].str.fullmatch(_FRACTION).any():
             raise TableError(
                 f"{name}: most lines have {width + 1} fields, and the header {width}: "
-                "a field that holds the separator needs quotation marks."
+                "a field that contains the separator needs quotation marks."
             )
         names = ["", *names]
-        notes.append("the first field of each row has no name: it names the row")
+        notes.append("the first field of each row has no name: it is the row's name")
     found = replace(layout, separator=separator, encoding=encoding, header=header)
     return frame, names, found
 
 
-def _decoded(data, encoding, name, notes):
+def _decode(data, encoding, name, notes):
     """Decode the text of a file; add a note if the encoding is uncertain."""
     try:
         text = data.decode(encoding)
@@ -274,7 +274,7 @@ def _without_rulers(text, notes):
     return text
 
 
-def _separated(text, name, separator, width):
+def _parse_fields(text, name, separator, width):
     """Parse all fields as strings, with NaN for the missing fields of short lines."""
     import pandas as pd
 
@@ -309,12 +309,14 @@ def _about_fields(text, separator, width, frame):
     if text.count(separator) < n_separators:  # pandas does not tell which are missing
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         n_short = sum(1 < len(line) < width for line in lines)
-        said = f"{SHORT} {width} fields in {count(n_short, 'line')}: others are missing"
-        yield from [said] * bool(n_short)
+        message = (
+            f"{SHORT} {width} fields in {count(n_short, 'line')}: others are missing"
+        )
+        yield from [message] * bool(n_short)
     if swallowed:
         yield (
             f"{count(swallowed, 'row')} within a single cell, between quotation marks: "
-            "is one of these not closed?"
+            "is a quotation mark not closed?"
         )
 
 
@@ -336,7 +338,7 @@ def _has_header(first, others, target, notes):
         notes.append("no header: the columns are x0, x1, ...")
         return False
     shown = ", ".join(first[:4]) + ", ..." * (len(first) > 4)
-    notes.append(f"the first line is taken for the names of the columns: {shown}")
+    notes.append(f"the first line is taken as the names of the columns: {shown}")
     return True
 
 
@@ -378,7 +380,7 @@ def _separator(text, name, target, notes):
         1 for line in itertools.islice(io.StringIO(text), 1000) if line.strip()
     )
     if n_lines < 2:
-        raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
+        raise TableError(f"{name} has only {n_lines} lines; a table needs more.")
     if text.partition("\n")[0].strip('\r" ') == target:
         return _NONE  # new rows of a single column
     scores = {}
@@ -429,7 +431,9 @@ def _names(header, target, notes):
             unique = next(
                 f"{name}.{k}" for k in itertools.count(i) if f"{name}.{k}" not in taken
             )
-            notes.append(f"another column is called {name!r} too, here {unique!r}")
+            notes.append(
+                f"another column is also named {name!r}; here it is {unique!r}"
+            )
             name = unique
         names.append(name)
     return names

@@ -15,10 +15,10 @@ from adakern.tables.cells import (
     read_cells,
 )
 
-#: Maximum number of distinct numbers that may be codes, of which a text may be another.
+#: Maximum number of distinct numbers that may be codes, to which a text may belong.
 FEW_NUMBERS = 10
-#: Number of distinct numbers up to which those that recur may be sizes, scores, floors
-#: or versions, of which a frequent word is another.
+#: Number of distinct numbers up to which recurring ones may be sizes, scores, floors or
+#: versions; a frequent word may then be another one.
 MANY_NUMBERS = 30
 #: Minimum number of distinct strings of a text column; with fewer, it is categorical.
 FEWEST_TEXTS = 50
@@ -29,7 +29,7 @@ _SUBTOTAL = re.compile(
     r"(?i)(\S+\s){0,2}(totals?|summe|zwischensumme|sous-total|ergebnis|durchschnitt"
     r"|mittelwert|average)(\s\S+){0,2}"
 )
-#: One cell in this many may be of another kind in a column of numbers or dates.
+#: In a column of numbers or dates, one cell in this many may be of another kind.
 ONE_IN = 20
 
 
@@ -66,14 +66,14 @@ def describe(cells, *, usual=".", is_target=False):
     texts = cells.counts(MISSING if is_target else NO_VALUE)
     others = cells.others()
     if any(dates.is_date(value) for value in others):
-        return _described_dates(cells, texts) or Column("categorical")
+        return _describe_dates(cells, texts) or Column("categorical")
     if not is_target and are_days(cells):
         return Column("date", dates.WHOLE, [f"dates: {cells.name}, read as %Y%m%d"])
-    found = _described_numbers(cells, texts, usual, is_target)
+    found = _describe_numbers(cells, texts, usual, is_target)
     if found is None and is_target:
-        found = _described_amounts(cells, usual)
+        found = _describe_amounts(cells, usual)
     if found is None and not others:
-        found = _described_dates(cells, texts)
+        found = _describe_dates(cells, texts)
     if found is not None:
         return found
     notes = []
@@ -81,19 +81,19 @@ def describe(cells, *, usual=".", is_target=False):
         kept = sorted({t for t in cells.counts({""}) if t.casefold() in NO_VALUE})
         if kept:
             notes = [
-                f"classes of {cells.name}: {', '.join(kept)}; empty cells alone are "
+                f"classes of {cells.name}: {', '.join(kept)}; only empty cells are "
                 "missing"
             ]
     return Column("categorical", notes=notes)
 
 
-def of_form(cells, form):
+def column_of_form(cells, form):
     """Return the :class:`Column` of cells whose form is given."""
     kind = "numeric" if form.startswith(numbers.MARKS) else "date"
     values, strays = read_cells(cells, kind, form)
     if (values != values).all():
         raise ValueError(
-            f"{cells.name} has no cell of the form {form[:60]!r}, but such as "
+            f"{cells.name} has no cell of the form {form[:60]!r}, but cells such as "
             f"{next(iter(strays), '')!r}; a form is the decimal mark and the unit of "
             "numbers (',' or '.kg'), or the strptime format of dates (%d/%m/%Y)"
         )
@@ -106,7 +106,7 @@ def are_days(cells):
 
     The name of the column must suggest dates, too.
     """
-    if not dates.says_date(cells.name):
+    if not dates.suggests_date(cells.name):
         return False
     values = [*cells.counts(NO_VALUE), *cells.others()]
     return bool(values) and all(dates.parse_whole(value) for value in values)
@@ -147,7 +147,7 @@ def _most_strays(n):
     return max(1, n // ONE_IN) if n > 5 else 0
 
 
-def _described_numbers(cells, texts, usual, is_target):
+def _describe_numbers(cells, texts, usual, is_target):
     """Return the column of numbers, or None if it is not numeric."""
     if not is_target and _are_truths([*texts, *cells.others()]):
         return Column("numeric", TRUE_OR_FALSE)
@@ -188,20 +188,20 @@ def _are_truths(values):
     return len({TRUTHS[str(value).casefold()] for value in values}) == 2
 
 
-def _described_amounts(cells, usual):
+def _describe_amounts(cells, usual):
     """Return the column of a target with numbers and markers such as "-" for none.
 
     If there are few distinct numbers, they are classes, and so is the marker.
     """
     texts = cells.counts(NO_VALUE)
-    found = _described_numbers(cells, texts, usual, is_target=False)
+    found = _describe_numbers(cells, texts, usual, is_target=False)
     if found is None or found.form == TRUE_OR_FALSE or len(texts) <= FEW_NUMBERS:
         return None
     return found
 
 
 def _about_mark(name, texts, form):
-    """Say how the first cell that both decimal marks can read is read."""
+    """Return a note about how the first cell with an ambiguous mark is read."""
     other = numbers.other_mark(form[0]) + form[1:]
     readings = ((t, number_of(t, form), number_of(t, other)) for t in texts)
     shown, value, otherwise = next(
@@ -228,14 +228,14 @@ def _about_numbers(name, texts, form, is_doubtful):
         notes.append(f"{name}: {shown!r} is read as {number_of(shown, form):g}")
     if limits:
         notes.append(
-            f"{name}: limits such as {limits[0]!r} are read as the limit itself; a "
-            "further column says which cells are below one (-1) or above (1)"
+            f"{name}: limits such as {limits[0]!r} are read as the limit itself; "
+            "another column marks cells below (-1) or above (1) a limit"
         )
     return notes
 
 
 def _about_signs(name, texts):
-    """Yield a note about different currencies, or numbers some of them percentages."""
+    """Yield a note about different currencies, or about some numbers in percent."""
     firsts = {numbers.signs_of(text): text for text in texts}
     first, second, *_ = firsts.values()
     yield f"{name}: {first!r} and {second!r} are read as if in the same unit"
@@ -244,7 +244,7 @@ def _about_signs(name, texts):
 def about_new(cells, kind, form):
     """Yield notes about numbers and dates of new rows that may have been misread.
 
-    They are read in the form of the training rows, but may be meant otherwise.
+    They are read in the form of the training rows, which may not be theirs.
     """
     texts = cells.counts(NO_VALUE)
     if kind == "date":
@@ -300,12 +300,12 @@ def about_strays(cells, kind, strays):
     shown = ", ".join(map(repr, strays[:4])) + ", ..." * (len(strays) > 4)
     shown += f"; row{'s' * (n > 1)} {', '.join(map(str, rows[:4]))}"
     shown += ", ..." * (n > 4) + " from 0"
-    cells_are = f"{count(n, 'cell')} {'is' if n == 1 else 'are'}"
+    lack = f"no {noun} in {count(n, 'cell')}, treated as missing"
     kind = "numeric" if kind == "numeric" else "a date"
-    return f"{cells.name} is {kind}: {cells_are} no {noun}, thus missing ({shown})"
+    return f"{cells.name} is {kind}: {lack} ({shown})"
 
 
-def _described_dates(cells, texts):
+def _describe_dates(cells, texts):
     """Return the column of dates, or None if it does not contain dates."""
     others = cells.others()
     if not all(dates.is_date(value) for value in others):
@@ -320,7 +320,7 @@ def _described_dates(cells, texts):
     note = f"dates: {cells.name}, read as {form}" if form else f"dates: {cells.name}"
     if other is not None:
         first = "day" if form.startswith("%d") else "month"
-        note += f" (the {first} comes first; --form COLUMN={other} would do as well)"
+        note += f" (the {first} comes first; --form COLUMN={other} would also fit)"
     notes = [note]
     strays = [text for text in texts if dates.parse_date(text, form) is None]
     if strays:

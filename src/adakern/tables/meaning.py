@@ -9,7 +9,7 @@ from adakern._utils.wording import count
 from adakern.tables.cells import plain_spelling
 from adakern.tables.unpack import TableError
 
-#: Maximum number of distinct integers that are taken for classes.
+#: Maximum number of distinct integers that are interpreted as classes.
 _MOST_CLASSES = 10
 #: Above this number of categories, most of which are rare, a column identifies rows.
 _MOST_CATEGORIES = 50
@@ -46,7 +46,7 @@ def is_whole(values):
     return bool((values == np.rint(values)).all())
 
 
-def checked_task(y, kind, task, notes):
+def resolve_task(y, kind, task, notes):
     """Return the task of a target, inferred if it is not given."""
     if kind == "date":
         raise TableError(
@@ -71,8 +71,8 @@ def checked_task(y, kind, task, notes):
         return task or "classification"
     if is_whole(y) and n_kinds <= _MOST_CLASSES and n_kinds <= len(y) / 5:
         notes.append(
-            f"the {n_kinds} whole numbers of {y.name!r} are taken for classes "
-            "(--task regression where they are amounts)"
+            f"the {n_kinds} whole numbers of {y.name!r} are taken as classes "
+            "(--task regression if they are amounts)"
         )
         return "classification"
     return "regression"
@@ -97,7 +97,7 @@ def repeated_identifier(frame, kinds, others, notes):
     name = min(found, key=found.get)
     notes.append(
         f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows that "
-        "share one are kept together (--group none: they need not be)"
+        "share one are kept together (--group none if rows are independent)"
     )
     return name
 
@@ -152,11 +152,11 @@ def about(X, kinds, time):
                 more = ", ..." * (len(found) > 4)
                 yield (
                     f"spellings: {', '.join(pairs)}{more} of {name!r} differ in case, "
-                    "blanks or accents alone, and are categories of their own "
+                    "blanks or accents alone, and are different categories "
                     f"(--merge {name!r} merges them)"
                 )
     if found := [name for name, kind in kinds.items() if kind == "text"]:
-        yield f"text: {', '.join(map(repr, found))}, read by pieces of words"
+        yield f"text: {', '.join(map(repr, found))}, read as character n-grams"
     if n_missing := X.isna().sum().sum():
         yield (
             f"missing values: {n_missing} in {count(X.isna().any(axis=1).sum(), 'row')}"
@@ -172,14 +172,14 @@ def about(X, kinds, time):
     if time or not times:
         return
     yield (
-        f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
-        "forecast is used"
+        f"time: with --time {times[0]!r}, test rows would be later than training rows, "
+        "as in forecasting"
     )
     for name in X.columns.difference(times, sort=False):
         if _is_followed(X[name], X[times[0]], kinds[name]):
             yield (
                 f"panel: {name!r} has {X[name].nunique()} values, each once at a time; "
-                f"--group {name!r} would test on others than it trains on"
+                f"with --group {name!r}, test rows would have values not in training"
             )
             return
 
@@ -201,7 +201,7 @@ def _about_codes(values):
         shown = " and ".join(f"{code:g}" for code in codes)
         yield (
             f"codes: {shown} in {count(values.isin(codes).sum(), 'row')} of "
-            f"{values.name!r} may mean that there is no value; leave them empty if so"
+            f"{values.name!r} may stand for missing values; if so, leave them empty"
         )
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-#: Maximum number of categories of a column with an indicator of their own; rarer ones
-#: share one. Columns with more levels are also target encoded.
+#: Maximum number of categories of a column with a separate indicator; rarer ones share
+#: one. Columns with more levels are also target encoded.
 MOST_INDICATORS = 30
 
 #: Number of standard errors, under the hypothesis of equal levels, by which the
@@ -26,7 +26,7 @@ def means_of_levels(codes, targets, weights, n_levels):
     return (means * share * (between > 0)).T
 
 
-def say_something(codes, targets, weights, n_levels):
+def levels_differ(codes, targets, weights, n_levels):
     """Whether levels differ in some target by more than expected by chance."""
     *_, between, error = _scatter(codes, targets, weights, n_levels)
     return bool((between > SURE * error).any())

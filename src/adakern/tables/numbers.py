@@ -37,7 +37,7 @@ _POWERS = {
 MAGNITUDES = {
     name: 10.0**power for power, names in _POWERS.items() for name in names.split()
 }
-#: Those behind a fraction that are no words, as in 1.5M.
+#: Magnitudes behind a fraction that are not words, as in 1.5M.
 _SHORT = re.compile(
     r"\d[.,]\d+\s*(?:[kKMB]|m(?:n|ln|io)|bn|(?:Mio|Mrd)\.?|[千万萬亿億兆])(?![^\W\d_])"
 )

@@ -15,9 +15,9 @@ from adakern.tables.cells import number_of, read_cells, sides_of_limits
 from adakern.tables.files import SHORT, Layout, cells_of_file
 from adakern.tables.meaning import (
     about,
-    checked_task,
     is_whole,
     repeated_identifier,
+    resolve_task,
     why_no_feature,
 )
 from adakern.tables.numbers import (
@@ -33,8 +33,8 @@ from adakern.tables.typed import (
 )
 from adakern.tables.unpack import TableError
 
-#: Maximum number of new rows that may all have one word in place of a number or date.
-#: It marks at most half of the training rows, so that more would hardly be chance.
+#: Maximum number of new rows that may all have a word in place of a number or date. The
+#: word marks at most half of the training rows, so more would hardly be due to chance.
 MOST_LACKING = 10
 
 
@@ -105,14 +105,13 @@ def read_table(
     Parquet and Excel (.xlsx, requires openpyxl), compressed or not.
 
     A column is numeric if at least 19 of 20 cells are numbers, including formats such
-    as ``$45,123``, ``33%`` and ``12 kg``, or if the others are a single word in at most
-    half of the rows and the numbers are more than 30 or seldom recur; other cells
-    become missing values. The decimal mark is the one with which more cells can be
-    read. NA, N/A, NaN, null, ? and empty cells are missing
-    values, in numeric columns also none, n.a., - and the like.
-    In a categorical target only empty cells are missing; NA and none are classes. Rows
-    without a target and a final row of totals are dropped. The header is the line with
-    the name of the target.
+    as ``$45,123``, ``33%`` and ``12 kg``, or if the other cells are a single word in at
+    most half of the rows and there are more than 30 distinct numbers or these seldom
+    recur; other cells become missing values. The decimal mark is the one with which
+    more cells can be read. NA, N/A, NaN, null, ? and empty cells are missing values, in
+    numeric columns also none, n.a., - and the like. In a categorical target, only empty
+    cells are missing; NA and none are classes. Rows without a target and a final row of
+    totals are dropped. The header is the line with the name of the target.
 
     Parameters
     ----------
@@ -133,7 +132,7 @@ def read_table(
         Columns to treat as categorical even if they look like numbers or dates.
     merge : sequence of str, default=()
         Columns whose categories are merged if they differ only in case, accents or
-        blanks, and get the most frequent spelling; ``["all"]`` for all categorical
+        blanks; they get the most frequent spelling. ``["all"]`` means all categorical
         columns.
     form : dict of str to str, default=None
         Format of columns, if not that inferred: the decimal mark and unit of numbers,
@@ -185,15 +184,15 @@ def read_columns(
     categorical=(),
     **read,
 ):
-    """Return the result of `read_table`, and the typed columns that it is made of."""
-    with _named(Path(path)) as (data, name):
+    """Return the result of `read_table`, and the typed columns that it contains."""
+    with _file_content(Path(path)) as (data, name):
         layout = Layout(keep=[key for key in keep if key in OTHERS])
         keep = [key for key in keep if key not in OTHERS]
         read["categorical"] = categorical
         typed = typed_columns(data, name, target, layout, **read)
         several = target if isinstance(target, list | tuple) else [target]
-        asked = _Asked(several, task, drop, [*keep, *categorical], group, time)
-        return _found(typed, asked), typed
+        roles = _Roles(several, task, drop, [*keep, *categorical], group, time)
+        return _table_file(typed, roles), typed
 
 
 def read_rows(path, kinds, forms=None, decimal=None):
@@ -220,7 +219,7 @@ def read_rows(path, kinds, forms=None, decimal=None):
     """
     import pandas as pd
 
-    with _named(Path(path)) as (data, name):
+    with _file_content(Path(path)) as (data, name):
         raw, _, notes = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
         for note in notes:
             if any(mark in note for mark in (PREDICTED, "left out", SHORT)):
@@ -261,7 +260,7 @@ def read_as(values, name, kind, form):
         if len(others) < len(strays):
             shown = next(cell for cell in strays if cell not in others)
             warn_user(
-                f"{cells.name} has another decimal mark than the training rows: "
+                f"{cells.name} has a different decimal mark from the training rows: "
                 f"{shown!r} is read as {number_of(shown, other):g}"
             )
             read, strays = by_other, others
@@ -279,7 +278,7 @@ def read_as(values, name, kind, form):
 
 
 @contextmanager
-def _named(path):
+def _file_content(path):
     """Context with the content and name of a file, which is added to errors."""
     try:
         if path.is_char_device():  # /dev/zero never ends
@@ -291,7 +290,7 @@ def _named(path):
 
 
 @dataclass
-class _Asked:
+class _Roles:
     """Requested roles of columns, by name or position."""
 
     targets: list
@@ -301,13 +300,13 @@ class _Asked:
     group: Any
     time: Any
 
-    def found_in(self, frame):
+    def resolved(self, frame):
         """Resolve the requested columns to names of columns in the frame."""
 
         def name_of(key):
             return key and find_column(frame, key)
 
-        asked = _Asked(
+        roles = _Roles(
             [find_column(frame, key) for key in self.targets],
             self.task,
             [find_column(frame, key) for key in self.drop],
@@ -315,37 +314,37 @@ class _Asked:
             name_of(self.group),
             name_of(self.time),
         )
-        for i, name in enumerate(asked.targets):
-            if name in (asked.group, asked.time, *asked.targets[:i]):
+        for i, name in enumerate(roles.targets):
+            if name in (roles.group, roles.time, *roles.targets[:i]):
                 raise TableError(
                     f"the target {name!r} cannot be group, time or another target too."
                 )
-        return asked
+        return roles
 
 
-def _found(typed, asked):
+def _table_file(typed, roles):
     """Return the :class:`TableFile` of typed columns and requested roles."""
     frame, kinds, forms, layout, notes = typed
-    asked = asked.found_in(frame)
-    targets = asked.targets
-    time = asked.time
+    roles = roles.resolved(frame)
+    targets = roles.targets
+    time = roles.time
     target, *more = targets
     frame = _with_target(frame, targets, notes)
-    task = _task_of(frame, kinds, asked, notes)
+    task = _task_of(frame, kinds, roles, notes)
     if task == "classification" and kinds[target] == "numeric":
         # Labels as in the file: 1 instead of the 1.0 due to missing values.
         y = frame[target]
         frame[target] = y.astype("int64") if is_whole(y) else y.map(str)
-    for column in filter(None, (asked.group, time)):
+    for column in filter(None, (roles.group, time)):
         if n_missing := frame[column].isna().sum():
             raise TableError(f"{column!r} is missing in {count(n_missing, 'row')}.")
     if time and kinds[time] == "categorical":
         raise TableError(f"the time {time!r} must be dates or numbers.")
-    group = asked.group
+    group = roles.group
     if group is None:
-        others = {*targets, time, *asked.drop, *asked.keep}
+        others = {*targets, time, *roles.drop, *roles.keep}
         group = repeated_identifier(frame, kinds, others, notes)
-    dropped = _dropped(frame, kinds, asked, group, notes)
+    dropped = _dropped(frame, kinds, roles, group, notes)
     X = frame.drop(columns=[*targets, *dropped])
     if not X.shape[1]:
         reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped.items())
@@ -354,7 +353,7 @@ def _found(typed, asked):
             f"left{' (' * bool(reasons)}{reasons}{')' * bool(reasons)}; keep= or "
             "--keep keeps a column that was dropped."
         )
-    account = _account(frame, kinds, forms, dropped, asked, group, task)
+    account = _account(frame, kinds, forms, dropped, roles, group, task)
     kinds = {name: kinds[name] for name in X.columns}
     notes += about(X, kinds, time)
     of = ", ".join(map(repr, targets))
@@ -389,25 +388,25 @@ def _with_target(frame, targets, notes):
     return frame[given].reset_index(drop=True)
 
 
-def _task_of(frame, kinds, asked, notes):
+def _task_of(frame, kinds, roles, notes):
     """Return the task of the target; several targets must be numeric."""
-    target, *more = asked.targets
+    target, *more = roles.targets
     if not more:
-        return checked_task(frame[target], kinds[target], asked.task, notes)
-    for name in asked.targets:
-        if asked.task == "classification" or kinds[name] == "categorical":
+        return resolve_task(frame[target], kinds[target], roles.task, notes)
+    for name in roles.targets:
+        if roles.task == "classification" or kinds[name] == "categorical":
             raise TableError(
                 f"several targets must all be numeric, and {name!r} has classes: fit "
                 "a model per target, or use scikit-learn's MultiOutputClassifier in "
                 "Python."
             )
-        checked_task(frame[name].dropna(), kinds[name], "regression", notes)
+        resolve_task(frame[name].dropna(), kinds[name], "regression", notes)
     return "regression"
 
 
-def _dropped(frame, kinds, asked, group, notes):
+def _dropped(frame, kinds, roles, group, notes):
     """Return the columns that are not features, with reasons."""
-    dropped = dict.fromkeys(asked.drop, "by request")
+    dropped = dict.fromkeys(roles.drop, "by request")
     if group:
         dropped.setdefault(group, "group of the row")
     equal = frame.index[frame.duplicated()]
@@ -418,7 +417,7 @@ def _dropped(frame, kinds, asked, group, notes):
             "twice"
         )
     for i, name in enumerate(frame.columns):
-        if name in (*asked.targets, asked.time, *dropped, *asked.keep):
+        if name in (*roles.targets, roles.time, *dropped, *roles.keep):
             continue
         if why := why_no_feature(frame[name], kinds[name], i, len(frame) - len(equal)):
             dropped[name] = why
@@ -426,7 +425,7 @@ def _dropped(frame, kinds, asked, group, notes):
     return dropped
 
 
-def _account(frame, kinds, forms, dropped, asked, group, task):
+def _account(frame, kinds, forms, dropped, roles, group, task):
     """Return the :class:`AccountTable` of all columns of a file."""
     found = AccountTable()
     for name in frame.columns:
@@ -435,22 +434,22 @@ def _account(frame, kinds, forms, dropped, asked, group, task):
         became = "feature"
         typed = shlex.quote(str(name))
         undo = f"--categorical {typed}" if kind != "categorical" else ""
-        if name in asked.targets:
+        if name in roles.targets:
             is_number = task == "classification" and kind == "numeric"
             became = f"target, {task}"
             undo = "--task regression" * is_number
         elif name in dropped:
             became = f"dropped: {dropped[name]}"
             undo = "--group none" if name == group else f"--keep {typed}"
-            if name in asked.drop or name == asked.group:
+            if name in roles.drop or name == roles.group:
                 undo = ""
-        elif name == asked.time:
+        elif name == roles.time:
             became = "feature, and the order of the rows"
         elif form.startswith(LIMITS_OF):
             became = "feature, -1 below a limit and 1 above"
             undo = f"--drop {typed}"
         elif kind == "text":
-            became = "feature, numbers by pieces of its words"
+            became = "feature, numbers from its character n-grams"
         n_levels = frame[name].nunique() if kind == "categorical" else None
         n_missing = int(frame[name].isna().sum())
         found.append(Account(name, kind, form, n_missing, n_levels, became, undo))

@@ -44,7 +44,7 @@ class TextVectors:
     def fit(self, texts):
         """Fit to distinct texts, or to a subsample of many."""
         learned = texts[:: -(-len(texts) // MOST_LEARNED)]
-        hashed = _hashed(learned)
+        hashed = _hash_ngrams(learned)
         self.weights_ = TfidfTransformer().fit(hashed).idf_
         n_vectors = min(MOST_VECTORS, len(learned) // TEXTS_PER_VECTOR)
         found = TruncatedSVD(n_vectors, random_state=0).fit(self._weighted(hashed))
@@ -78,7 +78,7 @@ class TextVectors:
 
         Rows of texts that are None are zero.
         """
-        return self._weighted(_hashed([text or "" for text in texts]))
+        return self._weighted(_hash_ngrams([text or "" for text in texts]))
 
     def _weighted(self, hashed):
         return normalize(hashed.multiply(self.weights_).tocsr())
@@ -180,7 +180,7 @@ def _dots(A, B):
     return np.array([a @ b for a, b in zip(A, B, strict=True)])
 
 
-def _hashed(texts):
+def _hash_ngrams(texts):
     """Log frequencies of hashed n-grams, a sparse array (n, N_HASHES)."""
     vectorizer = HashingVectorizer(
         analyzer="char_wb",

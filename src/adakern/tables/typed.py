@@ -39,12 +39,12 @@ def typed_columns(
 
     targets = target if isinstance(target, list | tuple) else [target]
     raw, layout, notes = cells_of_file(data, name, targets[0], layout)
-    targets = [_found_target(raw, key, layout) for key in targets]
+    targets = [_find_target(raw, key, layout) for key in targets]
     declared = {find_column(raw, key) for key in categorical}
     merged = columns_of(raw, merge)
     stated = {find_column(raw, key): one for key, one in (form or {}).items()}
     if both := declared & stated.keys():
-        raise TableError(f"{min(both)!r} cannot have a form and be categorical.")
+        raise TableError(f"{min(both)!r} cannot both have a form and be categorical.")
     cells = {key: cells_of(raw[key], key) for key in raw.columns}
     layout.decimal = _usual_mark(cells, layout)
     notes += ["decimal comma"] * (layout.decimal == ",")
@@ -57,7 +57,9 @@ def typed_columns(
         alike = key in merged
         given = stated.get(key)
         usual = layout.decimal
-        found, values[key] = _typed(column, cells[key], usual, is_target, alike, given)
+        found, values[key] = _read_typed(
+            column, cells[key], usual, is_target, alike, given
+        )
         may_be_text = texts and not (is_target or alike or key in declared)
         if may_be_text and found.kind == "categorical" and columns.is_text(cells[key]):
             found.kind = "text"
@@ -89,7 +91,7 @@ def columns_of(frame, keys):
     return {find_column(frame, key) for key in keys}
 
 
-def _typed(values, cells, usual, is_target, is_merged, form):
+def _read_typed(values, cells, usual, is_target, is_merged, form):
     """Return the kind and the values of a column of a file."""
     import pandas as pd
 
@@ -104,7 +106,7 @@ def _typed(values, cells, usual, is_target, is_merged, form):
     try:
         found = columns.Column("categorical")
         if form:
-            found = columns.of_form(cells, form)
+            found = columns.column_of_form(cells, form)
         elif kind == "b":
             cells.distinct = [str(value) for value in cells.distinct]
         elif not isinstance(values.dtype, pd.CategoricalDtype):
@@ -157,7 +159,7 @@ def _usual_mark(cells, layout):
     return layout.decimal or by_separator
 
 
-def _found_target(raw, target, layout):
+def _find_target(raw, target, layout):
     """Find the column of the target; errors mention if the encoding is a guess."""
     try:
         return find_column(raw, target)

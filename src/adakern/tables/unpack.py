@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 #: Maximum compression ratio, except for small files. A file with a larger ratio is
-#: taken for an attack, or for a mistake that would exhaust the memory.
+#: treated as an attack, or as a mistake that would exhaust the memory.
 _MOST_TIMES_LARGER = 100
 _FREE_BYTES = 64 * 2**20
 

@@ -201,7 +201,7 @@ def copy_or_constant(member, X, Y):
 
 
 def log_proba(proba, classes, n_classes, n_votes=None):
-    """Log probabilities of all classes, at least log(1e-6), as for unseen classes.
+    """Log probabilities of all classes, including unseen ones, at least log(1e-6).
 
     If probabilities are shares of ``n_votes`` votes, they are shrunk slightly to 1/2.
     """

@@ -67,7 +67,7 @@ class SupportVectorMachine(Member):
         return [("margin", self.chosen)]
 
     def set_up(self, table, found):
-        """Return the member with the best parameters, chosen on at most 4,000 rows."""
+        """Return the member with the best parameters, on a subsample of many rows."""
         chosen = found.get("margin")
         part = table
         many = len(table.X) > SHARED_GRAM_ROWS

@@ -156,9 +156,11 @@ class Forest(Member):
     def predict(self, X):
         if len(X) <= FEW_ROWS_PREDICTED:
             return self._predict_together([self], X)[0]
-        asked = self._to_float32(X)
+        converted = self._to_float32(X)
         blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
-        means = map_in_threads(self._mean_of_trees, [asked[rows] for rows in blocks])
+        means = map_in_threads(
+            self._mean_of_trees, [converted[rows] for rows in blocks]
+        )
         return self._to_scores(np.concatenate(means))
 
     def predict_each(self, models, X):
@@ -276,8 +278,8 @@ class Boosting(Member):
         predict_rows = (
             _predict_few_rows if len(X) <= FEW_ROWS_PREDICTED else _predict_many_rows
         )
-        asked = zip(*(member.models_ for member in models), strict=True)
-        by_target = [predict_rows(of_target, rows) for of_target in asked]
+        models_by_target = zip(*(member.models_ for member in models), strict=True)
+        by_target = [predict_rows(of_target, rows) for of_target in models_by_target]
         predictions = map(np.hstack, zip(*by_target, strict=True))
         if not self.setting.classify:
             return list(predictions)
