@@ -104,14 +104,12 @@ def targets(node):
     >>> targets({"_target_": "a.Outer", "steps": [["x", {"_target_": "b.Inner"}]]})
     ['a.Outer', 'b.Inner']
     """
+    here = []
     if isinstance(node, dict):
         here = [node["_target_"]] if "_target_" in node else []
-        return here + [target for value in node.values() for target in targets(value)]
-    return (
-        [target for item in node for target in targets(item)]
-        if isinstance(node, list)
-        else []
-    )
+        node = list(node.values())
+    parts = node if isinstance(node, list) else []
+    return here + [target for part in parts for target in targets(part)]
 
 
 def fit(asked, given):

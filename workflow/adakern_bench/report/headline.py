@@ -264,10 +264,8 @@ def _cost(records):
     searches = (
         times.assign(owner=owner).drop_duplicates(searched)["search_seconds"].sum()
     )
-    runs, fits = (
-        times[["run_seconds", "fit_seconds"]].max(axis=1).sum(),
-        times["fit_seconds"].sum(),
-    )
+    runs = times[["run_seconds", "fit_seconds"]].max(axis=1).sum()
+    fits = times["fit_seconds"].sum()
     parts = {"searches": searches, "fits": fits}
     parts["start-up, predictions and interrupted runs"] = runs - fits
     told = [
