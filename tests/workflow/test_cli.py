@@ -188,7 +188,7 @@ def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
     assert "source" not in columns  # nothing published is ranked
     with pytest.raises(SystemExit, match=r"no results in .* yet"):
         main([*command, "dank_uci"])
-    with pytest.raises(SystemExit, match="results/gone is not a folder of results"):
+    with pytest.raises(SystemExit, match="results/gone is not a folder with results"):
         main(["leaderboard", "results/gone"])
 
 
@@ -215,5 +215,5 @@ def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypa
     asked = SimpleNamespace(experiment="results/mine")  # which was copied
     assert main_module._selected(asked, []) == ["experiment=dank_uci", "name=mine"]
     asked = SimpleNamespace(experiment="results/../results/mine")
-    with pytest.raises(SystemExit, match="is not a folder of results"):
+    with pytest.raises(SystemExit, match="is not a folder with results"):
         main_module._selected(asked, [])
