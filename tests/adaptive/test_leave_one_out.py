@@ -347,3 +347,22 @@ def test_one_pass_is_least_squares_without_each_fold(kernel):
         expected = gram_matrix(X * whole.scales_, whole.support_, kernel=kernel) @ dual
         expected += whole.intercept_
         np.testing.assert_allclose(model.predict(X), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_far_rows_leave_no_subnormal_numbers(monkeypatch):
+    """With them, a factorisation takes up to a hundred times as long."""
+    X = np.arange(400.0)[:, None]
+    data = X, np.sin(X / 9), np.ones(400), "rbf"
+    inverses = []
+
+    def recorded(A):
+        inverses.append(invert_definite(A))
+        return inverses[-1]
+
+    monkeypatch.setattr(search, "invert_definite", recorded)
+    value, *_ = LeaveOneOutError(*data, single_from=0)(np.ones(1), 0.5)
+    exact, *_ = LeaveOneOutError(*data)(np.ones(1), 0.5)
+    sizes = np.abs(inverses[0])
+    assert sizes.dtype == np.float32
+    assert sizes[sizes > 0].min() >= np.finfo(np.float32).smallest_normal
+    assert value == pytest.approx(exact, abs=1e-5)

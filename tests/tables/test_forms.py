@@ -82,7 +82,7 @@ def test_numbers_are_read_back_or_the_other_reading_is_said(
         max_size=40,
         unique=True,
     ),
-    st.sampled_from([form for form in dates.FORMS if "%q" not in form]),
+    st.sampled_from([f for f in dates.FORMS if "%q" not in f and "%h" not in f]),
 )
 def test_dates_are_read_back_or_the_other_reading_is_said(times, form):
     texts = [time.replace(tzinfo=datetime.UTC).strftime(form) for time in times]
@@ -143,14 +143,33 @@ def test_quarters_of_banks(form):
     assert values[2] == np.datetime64("2021-07-01")
 
 
+@pytest.mark.parametrize(
+    "form", ["H{}/2021", "H{} 2021", "H{} FY21", "2021-H{}", "2021S{}", "{}H21"]
+)
+def test_half_years_of_reports(form):
+    column, values, _ = read([form.format(h) for h in (1, 2)] * 9)
+    assert column.kind == "date"
+    assert values[1] == np.datetime64("2021-07-01")
+    assert values[2] == np.datetime64(dates.parse_date(form.format(1), column.form))
+
+
+@pytest.mark.parametrize("form", ["FY{}", "fy {}", "FY 20{}"])
+def test_fiscal_years(form):
+    column, values, _ = read([form.format(year) for year in range(19, 30)])
+    assert column.kind == "date"
+    assert values[2] == np.datetime64("2021-01-01")
+
+
 def test_seconds_may_be_left_out_of_times_with_a_day():
-    """Without a day, 5:10 may be minutes and seconds beside 1:05:10."""
+    """Without a day, 5:10 is minutes and seconds beside 1:05:10."""
     times = [f"{day}.02.2024 21:05" + ":10" * (day % 2) for day in range(13, 29)]
     column, values, strays = read(times)
     assert column.form == "%d.%m.%Y %H:%M:%S" and not strays
     assert values[-1] == np.datetime64("2024-02-28T21:05:00")
     clocks = [f"1:{k}:10" if k % 2 else f"{k}:10" for k in range(10, 24)]
-    assert read(clocks)[0].kind == "categorical"
+    column, values, _ = read(clocks)
+    assert column.form == numbers.BASE_60
+    assert values[:2].tolist() == [610, 3600 + 11 * 60 + 10]
 
 
 @pytest.mark.parametrize("nothing", ["00.00.0000", "0000-00-00", "0000-00-00 00:00:00"])
@@ -238,7 +257,7 @@ def test_a_day_of_jira():
 @pytest.mark.parametrize("form", dates.FORMS)
 def test_every_form_of_dates_reads_what_strptime_reads(form):
     """Against the standard library, which knows no quarters, and no weeks alone."""
-    if "%q" in form or "%V" in form:
+    if {"%q", "%V", "%h"} & {form[i : i + 2] for i in range(len(form))}:
         return
     rng = np.random.default_rng(0)
     for seconds in rng.integers(4e7, 3e9, 50):
@@ -288,8 +307,42 @@ def test_dates_of_letters_mails_and_logs(text, form, expected):
 
 
 @pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("{0}h {1:02}m", lambda h, m: 3600 * h + 60 * m),
+        ("{0}h{1:02}", lambda h, m: 3600 * h + 60 * m),
+        ("PT{0}H{1}M", lambda h, m: 3600 * h + 60 * m),
+        ("-{0} hrs {1} min 5 sec", lambda h, m: -3600 * h - 60 * m - 5),
+        ("{0} days {1}:00:30.5", lambda h, m: 86400 * h + 3600 * m + 30.5),
+        ("5{0}:{1:02}:15", lambda h, m: 3600 * (50 + h) + 60 * m + 15),
+        ("{0}°{1}'30\" S", lambda h, m: -h - m / 60 - 1 / 120),
+        ("{0}°{1}′E", lambda h, m: h + m / 60),
+        ("{0}.{1:02}° N", lambda h, m: h + m / 100),
+    ],
+)
+def test_durations_are_seconds_and_angles_are_degrees(form, expected):
+    pairs = [(1 + k % 9, 7 * k % 60) for k in range(40)]
+    column, values, _ = read([form.format(*pair) for pair in pairs])
+    assert column.kind == "numeric" and "is read as" in column.notes[0]
+    np.testing.assert_allclose(values, [expected(*pair) for pair in pairs], rtol=1e-12)
+
+
+def test_minutes_stand_beside_hours_and_results_of_matches_do_not():
+    """28:25 alone may be hours, minutes or goals, and is no number."""
+    times = [f"{50 + k}:15" for k in range(9)] + [f"1:0{k}:15" for k in range(9)]
+    _, values, _ = read(times)
+    assert values[0] == 50 * 60 + 15 and values[-1] == 3600 + 8 * 60 + 15
+    results = [f"{25 + k}:{30 - k}" for k in range(15)]
+    assert read(results)[0].kind == "categorical"
+    assert read(["1.7 S", "2.5 N"] * 9 + [f"{k} S" for k in range(12)])[0].kind != (
+        "numeric"
+    )
+
+
+@pytest.mark.parametrize(
     ("texts", "first"),
     [
+        (["100.50 Cr", "20 Dr", "3 DR", "7 CR"], -100.5),
         (["1,23,456", "12,34,567", "99,999", "500"], 123456),
         (["$1.2bn", "$250K", "$3.5M", "€3m", "-"], 1.2e9),
         (["746K", "3M", "227K", "1M"], 746e3),

@@ -11,6 +11,7 @@ import pytest
 
 from adakern.datasets import TableError, read_rows, read_table
 from adakern.model_file import as_columns
+from adakern.tables.dates import parse_date, written_date
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -375,6 +376,20 @@ def test_what_is_no_feature_goes_with_a_reason(tmp_path):
     assert len(found.notes) == 7 + 1
 
 
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ("A-{}", "an identifier"),
+        ("no sign of {} on the left", "free text, from which adakern fit alone learns"),
+    ],
+)
+def test_free_text_that_is_left_out_is_told_from_identifiers(tmp_path, cells, why):
+    table = frame()
+    table["note"] = [cells.format(k % (N - 1)) for k in range(N)]
+    found = read(tmp_path, table.to_csv(index=False))
+    assert found.dropped == {"note": f"{why}, {N - 1} different values"}
+
+
 @pytest.mark.parametrize("name", ["Encounter", "Fallnummer", "Buchungsnr", "case no."])
 def test_rows_entered_twice_are_told_and_make_no_feature_of_their_number(
     tmp_path, name
@@ -466,6 +481,7 @@ def test_durations_are_seconds_and_classes_may_be_fractions(tmp_path):
         ("birthdate", ["20240131", "20231324", "19991231"], "numeric"),
         ("date", ["20230229", "20230228", "20230301"], "numeric"),
         ("candidates", ["12345678", "20231224"], "numeric"),
+        ("timestamp", ["20230115123000", "20230115126100"], "numeric"),
         ("holiday", ["20240131", "20231224"], "numeric"),
     ],
 )
@@ -484,6 +500,19 @@ def test_whole_numbers_are_days_where_all_are_and_the_name_says_so(
             again = as_columns(rows, {name: kind}, {name: found.forms[name]})
             assert (again[name] == first).all()
     assert read(tmp_path, text, categorical=[name]).kinds[name] == "categorical"
+
+
+def test_whole_numbers_of_fourteen_digits_are_dates_with_times(tmp_path):
+    cells = ["20230115123000", "20230115"]
+    text = column(cells, n=40).replace("a,x,y", "a,timestamp,y")
+    found = read(tmp_path, text)
+    times = found.X["timestamp"].unique()
+    assert [str(t) for t in times] == ["2023-01-15 12:30:00", "2023-01-15 00:00:00"]
+    form = found.forms["timestamp"]
+    rows = pd.DataFrame({"timestamp": [20230115123000]})
+    again = as_columns(rows, {"timestamp": "date"}, {"timestamp": form})
+    assert again["timestamp"][0] == times[0]
+    assert parse_date(written_date(times[0], form), form) == times[0]
 
 
 @pytest.mark.parametrize(

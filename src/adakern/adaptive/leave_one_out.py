@@ -107,7 +107,10 @@ class LeaveOneOutError:
         exponents, root, target = (
             xp.astype(A, numbers, copy=False) for A in (exact, self._root, self._target)
         )
-        K = xp.exp(-exponents) * root[:, None] * root
+        # Far below the rounding of the diagonal. From smaller values, subnormal numbers
+        # arise, with which a factorisation takes up to a hundred times as long.
+        least = xp.finfo(numbers).smallest_normal ** (2 / 3)
+        K = xp.clip(xp.exp(-exponents), least) * root[:, None] * root
         ridge = alpha * xp.ones_like(root)
         R = invert_definite(add_to_diagonal(xp.asarray(K, copy=True), ridge))
         value, M, size = self._value(R, R @ target)

@@ -161,6 +161,8 @@ def number_of(value, form="."):
     if isinstance(value, str):
         if form == TRUE_OR_FALSE:
             return TRUTHS.get(value.casefold())
+        if form == numbers.BASE_60:
+            return numbers.parse_base_60(value)
         return numbers.parse_number(value, form or ".")
     if isinstance(value, np.timedelta64):
         value = value.astype("m8[us]").item()
@@ -215,7 +217,7 @@ def read_dates(cells, form):
     values = []
     strays = []
     for value in cells.distinct:
-        if form == dates.WHOLE:
+        if form in (dates.WHOLE, dates.WHOLE_TIME):
             value = dates.parse_whole(value) or value
         if isinstance(value, str):
             value, text = dates.parse_date(value, form), value

@@ -194,7 +194,7 @@ class TableReader:
             is_other = declared or X.dtype.kind not in "biuf"
             # Integers such as 20240131 are dates if the column's name suggests it.
             is_day = self.names is not None and suggests_date(name)
-            if is_other or (is_day and kinds.are_days(Cells.of(values, name))):
+            if is_other or (is_day and kinds.form_of_days(Cells.of(values, name))):
                 column = self._learned(values, j)
             else:
                 column = ReadColumn("numeric", n_missing=int(np.isnan(values).sum()))

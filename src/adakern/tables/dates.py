@@ -12,7 +12,10 @@ import numpy as np
 ISO = "ISO8601"
 #: Form of dates as integers, such as 20240131, in columns whose names suggest dates.
 WHOLE = "%Y%m%d"
-_SAYS_DATE = re.compile(r"(?i)date|datum|fecha|(?<![a-z])(day|tag|dat|dt|dob)(?![a-z])")
+WHOLE_TIME = "%Y%m%d%H%M%S"
+_SAYS_DATE = re.compile(
+    r"(?i)date|datum|fecha|timestamp|(?<![a-z])(day|tag|dat|dt|dob)(?![a-z])"
+)
 _WHOLE_YEARS = 1900, 2100
 _MONTHS = (
     "jan feb mar apr may jun jul aug sep oct nov dec",
@@ -72,6 +75,7 @@ _CLOCKS = ["", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p"]
 _OTHERS = [
     *("%m/%Y", "%Y-%m", "%Y/%m", "%m.%Y", "%b %Y", "%b %y", "%Y %b", "%Y年%m月"),
     *("%YQ%q", "Q%q %Y", "Q%q %y", "%qQ%Y", "%qQ%y", "%YM%m", "%GW%V", "W%V %G"),
+    *("%YH%h", "H%h %Y", "H%h %y", "%hH%Y", "%hH%y", "FY %Y", "FY %y"),
     *("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p"),
     *("%Y%m%dT%H%M%S", "%Y%m%d %H%M%S", "%Y%m%d %H:%M:%S"),
     *("%d %b %y %I:%M:%S.%f %p", "%d.%m.%y %H:%M:%S,%f"),  # Oracle
@@ -90,6 +94,7 @@ _PARTS = {
     "%d": r" ?(?P<d>\d{1,2})(?:(?<=[123])(?:st|er|nd|rd)|th|\.)?",
     "%b": r"(?P<b>[^\W\d_]{3,}?)\.?",
     "%q": r"(?P<q>[1-4])",
+    "%h": r"(?P<h>[12])",
     "%H": r" ?(?P<H>\d{1,2})",
     "%I": r" ?(?P<I>\d{1,2})",
     "%M": r"(?P<M>\d{2})",
@@ -105,6 +110,7 @@ _BETWEEN = {c: rf"\s?\{c}\s?" for c in "./-"} | {
     "月": r"[月월]\s?",
     "日": r"[日일]",
     "Q": r"[-\s/]?(?:QTR\.?\s?|[QT])",
+    "H": r"[-\s/]?[HS]",
     "W": r"[-\s/]?(?:[KC]?W|WK)\s?",
 }
 #: Optional weekday before a date, and time zone after a time.
@@ -199,6 +205,8 @@ def _build_time(parts):
         month = MONTHS[parts["b"].casefold()]
     if parts.get("q"):
         month = 3 * int(parts["q"]) - 2
+    if parts.get("h"):
+        month = 6 * int(parts["h"]) - 5
     hour = int(parts.get("H") or 0)
     if parts.get("p"):
         if not 1 <= int(parts["I"]) <= 12:
@@ -227,14 +235,18 @@ def suggests_date(name):
 
 
 def parse_whole(value):
-    """Parse a date from an integer such as 20240131 or its digits, or return None."""
+    """Parse a date from an integer such as 20240131 or its digits, or return None.
+
+    Six more digits are the time of day.
+    """
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    if not 1e7 < number < 1e8 or not number.is_integer():
+    text = f"{number:.0f}"
+    if len(text) not in (8, 14) or not number.is_integer():
         return None
-    found = parse_date(f"{number:.0f}", WHOLE)
+    found = parse_date(text, WHOLE_TIME if len(text) > 8 else WHOLE)
     first, last = _WHOLE_YEARS
     return found if found and first <= found.year <= last else None
 
@@ -356,4 +368,5 @@ def written_date(time, form):
     if form == ISO:
         return str(time.item())
     value = time.item().replace(tzinfo=UTC)
+    form = form.replace("%h", str((value.month + 5) // 6))
     return value.strftime(form.replace("%q", str((value.month + 2) // 3)))

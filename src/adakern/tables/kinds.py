@@ -67,13 +67,13 @@ def describe(cells, *, usual=".", is_target=False):
     others = cells.others()
     if any(dates.is_date(value) for value in others):
         return _describe_dates(cells, texts) or Column("categorical")
-    if not is_target and are_days(cells):
-        return Column("date", dates.WHOLE, [f"dates: {cells.name}, read as %Y%m%d"])
+    if not is_target and (form := form_of_days(cells)):
+        return Column("date", form, [f"dates: {cells.name}, read as {form}"])
     found = _describe_numbers(cells, texts, usual, is_target)
     if found is None and is_target:
         found = _describe_amounts(cells, usual)
     if found is None and not others:
-        found = _describe_dates(cells, texts)
+        found = _describe_dates(cells, texts) or _describe_base_60(cells, texts)
     if found is not None:
         return found
     notes = []
@@ -101,15 +101,16 @@ def column_of_form(cells, form):
     return Column(kind, form, notes)
 
 
-def are_days(cells):
-    """Whether the cells are dates written as integers, such as 20240131.
+def form_of_days(cells):
+    """Return the form of dates written as integers, such as 20240131, or "".
 
     The name of the column must suggest dates, too.
     """
-    if not dates.suggests_date(cells.name):
-        return False
     values = [*cells.counts(NO_VALUE), *cells.others()]
-    return bool(values) and all(dates.parse_whole(value) for value in values)
+    if not (dates.suggests_date(cells.name) and all(map(dates.parse_whole, values))):
+        return ""
+    longest = max(map(float, values), default=0)
+    return dates.WHOLE * (0 < longest < 1e8) or dates.WHOLE_TIME * (longest > 1e8)
 
 
 def is_text(cells):
@@ -179,6 +180,19 @@ def _describe_numbers(cells, texts, usual, is_target):
     if strays:
         notes.append(about_strays(cells, "numeric", strays))
     return Column("numeric", form, notes)
+
+
+def _describe_base_60(cells, texts):
+    """Return the column of durations or angles, or None if it has other cells.
+
+    Cells such as 28:25 alone are of hours or minutes, or results of matches.
+    """
+    if len(texts) <= FEW_NUMBERS or None in map(numbers.parse_base_60, texts):
+        return None
+    if all(text.count(":") == 1 for text in texts):
+        return None
+    notes = _about_numbers(cells.name, texts, numbers.BASE_60, is_doubtful=False)
+    return Column("numeric", numbers.BASE_60, notes)
 
 
 def _are_truths(values):

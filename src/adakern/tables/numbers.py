@@ -54,17 +54,40 @@ _NINES |= str.maketrans("٫٬٪％￥", ".,%%¥")
 _ARABIC = str.maketrans("٫", ".", "٬")
 #: Number of digits up to which all integers are distinct in float64.
 _MOST_DIGITS = 15
+_NUMBER = r"(\d+(?:[.,]\d+)?)"
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 #: Numbers whose point may be a thousands separator.
 _EITHER = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})?")
 #: Zero in Excel's accounting format.
 _NOTHING = re.compile(rf"{_CURRENCY}\s*[-–—]+|[-–—]+\s*{_CURRENCY}")
 _INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
+#: Form of durations, which are read in seconds, and of angles, in degrees.
+BASE_60 = "base 60"
+#: With the factors of their numbers; a sign comes first, a hemisphere last.
+_BASES_60 = {
+    re.compile(
+        rf"(-)?P?(?:{_NUMBER}\s?d(?:ays?)?,?\s?)?T?(?:{_NUMBER}\s?h(?:(?:ou)?rs?)?\.?\s?)?"
+        rf"(?:{_NUMBER}(?:\s?m(?:in(?:ute)?s?)?\.?\s?|(?(3)$|(?!))))?"
+        rf"(?:{_NUMBER}\s?s(?:ec(?:ond)?s?)?\.?)?()",
+        re.IGNORECASE,
+    ): (86400, 3600, 60, 1),
+    re.compile(
+        r"(-)?(?:(\d+)\s?d(?:ays?)?,?\s?)?(?:(\d+):)?(\d+):(\d\d(?:[.,]\d+)?)()",
+        re.IGNORECASE,
+    ): (86400, 3600, 60, 1),
+    re.compile(
+        rf"(-)?{_NUMBER}\s?°\s?(?:{_NUMBER}\s?['’′]\s?)?"
+        rf"(?:{_NUMBER}\s?(?:[\"”″]|'')\s?)?([NSEW])?"
+    ): (1, 1 / 60, 1 / 3600),
+}
 #: Flags of Eurostat behind some numbers, such as p for provisional, those of
 #: laboratories, and marks of footnotes and significance.
 _FLAGS = re.compile(r"[bcdefinprsuz]{1,3}|U|U?J|[*†‡§]{1,4}")
 #: Unit of a column some of whose cells have flags.
 FLAGS = "flags"
+#: Unit of a column of debits and credits, which are negative.
+DEBITS = "Dr, Cr"
+_SIDES = {"dr": 1.0, "cr": -1.0}
 _UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ‰″\"*†‡§][^\d()]*)$")
 _DIGIT = re.compile(r"\d")
 _SIGN = re.compile(rf"{_CURRENCY}|%")
@@ -84,6 +107,22 @@ def parse_number(text, form="."):
     size, start, stop, unread = found
     digits = text[start:stop].translate(unread)
     return size * float(digits or 0)
+
+
+def parse_base_60(text):
+    """Convert a duration to seconds or an angle to degrees; None if it is neither.
+
+    >>> parse_base_60("2h 30m"), parse_base_60("26:00:01"), parse_base_60("52°30'S")
+    (9000.0, 93601.0, -52.5)
+    """
+    for pattern, factors in _BASES_60.items():
+        found = pattern.fullmatch(text[: _LONGEST + 1])
+        if found and re.search(r"\d", text):
+            minus, *parts, side = found.groups()
+            known = [float((part or "0").replace(",", ".")) for part in parts]
+            size = float(np.dot(known, factors))
+            return -size if minus or side in ("S", "W") else size
+    return None
 
 
 def shape_of(text):
@@ -137,6 +176,8 @@ def _reading(shape, form):
         size = sizes[tail]
     elif unit == FLAGS and _FLAGS.fullmatch(tail):
         tail = ""
+    elif unit == DEBITS and tail.casefold() in _SIDES:
+        size = _SIDES[tail.casefold()]
     elif tail and tail != unit:
         return None
     written = shape.removesuffix(found["beside"] or "")
@@ -207,6 +248,8 @@ def find_unit(counts):
             units["%"] += count
     if not units:
         return ""
+    if {unit.casefold() for unit in units} == {*_SIDES}:
+        return DEBITS
     has_fraction = any(map(_SHORT.search, counts))
     is_mixed = len(units) > 1 or n / 2 <= units.total() < n
     if set(units) <= set(MAGNITUDES) and (has_fraction or is_mixed):

@@ -189,6 +189,7 @@ def read_columns(
         layout = Layout(keep=[key for key in keep if key in OTHERS])
         keep = [key for key in keep if key not in OTHERS]
         read["categorical"] = categorical
+        target = target.strip() if isinstance(target, str) else target
         typed = typed_columns(data, name, target, layout, **read)
         several = target if isinstance(target, list | tuple) else [target]
         roles = _Roles(several, task, drop, [*keep, *categorical], group, time)

@@ -96,7 +96,7 @@ def _read_typed(values, cells, usual, is_target, is_merged, form):
     import pandas as pd
 
     kind = values.dtype.kind
-    is_number = kind in "iuf" and (is_target or not columns.are_days(cells))
+    is_number = kind in "iuf" and (is_target or not columns.form_of_days(cells))
     if not form and (is_number or (kind == "b" and not is_target)):
         has_no_gap = kind in "iu" and not values.isna().any()
         form = TRUE_OR_FALSE * (kind == "b")
