@@ -217,3 +217,22 @@ def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypa
     asked = SimpleNamespace(experiment="results/../results/mine")
     with pytest.raises(SystemExit, match="is not a folder with results"):
         main_module._selected(asked, [])
+
+
+def test_what_is_published_of_ones_own_table_is_what_ran(tmp_path, monkeypatch):
+    """With the metric and the methods that were chosen; a new run asks the entry."""
+    entry = tmp_path / "conf" / "dataset" / "my-t.yaml"
+    kept = tmp_path / "results" / "my-t" / "run.yaml"
+    for file, content in {
+        entry: {"groups": "patient"},
+        kept: {"experiment": "compare", "overrides": ["name=my-t", "metric=auc"]},
+    }.items():
+        file.parent.mkdir(parents=True)
+        file.write_text(yaml.safe_dump(content))
+    monkeypatch.setattr(main_module, "ROOT", tmp_path)
+    asked = SimpleNamespace(experiment="my-t")
+    finished = main_module._selected(asked, [])
+    assert finished == ["experiment=compare", "name=my-t", "metric=auc"]
+    assert "protocol.kind=group-holdout" in main_module._selected(
+        asked, [], is_to_run=True
+    )
