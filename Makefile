@@ -1,11 +1,11 @@
-# `make` lists the commands. Python start-up triples where this is set, and the workflow
-# starts many processes.
+# `make` lists the commands. With this variable set, Python takes three times as long to
+# start, and the workflow starts many processes.
 unexport PYTHONDONTWRITEBYTECODE
 export MLFLOW_DISABLE_TELEMETRY = true
-# Its queue of jobs is of no use here and starts six processes.
+# MLflow's job queue is not needed here and starts six processes.
 export MLFLOW_SERVER_ENABLE_JOB_EXECUTION = false
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
-# Jobs and tests run side by side, one on a core; BLAS threads on top slow them all down.
+# Jobs and tests run in parallel, one per core; additional BLAS threads slow all of them down.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
@@ -13,7 +13,7 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 EXPERIMENT ?= quickstart
 OVERRIDES ?=
-# Which tests `make test-all` runs, as an expression of pytest's marks.
+# Tests that `make test-all` runs, as an expression of pytest markers.
 TESTS ?= not cluster
 BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
@@ -60,7 +60,7 @@ test-blas: .venv/test.done  ## the numeric tests with other OpenBLAS kernels
 test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this machine
 	$(BIN)/python -m pytest -m cluster -n 2 --dist worksteal -rs tests/workflow/test_slurm.py
 
-# SciPy's OpenBLAS of then crashes on newer Intel processors in its AVX-512 kernels.
+# The OpenBLAS of that SciPy version crashes in its AVX-512 kernels on newer Intel processors.
 test-oldest: .venv-oldest/done  ## the quick tests on the oldest declared versions
 	OPENBLAS_CORETYPE=Haswell .venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
 
@@ -69,7 +69,7 @@ check: lint test-all fuzz-minute test-blas test-cluster test-oldest  ## all chec
 dist: .venv/workflow.done  ## build the wheel and the source distribution in dist
 	$(BIN)/python tools/dist.py
 
-audit: .venv-audit/done  ## list known vulnerabilities of the pinned packages; needs a network
+audit: .venv-audit/done  ## list known vulnerabilities of the pinned packages; needs network access
 	@PATH="$(CURDIR)/.venv-audit/bin:$$PATH" requirements/audit.sh
 
 sbom: .venv-audit/done  ## write a software bill of materials (CycloneDX) to build/sbom.cdx.json
@@ -93,7 +93,7 @@ fuzz-minute: .venv/test.done  # the tests alter 120 model files
 kills: .venv/test.done  ## kill the workflow 30 times at random, resume it and compare
 	PYTHONPATH=tests $(BIN)/python tools/kills.py --kills 30 --table docs/torture.md
 
-pictures: .venv/test.done  ## take pictures of the report, MLflow and the pages, after `make run docs`
+pictures: .venv/test.done  ## take screenshots of the report, MLflow and the pages, after `make run docs`
 	PYTHONPATH=tests $(BIN)/python tools/pictures.py
 
 lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy
@@ -129,13 +129,13 @@ clean-results:  ## remove all results and MLflow's database; asks first
 	@printf "Remove results/, mlflow.db and mlartifacts/? [y/N] "; read answer; \
 		test "$$answer" = y && rm -rf results mlflow.db* mlartifacts || echo "Kept."
 
-# Python 3.11 is the oldest supported; say so before pip says something stranger.
+# Python 3.11 is the oldest supported version; this message is clearer than that of pip.
 .venv/bin/python:
-	@command -v $(PYTHON) > /dev/null || { echo "There is no $(PYTHON) here. Name a \
-	Python 3.11 or newer that there is: make PYTHON=python3 $(MAKECMDGOALS)"; exit 1; }
+	@command -v $(PYTHON) > /dev/null || { echo "There is no $(PYTHON) here. Name an installed \
+	Python 3.11 or newer: make PYTHON=python3 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
 		{ echo "adakern needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V). \
-	Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	Name another version: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Making the environment .venv with $$($(PYTHON) -V)"
 	@$(PYTHON) -m venv .venv
 
@@ -145,7 +145,7 @@ clean-results:  ## remove all results and MLflow's database; asks first
 	@$(PIP) --no-deps --no-build-isolation --editable . --editable workflow
 	@touch $@
 
-# PyTorch stays outside the lock file: which build is right depends on the machine.
+# PyTorch is not in the lock file, since the right build depends on the machine.
 .venv/test.done: requirements/test.txt .venv/workflow.done
 	@echo "Installing the packages for tests, documentation and PyTorch into .venv"
 	@$(PIP) --require-hashes --no-deps --requirement requirements/test.txt
@@ -158,7 +158,7 @@ clean-results:  ## remove all results and MLflow's database; asks first
 	.venv-audit/bin/pip install --quiet --require-hashes --no-deps --requirement $<
 	@touch $@
 
-# No extra: neither pandas nor PyTorch nor anything of the workflow.
+# Without extras: no pandas, no PyTorch, and nothing of the workflow.
 .venv-oldest/done: requirements/oldest.txt pyproject.toml
 	$(PYTHON) -m venv --clear .venv-oldest
 	.venv-oldest/bin/pip install --quiet --require-hashes --no-deps --requirement requirements/oldest.txt

@@ -26,7 +26,7 @@ from adakern_bench.config.run import load_run, run_of, write_parts, write_run
 from adakern_bench.data.sources import check_tables
 from adakern_bench.data import DatasetError
 from adakern_bench.base.group_errors import print_group_errors
-from adakern_bench.base.interpreter import interrupt, name_without_blanks
+from adakern_bench.base.interpreter import interrupt, use_path_without_blanks
 from adakern_bench.base.locks import (
     RunningAlready,
     claim,
@@ -37,7 +37,7 @@ from adakern_bench.base.locks import release_when_made
 from adakern_bench.records.machine import log_run
 
 STARTED = time.time()
-name_without_blanks()
+use_path_without_blanks()
 LOCKS = []  # released when garbage-collected
 
 if workflow.is_main_process:
@@ -100,7 +100,7 @@ include: "workflow/rules/track.smk"
 
 
 if workflow.is_main_process and "--dry-run" in sys.argv:  # it has no onstart
-    atexit.register(say_what_is_to_come)
+    atexit.register(print_upcoming)
 
 
 onstart:
@@ -122,7 +122,7 @@ onstart:
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()
     # For the progress line (snakemake_logger_plugin_adakern).
-    told = to_come(jobs)
+    told = upcoming(jobs)
     facts = {
         "planned": {workflow.dag.jobid(j): work_of(j, told) for j in jobs},
         "progress": progress_file(RESULTS),

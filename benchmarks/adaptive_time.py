@@ -1,16 +1,17 @@
-"""Time, memory and error of the flagship by the number of rows, beside LightGBM's.
+"""Time, memory and error of the flagship and of LightGBM by the number of rows.
 
     python benchmarks/adaptive_time.py                  # 1,000 to 1,000,000 rows
     python benchmarks/adaptive_time.py --rows 10000000 --methods adaptive
-    python benchmarks/adaptive_time.py --quick          # does it run?
+    python benchmarks/adaptive_time.py --quick          # only checks that it runs
 
-Friedman's first function, ten features, noise of variance 1; the error is that of 2,000
-predictions of the function itself, divided by its spread. Each fit has a process of its
-own, whose peak memory, with the rows, is measured. "lightgbm" grows 1,000 trees;
-"search" draws 30 points of the space of ``conf/method/lightgbm.yaml``, judges each by
-three folds (beyond 3,000 rows by a third held out) and fits the best to all rows. With
-``--save FILE``, the measurements replace those in the file (CSV) for the same method
-and rows, and the figure beside it is drawn again.
+Friedman's first function with ten features and noise of variance 1. The error is that
+of 2,000 predictions of the noise-free function, divided by its standard deviation. Each
+fit runs in a separate process, whose peak memory, including the rows, is measured.
+"lightgbm" grows 1,000 trees; "search" draws 30 points from the space of
+``conf/method/lightgbm.yaml``, evaluates each by three-fold cross-validation (above
+3,000 rows on a held-out third) and fits the best to all rows. With ``--save FILE``, the
+measurements replace those in the CSV file for the same method and rows, and the figure
+beside it is drawn again.
 """
 
 import resource
@@ -117,7 +118,7 @@ def main():
         table = pd.read_csv(arguments.save)
     for n in [300] if arguments.quick else arguments.rows:
         for method in arguments.methods:
-            if method == "search" and n > 100_000:  # nobody would wait for it
+            if method == "search" and n > 100_000:  # would take too long
                 continue
             row = pd.DataFrame([in_process(measured, method, n)])
             print(row.to_string(index=False), flush=True)
@@ -133,7 +134,7 @@ def main():
 
 
 def print_ratios(table):
-    """Processor seconds and error over those of LightGBM on the same rows."""
+    """Print processor seconds and errors relative to those of LightGBM."""
     by_rows = table.pivot(index="rows", columns="method")
     for column in ("processor_seconds", "error"):
         if "lightgbm" in by_rows[column]:

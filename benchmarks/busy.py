@@ -1,13 +1,13 @@
-"""Fits beside a process that keeps one core busy, against the same fits alone.
+"""Time of fits while another process keeps one core busy, relative to an idle machine.
 
-    python benchmarks/busy.py            # rows as Parkinson's for LAB RBF: minutes
-    python benchmarks/busy.py --quick    # few rows: does it run?
-    python benchmarks/busy.py DANK KNPL  # these alone
+    python benchmarks/busy.py            # takes minutes
+    python benchmarks/busy.py --quick    # few rows, only checks that it runs
+    python benchmarks/busy.py DANK KNPL  # only these
 
-BLAS threads are at their defaults, as in a shell that sets nothing. Each fit runs in a
-process of its own, alternately alone and beside the busy one, and the ratio of the
-medians is printed; it should be at most 3. The ratio is meaningful only on an otherwise
-idle machine: the load before the first fit is printed, too.
+The number of BLAS threads is the default. Each fit runs in a separate process,
+alternately alone and with the busy process, and the ratio of the medians is printed; it
+should be at most 3. The ratio is meaningful only on an otherwise idle machine, so the
+load before the first fit is printed as well.
 """
 
 import os
@@ -23,8 +23,8 @@ import adakern
 import timing
 from adakern import DANKClassifier, DANKRegressor, KNPLClassifier, LABRBFRegressor
 
-#: Rows, features (Parkinson's training rows; the larger sets of the DANK paper), and an
-#: estimator for so many rows.
+#: Rows, features (as in Parkinson's data and the larger sets of the DANK paper), and a
+#: function that returns the estimator for a number of rows.
 FITS = {
     "LAB RBF": (4700, 19, lambda n: LABRBFRegressor("laplacian", max_support=n // 13)),
     "DANK": (700, 19, lambda n: DANKClassifier()),
@@ -49,7 +49,7 @@ def main():
     for name in [name for name in os.environ if name.endswith("NUM_THREADS")]:
         del os.environ[name]
     print(f"load of the last minute: {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
-    print(f"{'':16}{'alone':>9}{'beside':>9}{'ratio':>8}   at most 3")
+    print(f"{'':16}{'alone':>9}{'busy':>9}{'ratio':>8}   at most 3")
     for name in options.names or FITS:
         size = (150, 5) if options.quick else FITS[name][:2]
         alone, beside = [], []
@@ -62,7 +62,7 @@ def main():
 
 
 def seconds(name, n, d):
-    """Of one fit."""
+    """Seconds of one fit."""
     warnings.simplefilter("ignore")
     rng, model = np.random.default_rng(0), FITS[name][2](n)
     X = rng.uniform(-1, 1, (n, d))

@@ -1,18 +1,18 @@
-"""Overhead of planning and running beside the fits, by the number of cells.
+"""Overhead of planning and running an experiment, by the number of cells.
 
     python benchmarks/cells.py                          # 100 and 1,000 cells
-    python benchmarks/cells.py --cells 10000 --run 0    # the plan alone
+    python benchmarks/cells.py --cells 10000 --run 0    # only the plan
     python benchmarks/cells.py --slurm                  # as jobs of a cluster
-    python benchmarks/cells.py --quick                  # does it run?
+    python benchmarks/cells.py --quick                  # only checks that it runs
 
-A cell is a generated data set of 100 rows and the method "dummy". A plan is a dry run
-of Snakemake in a process of its own: the processor's seconds and the memory at its
-peak. A run makes the tables, splits and records of the groups with the first `--run`
-cells; the processor's seconds that it takes beside the plan are its overhead, a cell
-(a dummy's fit takes nothing), and as a ratio to the time in the children that fit. With
-``--slurm`` each group is a job of a cluster of this machine alone, whose own count is
-added. With ``--save FILE`` (CSV) what was measured replaces what the file has of as
-many cells, and all of it is drawn beside it (SVG).
+A cell is a generated data set of 100 rows with the method "dummy". The plan is a dry
+run of Snakemake, of which processor seconds and peak memory are measured. A run makes
+the tables, splits and records of the groups with the first `--run` cells. Its overhead
+is the processor time without that of the plan, per cell (the fit of a dummy takes
+hardly any time) and as a ratio to the time of the child processes that fit. With
+``--slurm`` each group is a job on a cluster of this machine, whose accounted time is
+added. With ``--save FILE`` the measurements replace those in the CSV file for the same
+number of cells, and the figure beside it (SVG) is drawn again.
 """
 
 import json
@@ -41,7 +41,7 @@ ENTRY = (
 
 
 def main():
-    """Measure, print and keep."""
+    """Measure, print and save."""
     parser = timing.parser(__doc__, "4 cells")
     parser.add_argument("--cells", type=int, nargs="+", default=[100, 1000])
     parser.add_argument("--run", type=int, default=100, metavar="CELLS")
@@ -70,12 +70,12 @@ def main():
 
 
 def told(value):
-    """A word, or a number of four digits."""
+    """Format a text, or a number with four digits."""
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def measure(project, n, n_run, cores, cluster=None):
-    """The plan of n cells, and the run of the first of them, here or on a cluster."""
+    """Measure the plan of n cells and the run of the first ones."""
     sets = "\n".join(f"  s{k}: {ENTRY % k}" for k in range(n))
     project.write(
         "conf/experiment/small.yaml",
@@ -127,7 +127,7 @@ def measure(project, n, n_run, cores, cluster=None):
 
 
 def processor_seconds():
-    """Processor seconds of all processes that have ended so far."""
+    """Processor seconds of all child processes that have ended so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -145,7 +145,7 @@ def keep(rows, path):
 
 
 def draw(rows, path):
-    """Draw the plan, its memory and the overhead of a cell against the cells."""
+    """Plot time and memory of the plan, and overhead per cell, against the cells."""
     import matplotlib.pyplot as plt
 
     labels = {

@@ -2,9 +2,9 @@
 
     python benchmarks/coverage.py --sets uci121-abalone heart
 
-``--rows`` rows of each development set's training part are fitted, and each of them is
-assessed by models that were not fitted to it (``oof_covered_``). Categories are values
-of columns with two to ten values that occur in at least fifty rows. Prints a table.
+The flagship is fitted to ``--rows`` rows of each development set's training part, and
+the coverage of each row is out of fold (``oof_covered_``). Categories are the values,
+with at least fifty rows, of columns with two to ten values. Prints a table.
 """
 
 import argparse
@@ -21,7 +21,7 @@ MOST_LEVELS = 10
 
 
 def shares(table, n_rows, preset):
-    """Coverage and number of rows of each category, by the column's name."""
+    """Column -> category -> (coverage, number of rows); and the mean coverage."""
     rows = np.arange(len(table.y))
     if table.published_splits is not None:
         rows = np.flatnonzero(~np.asarray(table.published_splits[0]))
@@ -43,7 +43,7 @@ def main():
     parser.add_argument("--sets", nargs="+", help="names; all by default")
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--preset", default="fast")
-    parser.add_argument("--mirror", help="folder that holds the files of data sets")
+    parser.add_argument("--mirror", help="folder with the files of data sets")
     asked = parser.parse_args()
     print("| set | all rows | categories | least covered | below 0.85 |")
     print("|---|---:|---:|---|---:|", flush=True)

@@ -2,13 +2,13 @@
 
     python benchmarks/dank.py                     # generated rows, eeg and ijcnn1
     python benchmarks/dank.py --only ijcnn1
-    python benchmarks/dank.py --quick             # 600 rows: does it run?
+    python benchmarks/dank.py --quick             # 600 rows, only checks that it runs
 
 The reference is scikit-learn's SVC on the same rows, with the same C and gamma: for eeg
-and ijcnn1 those of table 3 of the paper. Every fit has a process of its own, whose peak
-memory includes the rows; the methods take turns, and seconds are medians over the
-turns. eeg and ijcnn1 are read from ``data/raw``, ``--mirror`` or the web; what cannot
-be obtained is skipped.
+and ijcnn1 those of table 3 of the paper. Every fit runs in a separate process, whose
+peak memory includes the rows; the methods take turns, and seconds are medians over the
+turns. eeg and ijcnn1 are read from ``data/raw``, ``--mirror`` or the web, and skipped
+if they cannot be obtained.
 """
 
 import os
@@ -44,8 +44,8 @@ def generated(n):
 
 
 def published(name, mirror):
-    """Return the same of a data set; None if its files cannot be obtained."""
-    # Imported here, since the processes of the fits would load the workflow, too.
+    """Return the same for a data set; None if its files cannot be obtained."""
+    # Imported here, since the processes of the fits would otherwise load the workflow.
     from adakern_bench.config.compose import load_config
     from adakern_bench.data import DatasetError, load_table
     from adakern_bench.records.prepare import prepare
@@ -67,7 +67,7 @@ def published(name, mirror):
 
 
 def make(method, name):
-    """The estimator of a method with the settings of a data set."""
+    """Return the estimator of a method with the settings of a data set."""
     C, gamma, n_clusters = SETTINGS[name]
     if method == REFERENCE:
         return SVC(C=C, gamma=gamma)

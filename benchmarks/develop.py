@@ -1,14 +1,14 @@
 """Score the flagship by inner validation only, so that no test part is used.
 
-    python benchmarks/develop.py --save before.json        # 94 sets: both suites and 19
-    others python benchmarks/develop.py --against before.json     # after a change
-    python benchmarks/develop.py --sets yacht iris --option preset=fast python
-    benchmarks/develop.py --method catboost --save catboost.json
+    python benchmarks/develop.py --save before.json       # both suites and 19 others
+    python benchmarks/develop.py --against before.json    # after a change
+    python benchmarks/develop.py --sets yacht iris --option preset=fast
+    python benchmarks/develop.py --method catboost --save catboost.json
 
-Of each set's training part (that of its first published split, where there is one)
-``--rows`` rows are learned from and up to 500 others predicted, twice. The loss is the
-root mean square error over the standard deviation, or the log loss. The sets of SRBench
-are not developed on and not among them.
+Models are fitted to ``--rows`` rows of each set's training part (that of its first
+published split, if there is one) and predict up to 500 others, twice. The loss is the
+root mean squared error relative to the standard deviation of the target, or the log
+loss. The sets of SRBench are not used for development and are not included.
 """
 
 import argparse
@@ -38,7 +38,9 @@ def entries():
 
 
 def score(table, n_rows, method, options):
-    """Mean loss and processor seconds over two draws of rows of the training part."""
+    """Mean loss and processor seconds over two random divisions of the training
+    part.
+    """
     rows, found, classify = np.arange(len(table.y)), [], table.task == "classification"
     if table.published_splits is not None:
         rows = np.flatnonzero(~np.asarray(table.published_splits[0]))

@@ -1,12 +1,12 @@
 """DANK, the kernel products and the flagship on a GPU against the CPU.
 
-    python benchmarks/gpu.py            # 20,000 rows; needs PyTorch, uses CUDA if there
-    python benchmarks/gpu.py --quick    # 2,000 rows: does it run?
+    python benchmarks/gpu.py            # 20,000 rows; needs PyTorch; CUDA if present
+    python benchmarks/gpu.py --quick    # 2,000 rows, only checks that it runs
 
-One code path serves NumPy arrays and PyTorch tensors: the same functions are timed on
-both, in turns. Without a GPU the tensors stay on the processor. float32 and float64 are
-measured; the accuracy says whether float32 is enough. The flagship, here with its
-kernel members alone, computes in float64 whatever it is given.
+NumPy arrays and PyTorch tensors use the same code: the same functions are timed on
+both, in turns. Without a GPU the tensors stay on the CPU. float32 and float64 are
+measured; the accuracy shows whether float32 is sufficient. The flagship, here with
+kernel members only, always computes in float64.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ def arrays(library, dtype, device, *parts):
 
 
 def wait(device):
-    """Wait for CUDA, whose calls return before they are done."""
+    """Wait for CUDA, whose calls are asynchronous."""
     if device == "cuda":
         import torch
 
@@ -43,7 +43,9 @@ def wait(device):
 
 
 def run(library, dtype, device, X, y, T, t):
-    """Seconds of the decomposed fit, the whole fit and the prediction; the accuracy."""
+    """Seconds of the decomposed fit, the whole fit and the prediction; the accuracy;
+    and whether the whole fit converged.
+    """
     X, y, T = arrays(library, dtype, device, X, y, T)
     box = classification_dual(y, C, fit_intercept=False)
     n_clusters = max(1, len(X) // ROWS_PER_CLUSTER)
@@ -72,15 +74,16 @@ def beside(times, reference):
 
 
 def compare_flagship(device, X, y, T, t):
-    """Print the flagship's seconds in NumPy and in PyTorch, the ratio and
-    the accuracy."""
+    """Print the flagship's times with NumPy and PyTorch, their ratio, and the
+    accuracy.
+    """
     print(f"{'flagship':20} {'fit':>16} {'predict':>16} {'acc %':>6}")
     kernels, reference = ["laplacian-ard", "l2-laplacian-ard", "rbf-ard"], None
     for library, place in (("numpy", "cpu"), ("torch", device)):
         model = AdaptiveKernelClassifier(members=kernels, random_state=0)
         rows, new = arrays(library, "float64", place, X, T)
         times = [seconds(model.fit, rows, y)[1]]
-        # Predictions are returned on the CPU: nothing to wait for.
+        # Predictions are returned on the CPU, so there is nothing to wait for.
         predicted, predicting = seconds(model.predict, new)
         times.append(predicting)
         reference = reference or times

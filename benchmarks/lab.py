@@ -1,15 +1,15 @@
 """LAB RBF against a plain training loop and against PyTorch's autograd.
 
-    python benchmarks/lab.py            # 4,700 rows, 350 support points: minutes
-    python benchmarks/lab.py --quick    # 300 rows, 40 support points: does it run?
+    python benchmarks/lab.py            # 4,700 rows, 350 support points; minutes
+    python benchmarks/lab.py --quick    # 300 rows, only checks that it runs
 
-The reference is algorithm 1 of the paper as one writes it in float64 NumPy, with the
-gradient derived by hand: 11,500 Adam steps on batches of 128 rows with all support
-points from the start. The other loop leaves the gradient to PyTorch, if that is
-installed. Laplacian profile; the rows are those of Parkinson's data where ``--data``
-exists (parkinsons_updrs.data), else generated. Loops are timed in stretches between the
-fits, so that the load of the machine meets all of them; their total is the mean time of
-a step times 11,500. R2 is that of a random fifth of the rows.
+The reference is a straightforward implementation of algorithm 1 of the paper in float64
+NumPy, with the gradient derived by hand: 11,500 Adam steps on batches of 128 rows with
+all support points from the start. If PyTorch is installed, another loop uses its
+autograd. The profile is Laplacian; the rows are those of Parkinson's data if ``--data``
+exists (parkinsons_updrs.data), else generated. Loops are timed in parts between the
+fits, so that the load of the machine affects all alike; their total is the mean time of
+a step times 11,500. R2 is computed on a random fifth of the rows.
 """
 
 import importlib.util
@@ -45,7 +45,7 @@ def rows(file, n):
 
 
 class PlainLoop:
-    """Adam in float64 NumPy; the gradient by matrix products."""
+    """Training by Adam in float64 NumPy, with the gradient by matrix products."""
 
     def __init__(self, X, y, n_support):
         self.X, self.y = X, y
@@ -59,7 +59,7 @@ class PlainLoop:
         self.count, self.seconds = 0, 0.0
 
     def run(self, steps):
-        """Go on for so many steps of Adam."""
+        """Run further steps of Adam."""
         _, seconds = timing.seconds(lambda: [self.step() for _ in range(steps)])
         self.seconds += seconds
 
@@ -74,20 +74,20 @@ class PlainLoop:
         self.theta -= RATE * m / (np.sqrt(v) + 1e-8)
 
     def distances(self, T):
-        """Of rows from the centres, in the metric of each centre."""
+        """Distances of rows from the centres, in the metric of each centre."""
         W, C = self.theta**2, self.centres
         squared = (T * T) @ W.T - 2 * T @ (W * C).T + (W * C * C).sum(axis=1)
         return np.sqrt(np.maximum(squared, 0))
 
     def solve(self):
-        """Distances among the centres; the factorised system of the coefficients."""
+        """Distances between centres, and the factorised system of the coefficients."""
         R = self.distances(self.centres)
         np.fill_diagonal(R, 0.0)
         system = np.exp(-R) + ALPHA * np.eye(len(R))
         return R, scipy.linalg.lu_factor(system)
 
     def gradient(self, batch):
-        """Of the mean squared error of a batch, by the bandwidths."""
+        """Gradient of the mean squared error of a batch with respect to bandwidths."""
         C, T = self.centres, self.X[batch]
         R_c, system = self.solve()
         a = scipy.linalg.lu_solve(system, self.targets - self.targets.mean())
@@ -102,13 +102,13 @@ class PlainLoop:
         return 2 * self.theta * G
 
     def predict(self, X):
-        """With the bandwidths reached so far."""
+        """Predict with the current bandwidths."""
         a = scipy.linalg.lu_solve(self.solve()[1], self.targets - self.targets.mean())
         return np.exp(-self.distances(X)) @ a + self.targets.mean()
 
 
 class AutogradLoop(PlainLoop):
-    """The same with the gradient of PyTorch, by a tensor (batch, centre, feature)."""
+    """The same with PyTorch's autograd, by a tensor (batch, centre, feature)."""
 
     def gradient(self, batch):
         import torch
@@ -128,10 +128,10 @@ class AutogradLoop(PlainLoop):
 
 
 def measure(X, y, X_test, y_test, loops, n_support, steps, n_fits, **shorter):
-    """Run loops and fits in turns; mean seconds and test R2 of the fits."""
+    """Run loops and fits in turns; return mean seconds and test R2 of the fits."""
     seconds, scores = [], []
     for seed in range(n_fits):
-        with threadpool_limits(1):  # the fastest for its small matrices
+        with threadpool_limits(1):  # fastest for small matrices
             loops["plain loop"].run(steps // n_fits)
         if "autograd" in loops:
             loops["autograd"].run(10)

@@ -1,18 +1,18 @@
-"""What each member and constant of the blend is worth on small tables.
+"""Contribution of each member and constant of the blend on small tables.
 
     python benchmarks/small_tables.py /tmp/small --rows 100 250
     python benchmarks/leave_out.py /tmp/small --rows 100
     python benchmarks/leave_out.py /tmp/small --rows 100 --without svm rbf-ard
 
-Blends the members that ``small_tables.py`` kept: as the flagship does, then without
-each member in turn (or without several), and with other constants of
-``adakern.adaptive.blend``. The loss is that of the rows held out (the log loss, or the
-root mean squared error in units of the target's standard deviation), averaged over the
+Blends the members saved by ``small_tables.py``: as the flagship does, then without each
+member in turn (or without several), and with other constants of
+``adakern.adaptive.blend``. The loss on the held-out rows (the log loss, or the root
+mean squared error in units of the target's standard deviation) is averaged over the
 draws of a set. Each line gives the geometric mean over sets of its ratio to the
-flagship's (0.001 added to both), how many sets are lower and higher by more than 0.1 %,
-and Wilcoxon's p, two-sided and not corrected for the number of lines. No member is
-fitted again: support vector machines keep the scales that kernel ridge regression
-found, also where that is left out.
+flagship's loss (0.001 added to both), the numbers of sets on which it is lower and
+higher by more than 0.1 %, and the two-sided p-value of Wilcoxon's test, not corrected
+for the number of lines. No member is fitted again: support vector machines keep the
+scales found by kernel ridge regression, even if that is left out.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from adakern.adaptive.table import Table
 #: Below this number of rows, the classifier calibrates members by slopes alone.
 FEW_ROWS = 300
 
-#: Other values of each constant, by whether the task is classification.
+#: Whether the task is classification -> other values of each constant.
 OTHERS = {
     False: {
         "SMALLEST_WEIGHT": (0.0, 0.03),
@@ -48,7 +48,7 @@ OTHERS = {
 
 
 class Kept:
-    """What ``small_tables.py`` kept of one draw of a set."""
+    """Results of ``small_tables.py`` for one draw of a set."""
 
     def __init__(self, path):
         with np.load(path) as file:
@@ -61,7 +61,7 @@ class Kept:
         self.table = Table(**given | {"in_time_order": False})
 
     def loss(self, members):
-        """Loss of the blend of some members on the rows held out."""
+        """Loss of the blend of some members on the held-out rows."""
         values = [self.arrays["left_out"][m].astype(float) for m in members]
         held = [self.arrays["held"][m].astype(float) for m in members]
         new = WeightedMean(unit=self.arrays["unit"])
@@ -79,12 +79,12 @@ class Kept:
         if not self.classify:
             return np.sqrt(np.mean((predicted - y) ** 2))
         own = y[:, None] == self.arrays["classes"]
-        known = own.any(axis=1)  # a class without a training row has no probability
+        known = own.any(axis=1)  # classes without training rows have no probability
         return -np.mean(np.log(predicted[known][own[known]]))
 
 
 def losses(sets, without=()):
-    """Loss of each set, a mean over its draws, of the blend without some members."""
+    """Set -> mean loss over its draws of the blend without some members."""
     found = {}
     for key, draws in sets.items():
         some = [[m for m, n in enumerate(d.names) if n not in without] for d in draws]
@@ -95,7 +95,7 @@ def losses(sets, without=()):
 
 
 def print_line(label, base, other):
-    """Print how the losses of sets compare with those of the flagship's blend."""
+    """Print a comparison of the losses of sets with those of the flagship's blend."""
     ratios = np.array([(other[k] + 1e-3) / (base[k] + 1e-3) for k in base])
     lower = int(np.sum(ratios < 0.999))
     higher = int(np.sum(ratios > 1.001))
@@ -127,9 +127,9 @@ def print_table(sets, classify):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--without", nargs="+", help="only the line of these members")
+    parser.add_argument("--without", nargs="+", help="leave out only these members")
     parser.add_argument(
-        "--rows", type=int, required=True, help="the most of each set that are not more"
+        "--rows", type=int, required=True, help="maximum number of training rows"
     )
     args = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -1,13 +1,13 @@
-"""Kernel selection from a few columns against the exact criterion: time and memory.
+"""Time and memory of kernel selection from few columns and by the exact criterion.
 
     python benchmarks/nystrom.py            # 4,096 rows, 5 % of the columns
-    python benchmarks/nystrom.py --quick    # 512 rows: does it run?
+    python benchmarks/nystrom.py --quick    # 512 rows, only checks that it runs
 
 The reference is the exact criterion: the Gram matrix and a Cholesky factorisation for
-each candidate. For each gamma the reference and every sampling take turns, so that the
-load of the machine meets all of them alike; the ratio is that of the sums. "Distance"
-is the mean difference of the criterion from its exact value, memory that of one
-candidate beyond the rows.
+each candidate. For each gamma the reference and all samplers take turns, so that the
+load of the machine affects all alike; the ratio is that of the sums. "Distance" is the
+mean difference between the criterion and its exact value; memory is that of one
+candidate, without the rows.
 """
 
 import tracemalloc
@@ -42,7 +42,7 @@ def two_spirals(n_rows, n_noise=18):
 
 
 def selector(sampling, gamma, fraction):
-    """A selection with one candidate."""
+    """Return a selector with a single candidate."""
     return NystromKernelSelector(
         param_grid={"gamma": [gamma]},
         sampling=sampling,
@@ -68,7 +68,7 @@ def main():
     options = parser.parse_args()
     X, y = two_spirals(512 if options.quick else options.rows)
     print(f"{len(X):,} rows, {options.fraction:.0%} of the columns")
-    selector("uniform", 1.0, 0.02).fit(X, y)  # what is loaded once is not measured
+    selector("uniform", 1.0, 0.02).fit(X, y)  # loads libraries before measuring
     seconds = dict.fromkeys(SAMPLINGS, 0.0)
     criterion = {sampling: [] for sampling in SAMPLINGS}
     for gamma in GAMMAS:

@@ -1,13 +1,13 @@
-"""The search with shared Gram matrices against scikit-learn's GridSearchCV.
+"""Time of the search with shared Gram matrices and of scikit-learn's GridSearchCV.
 
-    python benchmarks/search.py                  # 1,000 and 3,000 rows: minutes
+    python benchmarks/search.py                  # 1,000 and 3,000 rows; minutes
     python benchmarks/search.py --step 2         # every other C and gamma
-    python benchmarks/search.py --quick          # 200 rows: does it run?
+    python benchmarks/search.py --quick          # 200 rows, only checks that it runs
 
-Both search the same grid of a support vector machine (C and sigma from 2^-5 to 2^5,
+Both search the same grid for a support vector machine (C and sigma from 2^-5 to 2^5,
 Gaussian kernel, features in [0, 1]) with the same five folds on one thread, and are
-timed in processor seconds. The ratio is GridSearchCV's time over that of
-``KernelSearchCV``; both should choose the same point.
+timed in processor seconds. The ratio is the time of GridSearchCV divided by that of
+``KernelSearchCV``; both should select the same point.
 """
 
 import time
@@ -24,7 +24,7 @@ from adakern.model_selection import KernelSearchCV
 
 
 def rows(n):
-    """Two classes in 20 features, a tenth of the labels flipped."""
+    """Two classes with 20 features and a tenth of the labels randomised."""
     X, y = make_classification(n, n_informative=8, flip_y=0.1, random_state=0)
     return minmax_scale(X), y
 
@@ -41,7 +41,7 @@ def main():
     """Measure and print."""
     parser = timing.parser(__doc__, "200 rows, 16 points")
     parser.add_argument("--rows", type=int, nargs="+", default=[1000, 3000])
-    parser.add_argument("--step", type=int, default=1, help="of the grid")
+    parser.add_argument("--step", type=int, default=1, help="step of the grid")
     options = parser.parse_args()
     powers = 2.0 ** np.arange(-5, 6, 3 if options.quick else options.step)
     grid = {"C": powers, "gamma": 1 / (2 * powers**2)}
@@ -55,7 +55,7 @@ def main():
         same = shared.best_params_ == plain.best_params_
         print(
             f"{n:6}{theirs:13.2f} s{ours:14.2f} s{theirs / ours:8.2f}  "
-            f"{'same' if same else 'another'}",
+            f"{'same' if same else 'different'}",
             flush=True,
         )
 

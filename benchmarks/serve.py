@@ -1,16 +1,16 @@
-"""Milliseconds to predict one row, as in a service, and a thousand rows.
+"""Milliseconds to predict a single row, as in a service, and a row of a large batch.
 
     python benchmarks/serve.py                 # models of 1,000 and 10,000 rows
-    python benchmarks/serve.py --profile       # where they go, of one row
-    python benchmarks/serve.py --rows 1000     # models of these alone
-    python benchmarks/serve.py --quick         # does it run?
+    python benchmarks/serve.py --profile       # profile of predicting one row
+    python benchmarks/serve.py --rows 1000     # only models of 1,000 rows
+    python benchmarks/serve.py --quick         # only checks that it runs
 
 Regression: Friedman's first function, ten features, noise of variance 1.
 Classification: two classes, twenty features of which eight are informative, and one
 label in twenty drawn at random; ``predict_proba`` is timed. Each time is the median
-processor time of repeats after a first call; in a batch of 1,000, the time per row.
-The ratio is against the simple blend of the baselines, fitted to the same rows in the
-same process; CatBoost is added where it is installed.
+processor time of repeats after a first call; for a batch of 1,000 it is per row. Ratios
+are relative to the baselines' simple blend, fitted to the same rows in the same
+process; CatBoost is added if it is installed.
 """
 
 import cProfile
@@ -30,7 +30,7 @@ ASKED = 1000
 
 
 def regression(n):
-    """A table of n rows, and the rows that are asked about."""
+    """Training rows, their targets, and rows to predict."""
     X, y = make_friedman1(n, noise=1.0, random_state=0)
     return X, y / y.std(), make_friedman1(ASKED, random_state=1)[0]
 
@@ -62,7 +62,7 @@ def models(classify):
 
 
 def milliseconds(answer, rows, repeats):
-    """Median processor time of a prediction, which other programs hardly change."""
+    """Median processor time of a prediction, which other programs hardly affect."""
     answer(rows)
     taken = []
     for _ in range(repeats):
@@ -73,7 +73,7 @@ def milliseconds(answer, rows, repeats):
 
 
 def batch_difference(answer, rows):
-    """How much the prediction of a row depends on the rows predicted with it."""
+    """Maximum difference between predictions of rows alone and in a batch."""
     alone = np.concatenate([answer(row[None, :]) for row in rows])
     return float(np.abs(alone - answer(rows)).max())
 
@@ -93,7 +93,7 @@ def print_table(task, n, repeats, *, profile=False):
         taken[name] = milliseconds(answer, asked[:1], repeats), many
         if "adaptive" in name:
             moved = batch_difference(answer, asked[:20])
-            print(f"{name}, {task.__name__}, {n} rows: a batch moves a row {moved:.1e}")
+            print(f"{name}, {task.__name__}, {n} rows: batches change {moved:.1e}")
     for name, (one, many) in taken.items():
         base = taken["simple blend"]
         ratios = f"{one / base[0]:.2f} and {many / base[1]:.2f} of the simple blend"
@@ -102,7 +102,7 @@ def print_table(task, n, repeats, *, profile=False):
 
 
 def print_profile(answer, row):
-    """Print where the time of a row is spent."""
+    """Print a profile of predicting one row."""
     profile = cProfile.Profile()
     profile.runcall(lambda: [answer(row) for _ in range(50)])
     pstats.Stats(profile).sort_stats("cumulative").print_stats(60)
@@ -111,7 +111,7 @@ def print_profile(answer, row):
 def main():
     """Print a table: model, training rows, milliseconds and ratios."""
     made = parser(__doc__)
-    made.add_argument("--profile", action="store_true", help="of one row, 1,000 rows")
+    made.add_argument("--profile", action="store_true", help="profile of one row")
     made.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000])
     arguments = made.parse_args()
     warnings.simplefilter("ignore")

@@ -1,12 +1,12 @@
-"""Small jobs on a real SLURM cluster: the scheduler's overhead.
+"""Overhead of small jobs on a real SLURM cluster.
 
     python benchmarks/slurm.py [--jobs 1000] [--group 8]
 
-Starts a cluster of only this machine (tests/install_debian.sh installs SLURM) and runs
-an experiment of that many fits with one fit per SLURM job, with the same jobs in
-arrays, and in groups. Prints the seconds per fit, the processor seconds that SLURM has
-counted for it, and the requests to the scheduler per minute, also as a ratio to one fit
-per job. Fits take milliseconds here, so that the overhead of a job is measured.
+Starts a cluster of this machine (tests/install_debian.sh installs SLURM) and runs an
+experiment of that many fits: with one fit per SLURM job, with these jobs in arrays, and
+in groups. Prints the seconds per fit, the processor seconds that SLURM accounts for it,
+and the requests to the scheduler per minute, also relative to one fit per job. Fits
+take milliseconds, so the overhead of a job is measured.
 """
 
 import re
@@ -48,7 +48,7 @@ def main():
 
 
 def measure(jobs, group=1, arrays=False):
-    """Run this many fits, and measure what the scheduler had to do for it."""
+    """Run this many fits, and measure their times and the load of the scheduler."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "cluster").mkdir()
@@ -67,7 +67,7 @@ def measure(jobs, group=1, arrays=False):
             asked = count_requests(cluster)
             start = time.monotonic()
             how = ["--slurm-array-jobs", "all"] if arrays else []
-            # Each repeat is a job of its own: no batches.
+            # Each repeat is a separate job, without batches.
             project.solve(
                 *how,
                 overrides=f"protocol.repeats={jobs} jobs.batch_rows=0 method=[plain]",
@@ -88,7 +88,7 @@ def measure(jobs, group=1, arrays=False):
 
 
 def count_requests(cluster):
-    """Number of remote calls that the controller has answered since it started."""
+    """Number of remote procedure calls that the controller has answered so far."""
     told = (
         cluster.says("sdiag")
         .partition("by message type")[2]

@@ -1,37 +1,37 @@
-"""Fit every member of the flagship to small tables once, and keep what it predicts.
+"""Fit every member of the flagship to small tables once, and save its predictions.
 
     python benchmarks/small_tables.py /tmp/small --rows 100 250
     python benchmarks/small_tables.py /tmp/small --rows 1000 --sets yacht iris
     python benchmarks/small_tables.py /tmp/draws --rows 100 --fold-seed 1
 
-Blends of the members are then compared on these files, without another fit. The sets,
-their rows and their losses are those of ``develop.py``: of each set's training part
-``--rows`` rows, at most two thirds, are learned from and up to ``HELD_OUT`` others
-predicted, in ``--draws`` draws. A file is named by its set, the rows learned from and
-the draw; one that is there already is left alone, so that the script goes on where it
-was stopped. Give it a folder outside the repository and one thread
+Blends of the members can then be compared on these files without another fit. The sets,
+their rows and their losses are those of ``develop.py``: models are fitted to ``--rows``
+rows of each set's training part, at most two thirds of it, and predict up to
+``HELD_OUT`` others, in ``--draws`` draws. A file is named by its set, the number of
+training rows and the draw; existing files are kept, so that an interrupted script can
+be continued. Use a folder outside the repository and one thread
 (``OPENBLAS_NUM_THREADS=1``).
 
-Each file holds the following arrays. m members (``names``, ``slopes``, processor
-``seconds``) learn from n rows, of the order of the fit, and predict N; k is 1 or the
+Each file contains the following arrays. m members (``names``, ``slopes``, processor
+``seconds``) are fitted to n rows, in the order of the fit, and predict N; k is 1 or the
 number of classes.
 
 ===================  ================================================================
 X, Y, weights, ...   the table of the fit (:class:`adakern.adaptive.prepare.Table`)
-position             place in it of each training row as drawn
-predicted            (m, n, k), by the models of the folds
-left_out             (m, n, k), the same, in closed form where there is one
+position             index in this table of each training row as drawn
+predicted            (m, n, k), predictions of the models of the folds
+left_out             (m, n, k), the same, in closed form if there is one
 whole                (m, n, k), in closed form, with scales of all rows; else NaN
-X_held, y_held       the rows held out
-held                 (m, N, k), as the member predicts in the flagship
-held_folds           (m, N, k), the mean over its folds
-flagship             (N,) or (N, k), what today's flagship predicts for them
+X_held, y_held       the held-out rows
+held                 (m, N, k), predictions as in the flagship
+held_folds           (m, N, k), means over the models of the folds
+flagship             (N,) or (N, k), predictions of the current flagship
 flagship_weights     (m,)
 blend_left_out       (5, n, k), the members of the simple blend, rows as drawn
 blend_held           (5, N, k)
-blend                (N,) or (N, k), what the simple blend predicts
+blend                (N,) or (N, k), predictions of the simple blend
 blend_weights        (5,)
-took                 processor seconds of the flagship's fit, its predictions, those of
+took                 processor seconds of fit and predictions, of the flagship and of
                      the simple blend
 ===================  ================================================================
 """
@@ -57,7 +57,7 @@ HELD_OUT = 1000
 
 
 def training_part(table):
-    """Its rows, and its targets in units of their standard deviation, or labels."""
+    """Rows of the training part, and standardised targets or labels of all rows."""
     rows, y = np.arange(len(table.y)), table.y
     if table.published_splits is not None:
         rows = np.flatnonzero(~np.asarray(table.published_splits[0]))
@@ -67,7 +67,7 @@ def training_part(table):
 
 
 def drawn(X, y, rows, n_rows, seed):
-    """Rows to learn from and rows to predict, as ``develop.py`` draws them."""
+    """Training rows and rows to predict, as ``develop.py`` draws them."""
     order = np.random.default_rng(seed).permutation(rows)
     train, held_out = np.split(order, [n_rows])
     held_out = held_out[:HELD_OUT]
@@ -81,14 +81,14 @@ def drawn(X, y, rows, n_rows, seed):
 
 
 def timed(function, *args):
-    """What a function returns, and its seconds of the processor."""
+    """Return the result of a function, and its processor seconds."""
     started = time.process_time()
     found = function(*args)
     return found, time.process_time() - started
 
 
 def kept(classify, X, y, X_held, y_held, fold_seed):
-    """The arrays of one file."""
+    """Arrays of one file."""
     make = AdaptiveKernelClassifier if classify else AdaptiveKernelRegressor
     answer = "predict_proba" if classify else "predict"
     model, fit_took = timed(make(random_state=fold_seed).fit, X, y)
@@ -130,7 +130,7 @@ def kept(classify, X, y, X_held, y_held, fold_seed):
 
 
 def fitted(model, X, y):
-    """The problem that a model learns from, and all its members, fitted in folds."""
+    """Return the prepared problem of a model, and all its members, fitted in folds."""
     rng = np.random.RandomState(model.random_state)
     problem = prepare(model, X, y, rng=rng)
     members = choose(model.members, problem.shape, problem.setting, rng)
@@ -138,7 +138,7 @@ def fitted(model, X, y):
 
 
 def in_closed_form(member, table):
-    """What it would predict for each row with scales and ridge of all rows."""
+    """Leave-one-out predictions of a member with scales and ridge of all rows."""
     whole, nothing = member.fits.whole, np.full(table.Y.shape, np.nan)
     if whole is not None and whole.predict_left_out:
         X = member.view.transform(table.X)
@@ -151,7 +151,7 @@ def in_closed_form(member, table):
 
 
 def of_simple_blend(blend, X_held):
-    """Values of its members, out of sample and for the rows held out."""
+    """Predictions of the blend's members, out of sample and for held-out rows."""
     left_out, held, Z = [], [], blend._scaler.transform(X_held)
     for member in blend.members_.values():
         names = [blend._leave_one_out, blend._out_of_bag]
@@ -163,7 +163,7 @@ def of_simple_blend(blend, X_held):
 
 
 def small(values):
-    """Numbers as they are kept: members' in single precision, the table's as read."""
+    """Convert predictions of members to single precision."""
     values = np.asarray(values)
     return values.astype(np.float32) if values.ndim == 3 else values
 
@@ -174,10 +174,10 @@ def main():
     parser.add_argument("--rows", type=int, nargs="+", default=[100, 250])
     parser.add_argument("--sets", nargs="+", default=[""], help="parts of names")
     parser.add_argument("--draws", type=int, default=4)
-    parser.add_argument("--fold-seed", type=int, default=0, help="draws the folds")
+    parser.add_argument("--fold-seed", type=int, default=0, help="seed of the folds")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    # Seconds of members are the processor's: other work may run beside.
+    # Time members in processor seconds, since other programs may be running.
     fit_all.time = SimpleNamespace(perf_counter=time.process_time)
     args.folder.mkdir(parents=True, exist_ok=True)
     for most_rows in args.rows:

@@ -1,10 +1,11 @@
-"""What several targets cost, in processor seconds of a fit to one of them.
+"""Processor time of a fit to several targets, relative to a fit to one of them.
 
     python benchmarks/targets.py                  # 1, 3 and 10 targets of 1,000 rows
-    python benchmarks/targets.py --quick          # does it run?
+    python benchmarks/targets.py --quick          # only checks that it runs
 
-Targets share six hidden functions of eight features, each with a wave and a step of its
-own and noise of 5 to 60 % of its spread. One thread; the least of ``--repeats`` fits.
+Targets share six hidden functions of eight features; each also has its own wave and
+step, and noise of 5 to 60 % of its standard deviation. One thread; the minimum of
+``--repeats`` fits.
 """
 
 import time
@@ -35,7 +36,7 @@ def made(n, n_targets):
 
 
 def seconds(X, Y, repeats, **options):
-    """Processor seconds of a fit, the least of some."""
+    """Processor seconds of a fit, the minimum over repeats."""
     found = []
     for _ in range(repeats):
         started = time.process_time()

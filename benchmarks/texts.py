@@ -1,18 +1,19 @@
-"""Columns of free text and of many categories, beside CatBoost and a linear model.
+"""Errors on columns of free text and of many categories, with CatBoost and a linear
+model.
 
     python benchmarks/texts.py                 # all tables, two draws
     python benchmarks/texts.py --preset fast   # the flagship's fast preset
-    python benchmarks/texts.py --quick         # does it run?
+    python benchmarks/texts.py --quick         # only checks that it runs
 
-Tables are generated. Texts are sentences of 12 words of a vocabulary, of which some
-have a normal effect on the target each time they occur, beside one number; categories
-have effects, or slopes of a number, by level. A model learns from the first rows and
-predicts 1,000 others. The statistic is the root mean squared error over the standard
-deviation of the target, or the log loss. The linear model is ridge or logistic
-regression on frequencies of words and indicators of levels. CatBoost, where it is
-installed, has its defaults, with text columns declared as text and categories as
-categories; it refuses texts in which no word occurs 50 times. Processor seconds of a
-fit are in parentheses, errors over the flagship's behind a stroke.
+Tables are generated. Texts are sentences of 12 words from a vocabulary, some of which
+have a normally distributed effect on the target each time they occur, in addition to a
+numeric column; categories have an effect, or a slope of a number, per level. A model is
+fitted to the first rows and predicts 1,000 others. The error is the root mean squared
+error relative to the standard deviation of the target, or the log loss. The linear
+model is ridge or logistic regression on word frequencies and indicators of levels.
+CatBoost, if it is installed, has its defaults, with text and categorical columns
+declared; it refuses texts in which no word occurs 50 times. The number after a slash is
+the ratio to the flagship's error; processor seconds of a fit are in parentheses.
 """
 
 import time
@@ -34,7 +35,7 @@ ASKED = 1000
 
 
 def texts(n, n_words, n_with_effect, rng):
-    """Sentences and a number, whose effects add up."""
+    """Sentences and a number, with additive effects."""
     letters = list("abcdefghijklmnopqrstuvwxyz")
     words = ["".join(rng.choice(letters, rng.integers(3, 9))) for _ in range(n_words)]
     effects = np.zeros(n_words)
@@ -59,7 +60,7 @@ def categories(n, n_levels, by_level, rng):
     return X, signal + 0.3 * rng.standard_normal(n)
 
 
-#: Name, function, and arguments of the tables of so many rows.
+#: Name, number of training rows, function, and its arguments.
 TABLES = [
     ("text, 60 words, 12 with an effect", 400, texts, (60, 12)),
     ("text, 60 words, 12 with an effect", 1000, texts, (60, 12)),
@@ -102,7 +103,7 @@ def _indicators():
 
 
 def measured(make, n, settings, draw, *, classify, preset):
-    """Errors and processor seconds of the models on a draw of a table, by name."""
+    """Model -> error and processor seconds on a draw of a table."""
     X, y = make(n + ASKED, *settings, np.random.default_rng(draw))
     y = (y > np.median(y)).astype(int) if classify else y
     found = {}
@@ -144,7 +145,7 @@ def main():
 
 
 def told(each):
-    """Geometric means of the errors over the draws, and over the flagship's."""
+    """Format geometric means of the errors over draws, and ratios to the flagship's."""
     mean = {}
     lines = []
     finished = [name for name in each[0] if all(name in found for found in each)]

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 class RandomIntercept(RegressorMixin, BaseEstimator):
     """Linear regression with a random intercept for each group, by maximum likelihood.
 
-    New rows are assumed to belong to new groups, and are predicted without a group
-    intercept. Without groups, it is ordinary least squares.
+    New rows are assumed to belong to unseen groups and are predicted without a group
+    intercept. Without groups, the model is ordinary least squares.
     """
 
     def fit(self, X, y, groups=None):
@@ -24,7 +24,9 @@ class RandomIntercept(RegressorMixin, BaseEstimator):
         means /= sizes[:, None]
 
         def least_squares(log_ratio):
-            """Coefficients and criterion for a log ratio of group to noise variance."""
+            """Coefficients and criterion, given the log variance ratio
+            (group/noise).
+            """
             spread = 1 + sizes * np.exp(log_ratio)
             shares = 1 - 1 / np.sqrt(spread)
             reduced = columns - (shares[:, None] * means)[groups]

@@ -1,6 +1,6 @@
-"""Wrappers of recent methods without scikit-learn's interface, and of AutoGluon.
+"""Wrappers that give recent methods scikit-learn's interface.
 
-AutoGluon is installed in an environment of its own.
+AutoGluon is installed in a separate environment.
 """
 
 from tempfile import TemporaryDirectory
@@ -18,7 +18,7 @@ from sklearn.impute import SimpleImputer
 
 
 class _Boosting(BaseEstimator):
-    """Gradient boosting of another package, with its defaults.
+    """Gradient boosting of another package, with default parameters.
 
     Columns of pandas' dtype category are converted to text and declared as categorical,
     unless the package supports that dtype.
@@ -53,7 +53,7 @@ class _Boosting(BaseEstimator):
 
 
 class _Classifies(ClassifierMixin):
-    """Classes are numbered from 0: not all of these packages take other labels."""
+    """Numbers classes from 0, since not all packages accept other labels."""
 
     def fit(self, X, y):
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -104,7 +104,7 @@ class ChimeraBoostClassifier(_Classifies, _ChimeraBoost):
 
 
 class _Perpetual(_Boosting):
-    """PerpetualBooster, with its limit on the categories of a column."""
+    """PerpetualBooster, with its limit on the number of categories of a column."""
 
     names_categories = False
     most_categories = 1_000
@@ -147,10 +147,10 @@ class XGBClassifier(_Classifies, _XGBoost):
 
 
 class _Filled(BaseEstimator):
-    """An estimator of pytabkit, which refuses missing numbers.
+    """An estimator of pytabkit, with missing numbers imputed, which pytabkit refuses.
 
-    They become the median of the training rows, with a column that marks where they
-    were missing. Missing categories stay: pytabkit takes them.
+    They are replaced by the median of the training rows, with an indicator column.
+    Missing categories are passed on, since pytabkit accepts them.
     """
 
     def __init__(self, estimator):
@@ -211,8 +211,8 @@ class _AutoGluon(BaseEstimator):
         try:
             self.model_ = self._fitted("model", table)
         except AssertionError:
-            # AutoGluon 1.6 stops with "Learner is already fit" if its trial of stacking
-            # had no time for any model.
+            # AutoGluon 1.6 fails with "Learner is already fit" if its test of stacking
+            # had no time to fit a model.
             self.model_ = self._fitted("unstacked", table, dynamic_stacking=False)
         return self
 

@@ -54,6 +54,15 @@ def run(folder, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.parametrize(("most", "told"), [(2, True), (3, False)])
+def test_explanations_of_many_rows_are_announced(run, folder, monkeypatch, most, told):
+    flats = pd.read_csv(folder / "flats.csv")
+    flats.iloc[4:7].to_csv(folder / "new.csv", index=False)
+    monkeypatch.setattr(cli, "ROWS_QUICKLY_EXPLAINED", most)
+    _, said = run("predict rent.skops new.csv --explain")
+    assert ("explaining 3 rows" in said.err) == told
+
+
 @pytest.mark.parametrize("target", ["rent", "owner"])
 def test_explanations_stand_beside_predictions(run, folder, target):
     flats = pd.read_csv(folder / "flats.csv")

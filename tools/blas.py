@@ -1,11 +1,11 @@
-"""Run the numeric tests under other kernels of OpenBLAS: a step of ``make check``.
+"""Run the numeric tests with other OpenBLAS kernels: a step of ``make check``.
 
     python tools/blas.py [--kernels 2] [--list] [pytest's arguments]
 
-OpenBLAS sums in a different order on each type of processor, so that the last digits
-differ. Which kernels are available depends on the builds of NumPy and SciPy and on the
-processor: of the distinct ones among those below, the first ``--kernels`` are used.
-``make test`` uses the processor's own.
+OpenBLAS sums in a different order on each type of processor, so the last digits differ.
+The available kernels depend on the builds of NumPy and SciPy and on the processor: of
+the distinct ones among those below, the first ``--kernels`` are used. ``make test``
+uses the default kernel of the processor.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VARIABLE = "OPENBLAS_CORETYPE"
 KERNELS = ("Haswell", "Zen", "SkylakeX", "Sandybridge", "Nehalem")
-#: What a processor must say that it can (in /proc/cpuinfo) to run a kernel.
+#: Kernel -> processor flag (in /proc/cpuinfo) that it requires.
 NEEDS = {
     "Haswell": "avx2",
     "Zen": "avx2",
@@ -41,7 +41,7 @@ NUMERIC = [
     "tests/adaptive/test_equal_rows.py",
     "tests/adaptive/test_local_models.py",
 ]
-#: Which members are tried is decided alike under every kernel, and takes longest.
+#: Slow tests of the selection of members, which does not depend on the kernel.
 NOT_NUMERIC = "not screened and not judged_in_closed_form"
 ASK = """
 import numpy, scipy.linalg
@@ -53,11 +53,11 @@ print(sorted({library.get("architecture", "") for library in threadpool_info()})
 def main():
     """Run the tests under each kernel."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--kernels", type=int, default=2, help="at most so many")
-    parser.add_argument("--list", action="store_true", help="name them and stop")
+    parser.add_argument("--kernels", type=int, default=2, help="maximum number")
+    parser.add_argument("--list", action="store_true", help="list the kernels and exit")
     options, arguments = parser.parse_known_args()
     kernels = other_kernels()[: options.kernels]
-    print("Kernels of OpenBLAS beside the processor's own:", *kernels or ["none"])
+    print("OpenBLAS kernels other than the default one:", *kernels or ["none"])
     if options.list:
         return
     for kernel in kernels:
@@ -70,7 +70,7 @@ def main():
 
 
 def other_kernels():
-    """Names of the distinct kernels that this processor can run, except its own."""
+    """Names of the distinct kernels that this processor can run, except the default."""
     information = Path("/proc/cpuinfo")
     features = set(information.read_text().split()) if information.exists() else set()
     seen, names = {architectures(None)}, []
@@ -82,7 +82,7 @@ def other_kernels():
 
 
 def architectures(kernel):
-    """Architectures that the OpenBLAS of NumPy and SciPy report."""
+    """Architectures that the OpenBLAS libraries of NumPy and SciPy report."""
     environment = {key: v for key, v in os.environ.items() if key != VARIABLE}
     if kernel:
         environment[VARIABLE] = kernel

@@ -3,8 +3,8 @@
     python tools/campaign.py [--minutes 30] [--table docs/torture.md]
     python tools/campaign.py --doors [--table docs/torture.md]
 
-The cases run in a fixed random order: if the time does not suffice, those that were
-tried are a fair sample. The exit status is 1 if any outcome was wrong.
+The cases run in a fixed random order, so that those that were run are a random sample
+if the time does not suffice. The exit status is 1 if any outcome was wrong.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 
 from torture import ESTIMATORS, cases, judge
 
-#: Kinds of what other people bring, and the tests that try them.
+#: Kind of input from other people -> the tests of it.
 DOORS = {
     "attacks": ["tests/workflow/test_hostile.py", "-k", "not secret"],
     "secrets": ["tests/workflow/test_hostile.py", "-k", "secret"],
@@ -43,7 +43,7 @@ DOORS = {
 def main():
     """Run the campaign."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--doors", action="store_true", help="what others bring")
+    parser.add_argument("--doors", action="store_true", help="test untrusted input")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--table", type=Path, help="page to write the table into")
@@ -58,7 +58,7 @@ def main():
     random.Random(0).shuffle(tasks)
 
     def judged(task):
-        """(category, what was not right or nothing) of one case; None after the
+        """Category and wrong outcome ("" if right) of a case; None after the
         deadline.
         """
         if time.monotonic() > deadline:
@@ -73,12 +73,12 @@ def main():
     with ThreadPoolExecutor(options.jobs) as pool:
         verdicts = list(filter(None, pool.map(judged, tasks)))
     left = len(tasks) - len(verdicts)
-    note = f"\n\n{left} more cases were not tried: the time was over." if left else ""
+    note = f"\n\n{left} more cases were not run, since the time was over." * bool(left)
     sys.exit(_tell(verdicts, "campaign", options.table, note))
 
 
 def _doors():
-    """Return (kind, what failed or nothing) of each test of input from outside."""
+    """Return (kind, name of the test if it failed, else "") of each test of input."""
     verdicts = []
     for kind, tests in DOORS.items():
         with tempfile.NamedTemporaryFile(suffix=".xml") as told:
@@ -91,7 +91,7 @@ def _doors():
 
 
 def _tell(verdicts, name, page, note=""):
-    """Print a table of cases, write it into a page; return the number not right."""
+    """Print a table of cases, write it into a page; return the number of wrong ones."""
     lines = ["| category | tried | right | not right |", "|---|---:|---:|---|"]
     for category in dict.fromkeys(category for category, _ in verdicts):
         found = [what for of, what in verdicts if of == category]
@@ -107,7 +107,7 @@ def _tell(verdicts, name, page, note=""):
 
 
 def write_table(page, name, table):
-    """Replace the table between two markers of a page of the documentation."""
+    """Replace the table between two markers in a page of the documentation."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     before, _, rest = page.read_text().partition(begin)
     after = rest.partition(end)[2]

@@ -1,9 +1,10 @@
-"""Write conf/suite/development.csv: digests of every set developed on or evaluated.
+"""Write conf/suite/development.csv: digests of all development and evaluation sets.
 
     python tools/development_digests.py --mirror FOLDER
 
-The mirror is laid out as described in data/README.md. A set whose files are missing is
-named and keeps its line. The file contains only hashes: no value can be recovered.
+data/README.md describes the layout of the mirror. A set whose files are missing is
+named and keeps its line. The file contains only hashes, from which no value can be
+recovered.
 """
 
 import argparse
@@ -20,7 +21,7 @@ COLUMNS = ("name", "n", "n_rows", "target", "columns", "rows")
 
 
 def main():
-    """Write the file, and print which sets could not be read."""
+    """Write the file, and print the sets that could not be read."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--mirror", type=Path)
     mirror = parser.parse_args().mirror

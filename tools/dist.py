@@ -2,8 +2,9 @@
 
     python tools/dist.py [--output dist]
 
-Both are built in a temporary folder, so that nothing from an earlier build gets in. The
-wheel is built from the unpacked source distribution, which proves that to be complete.
+Both are built in a temporary folder, so that nothing from an earlier build is included.
+The wheel is built from the unpacked source distribution, which shows that the latter is
+complete.
 """
 
 import argparse
@@ -19,7 +20,7 @@ PARTS = ("src", "pyproject.toml", "README.md", "LICENSE")
 
 
 def main():
-    """Build both and print where they are."""
+    """Build both and print their paths."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--output", type=Path, default=ROOT / "dist", metavar="FOLDER")
     output = parser.parse_args().output.resolve()
@@ -36,7 +37,7 @@ def main():
 
 
 def copy_library(target):
-    """Copy the sources of the library without the remains of earlier builds."""
+    """Copy the sources of the library, without files of earlier builds."""
     left_over = shutil.ignore_patterns("__pycache__", "*.egg-info")
     target.mkdir()
     for name in PARTS:

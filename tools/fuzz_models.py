@@ -1,9 +1,9 @@
 """Fuzz model files: each altered file must be refused, or be harmless to load and use.
 
-``python tools/fuzz_models.py --files 2000 --seed 0`` alters files of several kinds of
-models, in bytes, in arrays and in the schema, and loads and predicts with each in a
-process of its own. A signal, a hang or more than twice the memory of an unaltered file
-is a fault; exit status 1, with the seed of each.
+``python tools/fuzz_models.py --files 2000 --seed 0`` alters bytes, arrays and schemas
+of several kinds of models, and loads each file and predicts with it in a separate
+process. Faults are a signal, a hang, or more than twice the memory of an unaltered
+file. If there are any, their seeds are printed and the exit status is 1.
 """
 
 import argparse
@@ -23,19 +23,19 @@ from pathlib import Path
 
 import numpy as np
 
-#: Numbers that sizes, indices and parameters are replaced by.
+#: Numbers that replace sizes, indices and parameters.
 NUMBERS = (0, -1, 1, 2, 7, 255, 256, 2**15, 2**31 - 1, 2**31, 2**40, 2**63 - 1, 1e300)
 
-#: Seconds of processor time after which a file hangs; a second is usual. By the clock,
-#: where other work keeps the processors busy, it is so many times as long.
+#: Processor seconds after which a file counts as hanging (a second is usual), and
+#: factor for the limit on wall-clock time, since the machine may be busy.
 HANG, BUSY = 60, 30
 
-#: Exit statuses of a child that refused a file, and of one whose model raised an error.
+#: Exit status of a child that refused a file, and of one whose model raised an error.
 REFUSED, RAISED = 3, 4
 
 
 def models():
-    """Pipelines of small models whose arrays compiled code relies on, by name."""
+    """Small models whose arrays are used by compiled code, by name."""
     from sklearn.ensemble import (
         GradientBoostingClassifier,
         HistGradientBoostingClassifier,
@@ -68,7 +68,7 @@ def models():
 
 
 def rows():
-    """Eighty rows: a number, a category as a number, and another number."""
+    """Eighty rows of a number, a category coded as a number, and another number."""
     rng = np.random.default_rng(0)
     columns = [rng.uniform(size=80), rng.integers(0, 5, 80), rng.normal(size=80)]
     return np.column_stack(columns)
@@ -90,7 +90,7 @@ def write(name, path):
 
 
 def altered(data, rng):
-    """Return the bytes of a model file with an alteration, and describe it."""
+    """Return the bytes of an altered model file, and a description of the change."""
     kind = rng.choice(["bytes", "cut", "array", "header", "schema", "schema", "array"])
     if kind in ("bytes", "cut"):
         changed = bytearray(data)
@@ -143,7 +143,7 @@ def alter_schema(schema, rng):
 
 
 def alter_array(content, rng):
-    """Replace numbers of an array, in one field if it has several."""
+    """Replace numbers of an array, or of one of its fields, and maybe shorten it."""
     array = np.load(io.BytesIO(content), allow_pickle=False).copy()
     if not array.size:
         return content
@@ -164,7 +164,7 @@ def alter_array(content, rng):
 
 
 def alter_header(content, rng):
-    """Replace a byte of an array's header, or its shape by a large one."""
+    """Replace a byte of an array's header, or its shape."""
     end = content.index(b"\n") + 1
     header = bytearray(content[:end])
     if rng.random() < 0.5:
@@ -181,7 +181,7 @@ def alter_header(content, rng):
 
 
 def use(path):
-    """Load a model and predict; the exit status says whether it was refused."""
+    """Load a model and predict; return the exit status."""
     from adakern.model_file import ModelFileError, load_model
 
     try:
@@ -196,14 +196,14 @@ def use(path):
 
 
 def in_child(function, *args, limit=HANG):
-    """Return how a call in a process of its own ended, and its peak memory."""
+    """Return how a call in a separate process ended, and its peak memory."""
     child = os.fork()
     if not child:
         status = 1
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            # At the soft limit the kernel sends SIGXCPU, which tells this end from
-            # others; with both limits equal it would send SIGKILL.
+            # At the soft limit the kernel sends SIGXCPU, which identifies a hang; with
+            # equal limits it would send SIGKILL.
             resource.setrlimit(resource.RLIMIT_CPU, (limit, 2 * limit))
             warnings.simplefilter("ignore")
             status = function(*args) or 0
@@ -236,7 +236,7 @@ def fuzz(n_files, seed, folder, say=print):
             raise RuntimeError(f"the model {name!r} cannot be written: {end}")
     whole = {path: in_child(use, path) for path in sorted(folder.glob("*.skops"))}
     if any(status != 0 for status, _ in whole.values()):
-        raise RuntimeError(f"a file that nothing is altered in is refused: {whole}")
+        raise RuntimeError(f"an unaltered file is refused: {whole}")
     paths, changed = list(whole), folder / "altered"
     for number in range(n_files):
         rng = np.random.default_rng([seed, number])
@@ -254,20 +254,20 @@ def fuzz(n_files, seed, folder, say=print):
 
 
 def main():
-    """Alter the requested number of files; the exit status is 1 if one did harm."""
+    """Alter the requested number of files; return 1 if there were faults."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    # Import once what all children need; no parallel region may start in the parent.
+    # Import in the parent what all children need, without starting OpenMP threads.
     for name in ("pandas", "skops.io", "adakern.model_file"):
         import_module(name)
     models()
-    # A file of adakern may request any amount of memory, but not get it here.
+    # A file may request any amount of memory, which is limited here.
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     with tempfile.TemporaryDirectory() as folder:
         faults, ends = fuzz(arguments.files, arguments.seed, folder)
-    words = {0: "predicted", REFUSED: "refused", RAISED: "raised an error to predict"}
+    words = {0: "predicted", REFUSED: "refused", RAISED: "raised an error in predict"}
     print({words.get(end, end): count for end, count in ends.items()})
     return 1 if faults else 0
 

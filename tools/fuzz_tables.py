@@ -1,11 +1,10 @@
-"""Fuzz the reader of tables: each is read, or refused with a clear message.
+"""Fuzz the reader of tables: each table must be read, or refused with a clear message.
 
 ``python tools/fuzz_tables.py --seconds 60 --seed 0`` writes small files as people and
-programs do, with titles, remarks, blank lines and cells of every kind, and reads them.
-Faults are: any error that is not a message about the table, a feature that is read
-differently in new rows than in the training rows, a row without a prediction, and a
-table that depends on the order of its rows. The exit status is then 1, and the seed of
-each is printed.
+programs do, with titles, remarks and cells of every kind, and reads them. Faults are an
+error that is not a message about the table, a feature that is read differently in new
+rows than in training rows, a missing prediction, and a result that depends on the order
+of the rows. If there are any, their seeds are printed and the exit status is 1.
 """
 
 import argparse
@@ -55,7 +54,7 @@ NAMES = ["a", "b", "id", "date", "Datum", "x y", "Ä", "1", "user_id", ""]
 
 
 def table(rng):
-    """Return (lines above, header, rows, lines below) of a file, and its separator."""
+    """Return the lines above the header, the header, the rows, and the lines below."""
     separator, d = rng.choice(",;\t|"), rng.randint(2, 6)
     header = [rng.choice(NAMES) for _ in range(d - 1)] + ["target"]
     pools = [rng.sample(CELLS, rng.randint(1, 6)) for _ in range(d)]
@@ -74,7 +73,7 @@ def table(rng):
 
 
 def faults(seed, folder):
-    """Faults in reading one table."""
+    """Yield the faults in reading one table."""
     rng = random.Random(seed)
     above, header, rows, below = table(rng)
     path = Path(folder, "table.csv")
@@ -93,15 +92,15 @@ def faults(seed, folder):
     except TableError:
         return
     if len(new) != len(rows):
-        yield f"{len(new)} predictions of {len(rows)} rows"
+        yield f"{len(new)} predictions for {len(rows)} rows"
     write([row for row in rows for _ in range(2)])
     twice = read_rows(path, found.kinds, found.forms)
     if not _same(twice.iloc[::2].reset_index(drop=True), new):
-        yield "a row that comes twice is read otherwise"
+        yield "a row that occurs twice is read differently"
     if len(found.X) == len(new) and not _same(found.X, new):
-        yield "the training rows are read otherwise when they are new"
+        yield "the training rows are read differently as new rows"
     if any("Total" in row for row in rows):
-        return  # a last row of totals is left out, and said
+        return  # a last row of totals is left out, which depends on the order
     shuffled = rng.sample(rows, len(rows))
     write(shuffled, below)
     try:
@@ -110,7 +109,7 @@ def faults(seed, folder):
         yield f"rows in another order are refused: {error}"
         return
     if (found.kinds, found.task) != (other.kinds, other.task):
-        yield "rows in another order are another table"
+        yield "rows in another order give another table"
 
 
 def _same(first, second):

@@ -1,8 +1,8 @@
-"""Keep a model file of this version, which later versions must read.
+"""Store model files of this version, which later versions must read.
 
 ``python tools/keep_model.py`` fits small models to a fixed table and writes them to
-tests/models, with the rows to predict and the predictions. It is a step of
-RELEASING.md; before a release, run it also if the classes of a model have changed.
+tests/models, with rows to predict and their predictions. It is a step of RELEASING.md;
+run it again before a release if the classes of a model have changed.
 """
 
 import json
@@ -17,10 +17,10 @@ import pandas as pd
 from adakern._version import __version__
 from adakern.model_file import load_model
 
-#: Where the files are kept.
+#: Folder of the files.
 FOLDER = Path(__file__).parents[1] / "tests" / "models"
 
-#: Options of ``adakern fit``, by the name of the model.
+#: Name of a model -> options of ``adakern fit``.
 MODELS = {
     "adaptive": ["--preset", "fast"],
     "dank": ["--method", "adakern.DANKRegressor(C=10)"],
@@ -28,7 +28,7 @@ MODELS = {
 
 
 def table():
-    """Return sixty rows with a number, a category and a date."""
+    """Return sixty rows of a number, a category, a date and the target."""
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(
         {

@@ -4,9 +4,9 @@
 
 In each run of a small experiment, one process is killed by SIGKILL: Snakemake itself, a
 job, the worker that fits, or the job that writes to the tracker. The command is then
-repeated as documented. Everything except times and memory use must be, byte for byte,
-what an undisturbed run wrote: tables, splits, searches, records, comparisons and the
-content of the tracker. Two undisturbed runs are compared first.
+repeated as documented. Except for times and memory use, tables, splits, searches,
+records, comparisons and the content of the tracker must be equal, byte for byte, to
+those of an undisturbed run. Two undisturbed runs are compared first.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from campaign import write_table
 from project import TUNED, Project, without_measured
 
 VICTIMS = ("main process", "job", "worker", "tracker")
-#: Parts of the names of what no two runs share.
+#: Parts of the names of quantities that differ between any two runs.
 MEASURED = ("second", "memory_bytes", "started_at")
 OVERRIDES = (
     "method=[plain,tuned] tracking.enabled=true tracking.uri=sqlite:///mlflow.db"
@@ -50,12 +50,12 @@ def main():
     whole = time.monotonic() - start
     with _project() as project:
         if differ := _differ(expected, _outcome_of_command(project)):
-            sys.exit(f"two undisturbed runs differ already: {differ}")
+            sys.exit(f"even two undisturbed runs differ: {differ}")
     for number in range(options.kills):
         victim = VICTIMS[number % len(VICTIMS)]
         at, hit = whole, ""
         while not hit:
-            at = draw.uniform(0, at)  # earlier if none ran so late
+            at = draw.uniform(0, at)  # earlier if no such process ran at this time
             with _project() as project:
                 if hit := killed(project, victim, at):
                     differ = _differ(expected, _outcome_of_command(project))
@@ -88,13 +88,13 @@ def _outcome_of_command(project):
 
 
 def _differ(expected, found):
-    """Names of the files that differ, or the output of a run that failed."""
+    """Names of the files that differ, or the output of a failed run."""
     names = sorted(k for k in expected | found if expected.get(k) != found.get(k))
     return found.get("output", names)
 
 
 def killed(project, victim, seconds):
-    """Start a run, kill one process; return which and when, empty if none."""
+    """Start a run and kill one process; return when and which, or "" if none."""
     run = project.start(overrides=OVERRIDES)
     start = time.monotonic()
     try:
@@ -130,7 +130,7 @@ def _kind(process):
 
 def _kill_one(run, victim):
     """Kill the first process of a kind; return whether there was one."""
-    with suppress(psutil.Error, IndexError, AttributeError):  # it has just ended
+    with suppress(psutil.Error, IndexError, AttributeError):  # the process has ended
         main = psutil.Process(run.process.pid)
         below = main.children(recursive=True)
         found = (
@@ -145,7 +145,7 @@ def _kill_one(run, victim):
 
 
 def outcome(project):
-    """Content of every file that a run leaves, without what differs in any two runs."""
+    """Content of every file of a run, without quantities that differ between runs."""
     results = project.root / "results" / "small"
     tables = project.root / "data" / "tables"
     found = {"tracker": _tracked(project.root / "mlflow.db")}
@@ -159,7 +159,7 @@ def outcome(project):
             content = without_measured(path.read_text())
         elif path.suffix == ".yaml":
             content = path.read_bytes()
-        else:  # the report shows times; logs; the parquet file says what records say
+        else:  # the report, which shows times; logs; copies of the records
             continue
         found[str(path.relative_to(project.root))] = content
     return found

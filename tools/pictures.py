@@ -1,10 +1,11 @@
-"""Take all pictures of docs/pictures.md in headless Chromium.
+"""Take all screenshots of docs/pictures.md in headless Chromium.
 
     make run docs pictures
 
-The first two make the experiment quickstart and the documentation; the last the reports
-of a rare class and of a panel (generated tables) and of nine published sets, what a
-notebook shows, and docs/images. ``tests/install_debian.sh`` installs Chromium.
+The first two targets make the experiment quickstart and the documentation. The last one
+makes reports of a rare class and of a panel (generated tables) and of nine published
+sets, a notebook's output, and the images in docs/images. ``tests/install_debian.sh``
+installs Chromium.
 """
 
 import html
@@ -36,7 +37,7 @@ REPORT, DOCS = "results/quickstart/report.html", "docs/_build/html"
 RARE, PANEL = (f"results/my-{name}/report.html" for name in ("bookings", "panel"))
 NINE, NOTEBOOK = f"{BUILD}/nine/report.html", f"{BUILD}/notebook.html"
 FLAGSHIP = f"{DOCS}/api/adakern.AdaptiveKernelRegressor.html"
-#: Page, width, height, and the part of it or Chromium's settings, of each picture.
+#: Picture -> page, width, height, and a selector of a part or settings of Chromium.
 PAGES = {
     "report_1400": (REPORT, 1400, 1840, {}),
     "report_800": (REPORT, 800, 1700, {}),
@@ -54,11 +55,11 @@ PAGES = {
     "api": (FLAGSHIP, 1400, 1500, {}),
     "gallery": (f"{DOCS}/gallery/plot_rare_class.html", 1400, 1500, {}),
 }
-#: Few fits: what is shown is how it looks.
+#: Few fits, since only the appearance matters.
 QUICK = ["protocol.repeats=2", "search.step=5", "method.adaptive.preset=fast"]
 QUICK += ["method=[adaptive,linear,lightgbm-default]"]
 COLOURS = 128
-#: MLflow's assistant covers a quarter of a page that is opened for the first time.
+#: Otherwise MLflow's assistant covers a quarter of a page opened for the first time.
 NO_ASSISTANT = """
 localStorage.setItem("mlflow.assistant.fab.autoOpenedOnFirstLoad_v1", "true");
 localStorage.setItem("mlflow.assistant.panelOpen_v1", "false");
@@ -74,7 +75,7 @@ def main():
     """Take all pictures."""
     found = shutil.which("chromium") or shutil.which("google-chrome")
     chromium = found or sys.exit(
-        "There is no Chromium; as root: tests/install_debian.sh"
+        "Chromium is not installed; run as root: tests/install_debian.sh"
     )
     BUILD.mkdir(parents=True, exist_ok=True)
     compare_a_rare_class()
@@ -82,7 +83,7 @@ def main():
     report_nine_sets()
     write_notebook()
     if lacking := [page for page, *_ in PAGES.values() if not Path(page).exists()]:
-        sys.exit(f"There is no {lacking[0]} to take a picture of: make run docs first.")
+        sys.exit(f"There is no {lacking[0]}: run `make run docs` first.")
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, (file, width, height, options) in PAGES.items():
@@ -90,13 +91,13 @@ def main():
             take(browser, name, address, width, height, **options)
         with serve(STORE, Path.cwd()) as address:
             for name, link in pages_of_mlflow(address).items():
-                # Charts come one after the other.
+                # Charts are loaded one after the other.
                 take(browser, name, link, 1400, 1000, wait=30_000)
         browser.close()
 
 
 def take(browser, name, address, width, height, part=None, wait=0, **media):
-    """Write a picture of a page, or of the part of it that a selector names."""
+    """Save a screenshot of a page, or of the part that a selector names."""
     page = browser.new_page(viewport={"width": width, "height": height})
     page.set_default_timeout(180_000)
     page.emulate_media(**media)
@@ -106,20 +107,22 @@ def take(browser, name, address, width, height, part=None, wait=0, **media):
     path = f"docs/images/{name}.png"
     (page.locator(part) if part else page).screenshot(path=path)
     page.close()
-    # A third of the size, and the eye sees no difference.
+    # A third of the size without a visible difference.
     picture = Image.open(path).convert("RGB")
     how = {"method": Image.Quantize.MAXCOVERAGE, "dither": Image.Dither.NONE}
     picture.quantize(COLOURS, **how).save(path, optimize=True)
 
 
 def compare(file, *options):
-    """Compare methods on a table of one's own."""
+    """Run ``adakern compare`` on a file."""
     command = [sys.executable, "-m", "adakern_bench.cli.main", "compare", str(file)]
     subprocess.run([*command, *options, *QUICK], check=True)
 
 
 def compare_a_rare_class():
-    """The bookings that a bank exports, of which 3 % are fraud; a model in MLflow."""
+    """Compare methods on a bank's bookings, 3 % of them fraud, with models in
+    MLflow.
+    """
     file = BUILD / "bookings.csv"
     bank(file, 1500, 0)
     kept = ["tracking.models=true", "tracking.register=fraud"]
@@ -127,7 +130,7 @@ def compare_a_rare_class():
 
 
 def compare_a_panel():
-    """Sales of 15 stores over 24 months, which rise faster and faster."""
+    """Compare methods on the sales of 15 stores over 24 months, with a rising trend."""
     rng = np.random.default_rng(5)
     store, month = np.divmod(np.arange(15 * 24), 24)
     temperature = (
@@ -152,7 +155,7 @@ def compare_a_panel():
 
 
 def report_nine_sets():
-    """The report of nine regression sets, from their published records."""
+    """Write the report of nine regression sets from their published records."""
     folder = Path(NINE).parent
     shutil.copytree("docs/results/uci_regression", folder, dirs_exist_ok=True)
     config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
@@ -160,7 +163,7 @@ def report_nine_sets():
 
 
 def write_notebook():
-    """What a notebook shows of a fitted model, and of its plot."""
+    """Write a page with a notebook's output for a fitted model and its plot."""
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     model = AdaptiveKernelRegressor(random_state=0).fit(X_train, y_train)
@@ -191,7 +194,7 @@ def pages_of_mlflow(address):
 
 
 def comparison(client, address, experiment):
-    """Address of the page that compares an experiment's runs on one data set."""
+    """URL of the page that compares an experiment's runs on one data set."""
     runs = client.search_runs([experiment], order_by=["attributes.run_name"])
     # Runs are named by data set and method; the repeats are their child runs.
     parents = [run.info for run in runs if "mlflow.parentRunId" not in run.data.tags]

@@ -1,7 +1,7 @@
-"""Every estimator with extreme inputs: the campaign's cases and the right outcomes.
+"""Cases of the campaign with extreme inputs to every estimator, and their verdicts.
 
-Right is a finite answer, or an error message of the project's own, within a minute. A
-bare internal error, NaN without a warning, a crash or a run without end is wrong.
+A case is right if it gives finite predictions, or an error message of this project,
+within a minute. An internal error, NaN or infinity, a crash or a hang is wrong.
 """
 
 import multiprocessing
@@ -24,22 +24,22 @@ from threadpoolctl import threadpool_limits
 
 from discovery import all_estimators
 
-#: Seconds of the processor that a fit of a few dozen rows may take.
+#: Maximum processor seconds of a fit of a few dozen rows.
 PATIENCE = 60
 
-#: What no message may hold: not the project's words but those of a library.
+#: Parts of messages that come from a library rather than from this project.
 FOREIGN_WORDS = ("array must not contain infs or NaNs", "Unable to allocate")
 SIZES = (1e-300, 1e-200, 1e-70, 1e-20, 1e20, 1e70, 1e200, 1e300, 1e308)
 EXTREMES = (1e-300, 1e-70, 1e-30, 1e-9, 1e9, 1e30, 1e70, 1e300)
 
-#: Blends of many fits each; their members are tried on their own.
+#: Blends of many fits, whose members are tested separately.
 BLENDS = {"AdaptiveKernelClassifier", "AdaptiveKernelRegressor"}
 ESTIMATORS = [e for e in all_estimators() if e.__name__ not in BLENDS]
 
 
 @dataclass
 class Verdict:
-    """How one case ended."""
+    """Outcome of a case, and whether it is right."""
 
     right: bool
     outcome: str
@@ -75,7 +75,7 @@ def cases(Estimator):
 
 
 def answer(model, X, y, new=None, **parameters):
-    """Predictions of a model for new rows, by default for its training rows."""
+    """Fit a model and return its predictions for new rows, by default the same rows."""
     model.set_params(**parameters).fit(X, y)
     for way in ("decision_function", "predict", "transform"):
         if hasattr(model, way):
@@ -105,7 +105,7 @@ def _shapes(X, y):
 def _fortran(model, X, y):
     first = answer(model, X, y)
     again = answer(model, np.asfortranarray(X), y)
-    # Where an array begins in memory can still move its last digit.
+    # The alignment of an array in memory may still change the last digits.
     np.testing.assert_allclose(first, again, rtol=1e-9, atol=1e-9)
     return again
 
@@ -132,11 +132,13 @@ def _kernels():
 
 
 class _Enough(Exception):
-    """Ends a fit that only has to show how it handles memory."""
+    """Ends a fit that has shown that it copes with little memory."""
 
 
 def _crowded(model):
-    """Fit with too little memory for a kernel matrix of all rows, which has 13 GB."""
+    """Fit with too little memory for the kernel matrix of all rows, which takes
+    13 GB.
+    """
     X, y = data(model, 40_000)
     resource.setrlimit(resource.RLIMIT_AS, (3 * 10**9, 3 * 10**9))
 
@@ -148,13 +150,13 @@ def _crowded(model):
     try:
         return answer(model, X, y, X[:100])
     except _Enough:
-        return 0.0  # still running in spite of the small memory
+        return 0.0  # the fit is still running despite the memory limit
 
 
 def judge(Estimator, case, seconds=PATIENCE):
-    """Run one case in a process of its own and return its verdict.
+    """Run one case in a separate process and return its verdict.
 
-    The limit is on processor time, which other programs hardly change.
+    The limit is on processor time, which other programs hardly affect.
     """
     for package in getattr(Estimator, "_required_packages", ()):
         import_module(package)  # imported once: PyTorch takes longer than most fits
@@ -166,7 +168,7 @@ def judge(Estimator, case, seconds=PATIENCE):
     sender.close()
     try:
         if not receiver.poll(100 * seconds):
-            return Verdict(False, "it sleeps")
+            return Verdict(False, "hangs without using the processor")
         return receiver.recv()
     except EOFError:
         process.join()
@@ -187,7 +189,7 @@ def _try(sender, Estimator, case, seconds):
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     try:
-        # OpenMP's threads do not survive a fork: with more than one, a fit would hang.
+        # OpenMP's threads do not survive a fork, so a fit with several would hang.
         with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             answer = np.asarray(case(model), dtype=float)

@@ -2,7 +2,8 @@
 Decomposed DANK on 100,000 rows
 ===============================
 
-Clustering divides the problem into small ones; a new row is predicted by its cluster.
+Clustering divides the problem into small ones; a new row is predicted by the model of
+its cluster.
 """
 
 import time

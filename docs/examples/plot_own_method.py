@@ -18,21 +18,23 @@ from adakern.evaluation import compare_methods
 
 
 class MeanOfNeighbours(RegressorMixin, BaseEstimator):
-    """Mean target of the nearest rows, each feature in units of its deviation."""
+    """Mean target of the nearest rows, with features scaled by their deviations."""
 
     def __init__(self, n_neighbours=15):
         self.n_neighbours = n_neighbours
 
     def fit(self, X, y):
-        """Keep the rows."""
+        """Store the rows."""
         self.scale_ = X.std(axis=0)
         self.X_, self.y_ = X / self.scale_, y
         return self
 
     def predict(self, X):
-        """The mean over the neighbours of each row."""
-        gaps = (X / self.scale_)[:, None] - self.X_
-        nearest = np.argsort((gaps**2).sum(axis=2), axis=1)[:, : self.n_neighbours]
+        """Predict the mean target over the neighbours of each row."""
+        differences = (X / self.scale_)[:, None] - self.X_
+        nearest = np.argsort((differences**2).sum(axis=2), axis=1)[
+            :, : self.n_neighbours
+        ]
         return self.y_[nearest].mean(axis=1)
 
 

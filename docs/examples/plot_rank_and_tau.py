@@ -2,7 +2,8 @@
 Rank of F against tau
 =====================
 
-The weight tau of the nuclear norm reduces the rank of F; the accuracy hardly changes.
+The weight tau of the nuclear norm reduces the rank of F, while the accuracy
+hardly changes.
 """
 
 import matplotlib.pyplot as plt

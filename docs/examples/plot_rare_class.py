@@ -2,8 +2,8 @@
 A rare class
 ============
 
-4 % of these rows are of the class of interest. The most probable class is then nearly
-always the other one, although the probabilities are informative:
+4 % of these rows belong to the class of interest. The most probable class is then
+nearly always the other one, although the probabilities are informative:
 ``threshold="balanced"`` predicts the rare class from a lower probability on, without
 changing the probabilities.
 """
@@ -22,10 +22,10 @@ settings = {"members": ["rbf", "linear"], "random_state": 0}
 for threshold in (None, "balanced"):
     model = AdaptiveKernelClassifier(threshold=threshold, **settings).fit(X, y)
     counts = confusion_matrix(y_test, model.predict(X_test)).ravel().tolist()
-    of_others, in_vain, missed, found = counts
-    print(f"{threshold}: {found} found, {missed} missed, {in_vain} called in vain")
+    of_others, false_alarms, missed, found = counts
+    print(f"{threshold}: {found} found, {missed} missed, {false_alarms} false alarms")
 
 # %%
-# Summary of the model, and its plots; the third is of held-out rows.
+# Summary of the model, and its plots; the third shows held-out rows.
 print(model)
 model.plot(X_test, y_test)

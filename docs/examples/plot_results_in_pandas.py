@@ -2,7 +2,7 @@
 Results of a run in pandas
 ==========================
 
-A published run is a folder of plain files. Here: accuracies and ranks of one run.
+A published run is a folder of plain files. This example reads accuracies and ranks.
 """
 
 from pathlib import Path

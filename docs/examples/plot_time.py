@@ -2,8 +2,8 @@
 Data ordered in time
 ====================
 
-Prices of 12 shops over 96 weeks, whose common level drifts. New rows are later, but a
-random split tests on weeks in between the training weeks.
+Prices in 12 shops over 96 weeks, with a common level that drifts. New rows will be
+later, whereas a random split tests on weeks between the training weeks.
 """
 
 import warnings
@@ -28,7 +28,7 @@ old, new = table["week"] < 80, table["week"] >= 80
 # rows are used. Intervals are valid for about the length of a block: 16 weeks here.
 models = {"folds at random": {}, "time=week": {"time": table["week"][old]}}
 figure, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 3.5))
-warnings.filterwarnings("ignore", "192 rows unlike")  # later weeks, of course
+warnings.filterwarnings("ignore", "192 rows unlike")  # later weeks, as expected
 for ax, (name, given) in zip(axes, models.items(), strict=True):
     model = AdaptiveKernelRegressor(preset="fast", random_state=0)
     model.fit(table[old], price[old], **given)
@@ -38,14 +38,14 @@ for ax, (name, given) in zip(axes, models.items(), strict=True):
     weekly = found.groupby(table["week"][new].to_numpy()).mean()
     ax.plot(price.groupby(table["week"]).mean(), color="0.6", label="true, mean")
     ax.fill_between(weekly.index, weekly["low"], weekly["high"], alpha=0.4)
-    ax.set_title(f"{name}: R² {model.oof_score_:.2f}, 90 % hold {held:.0%}")
+    ax.set_title(f"{name}: R² {model.oof_score_:.2f}, coverage {held:.0%}")
     ax.set_xlabel("week")
 axes[0].set_ylabel("price, mean of the shops")
 figure.tight_layout()
 plt.show()
 
 # %%
-# The coverage on a single series says little. Over 20 such series:
+# Coverage on a single series is not informative. Over 20 such series:
 held = {name: [] for name in models}
 for seed in range(20):
     rng = np.random.default_rng(seed)

@@ -31,6 +31,9 @@ NAMED = ("drop", "keep", "categorical", "merge")
 #: Minimum time limit of a fit, in seconds.
 LEAST_SECONDS = 1.0
 
+#: Maximum number of rows that are explained without a word on the time it takes.
+ROWS_QUICKLY_EXPLAINED = 30
+
 
 def main(argv=None):
     """Run a command of the library, or of the workflow if it is installed."""
@@ -448,6 +451,8 @@ def _explained(model, rows, predicted):
     """
     import pandas as pd
 
+    if len(rows) > ROWS_QUICKLY_EXPLAINED:
+        note(f"explaining {len(rows)} rows, which may take a second or more for each")
     found = model.explain(rows)
     for name, answers in predicted.items():
         label = answers if found.classes is not None else name

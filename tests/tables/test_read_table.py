@@ -376,6 +376,20 @@ def test_what_is_no_feature_goes_with_a_reason(tmp_path):
     assert len(found.notes) == 7 + 1
 
 
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ("A-{}", "an identifier"),
+        ("no sign of {} on the left", "free text, from which adakern fit alone learns"),
+    ],
+)
+def test_free_text_that_is_left_out_is_told_from_identifiers(tmp_path, cells, why):
+    table = frame()
+    table["note"] = [cells.format(k % (N - 1)) for k in range(N)]
+    found = read(tmp_path, table.to_csv(index=False))
+    assert found.dropped == {"note": f"{why}, {N - 1} different values"}
+
+
 @pytest.mark.parametrize("name", ["Encounter", "Fallnummer", "Buchungsnr", "case no."])
 def test_rows_entered_twice_are_told_and_make_no_feature_of_their_number(
     tmp_path, name

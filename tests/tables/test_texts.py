@@ -216,10 +216,10 @@ def test_regressions_on_the_same_rows_are_computed_once(monkeypatch):
     texts, y = long_texts(60)
     effects = NgramEffects(ngrams_of(texts), y[:, None])
     fitted = []
-    plain = NgramEffects._fitted
+    plain = NgramEffects._fit
     monkeypatch.setattr(
         NgramEffects,
-        "_fitted",
+        "_fit",
         lambda self, *rows: fitted.append(rows) or plain(self, *rows),
     )
     part = np.arange(60) % 3

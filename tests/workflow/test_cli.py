@@ -15,7 +15,7 @@ from adakern_bench.cli import main as main_module
 from adakern_bench.cli.main import main
 from adakern_bench.cli.progress import Line
 from adakern_bench.report.compare import compare
-from adakern_bench.report.to_come import ToCome
+from adakern_bench.report.upcoming import Upcoming
 from project import Run
 from record_factory import demo_records, write_records
 from snakemake_logger_plugin_adakern import LogHandler
@@ -63,7 +63,7 @@ def test_what_is_kept_of_another_experiment_is_said_and_not_counted(tmp_path):
         (4, "dank 2 fits (about 6.0 s, 2 kept)", [2, 3]),
         (2, "0 fits (2 kept)", []),
     ]:
-        told = ToCome(tmp_path)
+        told = Upcoming(tmp_path)
         told.add("heart", "dank", range(repeats), 9.0, "c")
         assert str(told).endswith(said)
         assert told.missing("heart", "dank", range(repeats), "c") == missing
@@ -188,7 +188,7 @@ def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
     assert "source" not in columns  # nothing published is ranked
     with pytest.raises(SystemExit, match=r"no results in .* yet"):
         main([*command, "dank_uci"])
-    with pytest.raises(SystemExit, match="results/gone is not a folder of results"):
+    with pytest.raises(SystemExit, match="results/gone is not a folder with results"):
         main(["leaderboard", "results/gone"])
 
 
@@ -215,5 +215,24 @@ def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypa
     asked = SimpleNamespace(experiment="results/mine")  # which was copied
     assert main_module._selected(asked, []) == ["experiment=dank_uci", "name=mine"]
     asked = SimpleNamespace(experiment="results/../results/mine")
-    with pytest.raises(SystemExit, match="is not a folder of results"):
+    with pytest.raises(SystemExit, match="is not a folder with results"):
         main_module._selected(asked, [])
+
+
+def test_what_is_published_of_ones_own_table_is_what_ran(tmp_path, monkeypatch):
+    """With the metric and the methods that were chosen; a new run asks the entry."""
+    entry = tmp_path / "conf" / "dataset" / "my-t.yaml"
+    kept = tmp_path / "results" / "my-t" / "run.yaml"
+    for file, content in {
+        entry: {"groups": "patient"},
+        kept: {"experiment": "compare", "overrides": ["name=my-t", "metric=auc"]},
+    }.items():
+        file.parent.mkdir(parents=True)
+        file.write_text(yaml.safe_dump(content))
+    monkeypatch.setattr(main_module, "ROOT", tmp_path)
+    asked = SimpleNamespace(experiment="my-t")
+    finished = main_module._selected(asked, [])
+    assert finished == ["experiment=compare", "name=my-t", "metric=auc"]
+    assert "protocol.kind=group-holdout" in main_module._selected(
+        asked, [], is_to_run=True
+    )

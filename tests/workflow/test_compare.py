@@ -20,7 +20,7 @@ from adakern_bench.report.leaderboard import leaderboard
 from adakern_bench.report.show import print_table
 from adakern_bench.report.tables import comparison, read_tables
 from adakern_bench.report.views import make_view
-from adakern_bench.tracking.runs import places_of
+from adakern_bench.tracking.runs import ranks_of
 from record_factory import demo_records, failed, make_record, write_records
 
 
@@ -298,7 +298,7 @@ def test_what_the_end_of_the_time_cut_is_left_out_for_all_methods(tmp_path):
     assert cells["missing"].to_dict() == {"svm-cv": 0, "knpl": 0, "dank": 2}
     assert len(frame := pd.read_parquet(tmp_path / "records.parquet")) == 9
     ranks = pd.read_csv(tmp_path / "ranks.csv", index_col="method")["average_rank"]
-    assert places_of(frame, "accuracy") == ranks.fillna(3).to_dict()
+    assert ranks_of(frame, "accuracy") == ranks.fillna(3).to_dict()
     assert leaderboard(shared(frame))["n_failed"].sum() == 1
 
 

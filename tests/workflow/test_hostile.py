@@ -57,7 +57,7 @@ def lightgbm(**params):
     return method("lightgbm.LGBMClassifier", **params)
 
 
-HANDED_ON = "a configuration may not set it"
+PASSED_ON = "a configuration may not set it"
 NO_PACKAGE, NO_CLASS, NO_MODULE = (
     "neither a package",
     "not a class derived from",
@@ -143,14 +143,14 @@ SETTINGS = {
     ),
     "name-wildcard": ({"sweep": {"plain": {"axis": {"{w.input}": {"C": 1}}}}}, NO_FILE),
     "machines": (lightgbm(machines="example.org:80"), IS_PATH),
-    "machines-with-a-blank": (lightgbm(machines="10.0.0.1 80"), HANDED_ON),
+    "machines-with-a-blank": (lightgbm(machines="10.0.0.1 80"), PASSED_ON),
     "machines-in-grid": (
         {"method.classifier": {"estimator": LIGHTGBM, "grid": {"machines": ["a"]}}},
-        HANDED_ON,
+        PASSED_ON,
     ),
     "machines-of-a-part": (
         nested(**LIGHTGBM, machine_list_filename="a"),
-        HANDED_ON,
+        PASSED_ON,
     ),
     "machines-in-a-value": (
         lightgbm(objective="binary machine_list_file=a"),
@@ -471,7 +471,7 @@ def python_call(conf):
     for given, message in (
         ({"_target_": "numpy.load", "file": "data"}, "not the class of an estimator"),
         ({"_target_": "numpy.ndarray", "shape": 1}, "not the class of an estimator"),
-        (LIGHTGBM | {"machines": "10.0.0.1 80"}, HANDED_ON),
+        (LIGHTGBM | {"machines": "10.0.0.1 80"}, PASSED_ON),
         (LIGHTGBM | {"objective": "binary machine_list_file=a"}, "start of another"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -328,7 +328,7 @@ def test_printed_command_names_columns_that_the_entry_has_by_position(place, tar
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"form": {"dose": ",kg"}}, "no cell of the form ',kg', but such as"),
+        ({"form": {"dose": ",kg"}}, "no cell of the form ',kg', but cells such as"),
         ({"form": {"dose": "%Q"}}, "no cell of the form '%Q'"),
         ({"form": {"dose": "%d%d"}}, "no cell of the form '%d%d'"),
         ({"form": {"dos": "."}}, "Did you mean 'dose'"),

@@ -11,7 +11,7 @@ from scipy import stats
 from adakern_bench.report.compare import compare
 from adakern_bench.report.paper import (
     alike,
-    behind_the_best,
+    distance_to_best,
     latex,
     references,
     write_paper,
@@ -150,10 +150,10 @@ def test_groups_are_the_largest_that_do_not_differ(rng):
 
 def test_how_far_behind_the_best():
     scores = pd.DataFrame({"a": [0.9, 0.5], "b": [0.8, np.nan]})
-    behind = behind_the_best(scores, "accuracy").to_numpy()
+    behind = distance_to_best(scores, "accuracy").to_numpy()
     np.testing.assert_allclose(behind, [[0, 10], [0, np.inf]], atol=1e-12)
     errors = pd.DataFrame({"a": [2.0, 0.0], "b": [3.0, 0.1]})
-    ratios = behind_the_best(errors, "rmse").to_numpy()
+    ratios = distance_to_best(errors, "rmse").to_numpy()
     np.testing.assert_allclose(ratios, [[1, 1.5], [1, np.inf]])
 
 

@@ -343,7 +343,10 @@ def test_srbench_was_seen_before():
     records = pd.read_parquet(RESULTS / "srbench/records.parquet")
     records = records[records["dataset"].str.contains(OTHERS)]
     tables = records.groupby(["dataset", "method"])[["test_r2", "test_rmse"]].median()
-    tables, text = tables.unstack(), paragraph("The suite srbench is no confirmation")
+    tables, text = (
+        tables.unstack(),
+        paragraph("The suite srbench is not a confirmation"),
+    )
     found, p = against(tables["test_r2"], "r2")
     trees, blend = found["catboost"], found["simple-blend"]
     assert (

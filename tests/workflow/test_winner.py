@@ -171,8 +171,24 @@ def test_the_error_of_a_drifting_series_grows_with_the_distance_in_time():
     assert lines[0, 0] == pytest.approx(np.mean(spans[0]) - 199, abs=0.6)
     times = re.search(r"is ([\d.]+) times that", drawn["6_distance_in_time"][1])[1]
     assert float(times) == pytest.approx(lines[-1, 1] / lines[0, 1], rel=0.05)
+    assert "chance" not in drawn["6_distance_in_time"][1]
     last = np.datetime64("1970-01-01") + np.timedelta64(18_199)
     assert f"fitted to rows up to {last}" in drawn["5_over_time"][1]
+
+
+def test_a_difference_of_errors_that_chance_explains_is_called_that(rng):
+    """The error is that of noise, at any distance."""
+    days, y = np.arange(300.0), rng.normal(size=300)
+    facts = {"kinds": {"weekday": "numeric"}, "times": days, "times_are_dates": True}
+    names = ["weekday"]
+    table = Table(days[:, None] % 7, y, "my-series", "regression", names, **facts)
+    mean = {"_target_": "sklearn.dummy.DummyRegressor"}
+    settings, rows = SETTINGS | {"estimator": mean}, np.arange(300)
+    drawn, _ = explain("mean", table, rows[:200], rows[200:], settings, {}, 0)
+    assert (
+        "after it, a difference that chance explains"
+        in (drawn["6_distance_in_time"][1])
+    )
 
 
 def test_of_many_classes_the_rarest_is_looked_for():

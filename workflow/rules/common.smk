@@ -12,7 +12,7 @@ from adakern_bench.base.elsewhere_worker import targets
 from adakern_bench.base.paths import AGAIN, PUBLISHED, SCRIPTS, repeats_of
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.sweeps import base_name
-from adakern_bench.report.to_come import ToCome
+from adakern_bench.report.upcoming import Upcoming
 
 RESULTS = str(PLAN.results)
 DATA = PLAN.config.data.cache
@@ -158,9 +158,9 @@ def kept_code(job, dataset, method):
     return fit_of(dataset, method, "solve")["code"]
 
 
-def to_come(jobs):
+def upcoming(jobs):
     """Summary of the fits of these jobs."""
-    told = ToCome(PLAN.results.parent)
+    told = Upcoming(PLAN.results.parent)
     for job in jobs:
         if job.rule.name in ("solve", "cells"):
             for dataset, method, repeats in fits_of(job):
@@ -170,11 +170,11 @@ def to_come(jobs):
     return told
 
 
-def say_what_is_to_come():
+def print_upcoming():
     """Print this summary, unless Snakemake has no plan or no jobs."""
     dag = workflow.dag
     if jobs := list(dag.needrun_jobs(exclude_finished=False)) if dag else []:
-        print(to_come(jobs))
+        print(upcoming(jobs))
 
 
 def limits(resources):

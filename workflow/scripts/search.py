@@ -5,7 +5,7 @@ from functools import partial
 from adakern._utils.files import check_whole, plain, write_json
 from adakern_bench.base.paths import repeats_of
 from adakern_bench.records.job import job, journal
-from adakern_bench.records.kept import forget, keys_of, taken_over
+from adakern_bench.records.kept import forget, keys_of, reusable
 from adakern_bench.records.process import run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat, search_repeat
 
@@ -34,7 +34,7 @@ with job(snakemake):
         tasks = {repeats[0]: tasks[repeats[0]]}  # one tuning split for all repeats
     depends = {repeat: [settings, before[repeat]["best_params"]] for repeat in tasks}
     keys = keys_of(files.table, files.split, depends)
-    kept = taken_over(snakemake.output.search, keys)
+    kept = reusable(snakemake.output.search, keys)
     to_do = {repeat: task for repeat, task in tasks.items() if repeat not in kept}
     outcomes = run_each(to_do, journal=journal(snakemake), **params.limits)
     searches = []

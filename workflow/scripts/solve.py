@@ -8,7 +8,7 @@ from adakern._utils.files import check_whole, write_json
 from adakern_bench.base.dotted import estimator_class
 from adakern_bench.base.paths import repeats_of
 from adakern_bench.records.job import job, journal
-from adakern_bench.records.kept import forget, keys_of, taken_over
+from adakern_bench.records.kept import forget, keys_of, reusable
 from adakern_bench.records.process import Outcome, run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat
 from adakern_bench.records.solve import record_of, solve_one
@@ -32,7 +32,7 @@ with job(snakemake):
     depends = {repeat: [params.fit, chosen] for repeat, chosen in best.items()}
     keys = keys_of(files.table, files.split, depends)
     # If models are requested, an earlier record may lack its model.
-    kept = {} if models else taken_over(path, keys)
+    kept = {} if models else reusable(path, keys)
     outcomes = {
         repeat: Outcome(one["status"], reason=f"search: {one['reason']}")
         for repeat, one in found.items()

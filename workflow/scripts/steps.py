@@ -24,7 +24,7 @@ class Named(dict):
     __getattr__ = dict.__getitem__
 
 
-def work_off(step, further):
+def run_step(step, further):
     """Run the script of a rule."""
     for path in (*step["output"].values(), *step["log"]):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def work_off(step, further):
     runpy.run_path(str(SCRIPTS / f"{step['rule']}.py"), {"snakemake": inner})
 
 
-def ask_again():
+def mark_again():
     """If the group is marked to be computed again, mark each of its searches
     and fits.
     """
@@ -48,7 +48,7 @@ def ask_again():
 
 
 with job(snakemake):
-    ask_again()
+    mark_again()
     limits = {"limits": params.get("limits")}
     asides = params.get("aside") or [{"params": {}}] * len(params.steps)
     made = []
@@ -58,7 +58,7 @@ with job(snakemake):
         if dataset in failed:
             continue
         try:
-            work_off(step, limits | aside["params"])
+            run_step(step, limits | aside["params"])
         except Exception as error:
             traceback.print_exc()
             failed[dataset] = f"{dataset}: {type(error).__name__}: {error}"

@@ -17,7 +17,7 @@ output = snakemake.output
 params = snakemake.params
 
 
-def fitted_again(method, runs):
+def refit(method, runs):
     """Refit the method; return the reason if it failed, else ""."""
     if not runs:
         return f"no run of {method} finished, so there is nothing to explain"
@@ -39,7 +39,7 @@ with job(snakemake):
     runs = pd.read_parquet(files.records)
     runs = runs[(runs["dataset"] == params.own) & (runs["method"] == method)]
     finished = runs[runs["status"] == "ok"].to_dict("records")
-    if reason := fitted_again(method, finished):  # the report is made nevertheless
+    if reason := refit(method, finished):  # the report is made nevertheless
         Path(output.figures).mkdir(parents=True, exist_ok=True)
         write_json(Path(output.figures, "captions.json"), {"": reason})
         write_csv(output.table, pd.DataFrame(columns=["column", "hint"]))

@@ -7,6 +7,7 @@ import numpy as np
 
 from adakern._utils.wording import count
 from adakern.tables.cells import plain_spelling
+from adakern.tables.kinds import FEWEST_WORDS
 from adakern.tables.unpack import TableError
 
 #: Maximum number of distinct integers that are interpreted as classes.
@@ -126,7 +127,11 @@ def why_no_feature(values, kind, position, n_different):
         )
     if kind == "categorical":
         if n_kinds > _MOST_CATEGORIES and n_kinds > 0.5 * len(values):
-            return f"an identifier or free text, {n_kinds} different values"
+            words = values.str.split().str.len().mean()
+            what = "an identifier"
+            if words >= FEWEST_WORDS:
+                what = "free text, from which adakern fit alone learns"
+            return f"{what}, {n_kinds} different values"
         return "an identifier, another in every row" * (n_kinds == n_different > 20)
     return ""
 

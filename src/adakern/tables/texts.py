@@ -87,7 +87,7 @@ class TextVectors:
 class NgramEffects:
     """Ridge regressions of targets (n, k) on the frequencies of n-grams.
 
-    Those on the same rows are computed once: without the parts i and j, they are needed
+    Coefficients are cached: those without the parts i and j are needed twice,
     for part j in fold i and for part i in fold j.
     """
 
@@ -97,16 +97,16 @@ class NgramEffects:
         self._known = {}
 
     def coefficients(self, weights, *ridges):
-        """Coefficients (N_HASHES, k) of centred targets, of one ridge after another."""
+        """Coefficients for centred targets, (N_HASHES, n_ridges * k), by ridge."""
         rows = weights.tobytes()
         new = [ridge for ridge in ridges if (rows, ridge) not in self._known]
         if new:
-            found = np.split(self._fitted(weights, new), len(new), axis=1)
+            found = np.split(self._fit(weights, new), len(new), axis=1)
             keys = [(rows, ridge) for ridge in new]
             self._known.update(zip(keys, found, strict=True))
         return np.hstack([self._known[rows, ridge] for ridge in ridges])
 
-    def _fitted(self, weights, ridges):
+    def _fit(self, weights, ridges):
         mean = np.average(self.targets, axis=0, weights=weights)
         rows = np.flatnonzero(weights > 0)
         rows = rows[:: -(-len(rows) // MOST_REGRESSED)]
@@ -115,11 +115,11 @@ class NgramEffects:
         above = np.tile(root @ (self.targets - mean)[rows], len(ridges))
         ridge = np.repeat(ridges, self.targets.shape[1])
         if Z.shape[1] > Z.shape[0]:
-            return Z.T @ _solved(lambda V: Z @ (Z.T @ V), above, ridge)
-        return _solved(lambda V: Z.T @ (Z @ V), Z.T @ above, ridge)
+            return Z.T @ _solve_by_cg(lambda V: Z @ (Z.T @ V), above, ridge)
+        return _solve_by_cg(lambda V: Z.T @ (Z @ V), Z.T @ above, ridge)
 
     def left_out(self, weights, part, *ridges):
-        """Sums (n, k) of the effects of n-grams, each by the rows of other parts."""
+        """Sums of the effects of n-grams, each estimated from the other parts' rows."""
         values = np.zeros((len(part), self.targets.shape[1] * len(ridges)))
         for label in np.unique(part):
             here = part == label
@@ -130,9 +130,9 @@ class NgramEffects:
         return values
 
     def best_ridge(self, weights, part):
-        """Return the ridge of least left-out squared error.
+        """Return the ridge with the smallest squared error on left-out parts.
 
-        It is None if that error is not significantly smaller than that of the mean
+        Return None if that error is not significantly smaller than that of the mean
         target.
         """
         above = self.targets - np.average(self.targets, axis=0, weights=weights)
@@ -148,13 +148,13 @@ class NgramEffects:
         return RIDGES[best] if mean > SURE * error else None
 
 
-def _solved(gram_product, B, ridge):
+def _solve_by_cg(gram_product, B, ridge):
     """Solve ``(G + ridge_j I) x_j = b_j`` for all columns j by conjugate gradients.
 
-    They are bit for bit those of scikit-learn's solver "sparse_cg", but products with G
-    are those of all columns at once.
+    The result is bitwise that of scikit-learn's solver "sparse_cg", but G is multiplied
+    by all columns at once.
     """
-    residual = B.T.copy()  # a row for each column, as sums depend on the memory layout
+    residual = B.T.copy()  # rows are columns of B: sums depend on the memory layout
     direction = residual.copy()
     solution = np.zeros_like(residual)
     squares = _dots(residual, residual)

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from adakern._utils.dotted import resolve
-from adakern_bench.base.elsewhere_worker import check_handed_on
+from adakern_bench.base.elsewhere_worker import check_passed_on
 from adakern_bench.base.paths import ROOT
 
 #: Command-line flag that allows results and data outside the project.
@@ -225,14 +225,14 @@ def instantiate(node):
     if target is None:
         return built
     found = estimator_class(target)
-    check_handed_on(found, built)
+    check_passed_on(found, built)
     return found(**built)
 
 
-def check_all_handed_on(estimator):
-    """Apply :func:`check_handed_on` to an estimator and to its nested estimators."""
+def check_all_passed_on(estimator):
+    """Apply :func:`check_passed_on` to an estimator and to its nested estimators."""
     from sklearn.base import BaseEstimator
 
     for part in (estimator, *estimator.get_params().values()):
         if isinstance(part, BaseEstimator):
-            check_handed_on(type(part), part.get_params(deep=False))
+            check_passed_on(type(part), part.get_params(deep=False))

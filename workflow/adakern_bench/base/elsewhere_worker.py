@@ -19,7 +19,7 @@ import numpy as np
 #: Package whose classes pass on any keyword argument (``**kwargs``) -> the parameters
 #: that may be set in addition to the named ones: numbers and options of the fit, but
 #: neither files nor network addresses.
-HANDED_ON = {
+PASSED_ON = {
     "lightgbm": re.findall(
         r"\w+",
         """
@@ -61,12 +61,12 @@ def build(node, usual):
     kind = getattr(importlib.import_module(module), name)
     if not (isinstance(kind, type) and hasattr(kind, "fit")):
         raise ValueError(f"{name} is not the class of an estimator")
-    check_handed_on(kind, built)
+    check_passed_on(kind, built)
     known = inspect.signature(kind).parameters
     return kind(**{key: value for key, value in usual.items() if key in known} | built)
 
 
-def check_handed_on(kind, params):
+def check_passed_on(kind, params):
     """Raise a ValueError if a class passes on a parameter that may not be set."""
     kinds = [p.kind for p in inspect.signature(kind.__init__).parameters.values()]
     if kind.__init__ is object.__init__ or inspect.Parameter.VAR_KEYWORD not in kinds:
@@ -79,7 +79,7 @@ def check_handed_on(kind, params):
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     }
     packages = {base.__module__.partition(".")[0] for base in bases}
-    further = {name for p in packages for name in HANDED_ON.get(p, ())}
+    further = {name for p in packages for name in PASSED_ON.get(p, ())}
     for name, value in params.items():
         if name not in named | further:
             raise ValueError(
@@ -104,14 +104,12 @@ def targets(node):
     >>> targets({"_target_": "a.Outer", "steps": [["x", {"_target_": "b.Inner"}]]})
     ['a.Outer', 'b.Inner']
     """
+    here = []
     if isinstance(node, dict):
         here = [node["_target_"]] if "_target_" in node else []
-        return here + [target for value in node.values() for target in targets(value)]
-    return (
-        [target for item in node for target in targets(item)]
-        if isinstance(node, list)
-        else []
-    )
+        node = list(node.values())
+    parts = node if isinstance(node, list) else []
+    return here + [target for part in parts for target in targets(part)]
 
 
 def fit(asked, given):

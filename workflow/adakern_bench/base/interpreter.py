@@ -24,7 +24,7 @@ def path_without_blanks(executable, prefix):
     return str(link / Path(executable).relative_to(prefix))
 
 
-def name_without_blanks():
+def use_path_without_blanks():
     """Replace `sys.executable`, with which jobs are started, by such a path."""
     sys.executable = path_without_blanks(sys.executable, sys.prefix)
 

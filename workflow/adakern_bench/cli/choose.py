@@ -99,9 +99,8 @@ class _Work:
     def __init__(self, methods, rows, d, slower):
         self.methods = methods
         self.rows = rows
-        self.job = JOB
+        self.job = slower * JOB
         self.left_out = []
-        self.job *= slower
         costs = {name: self.cost(name).of(rows, d, unknown=0.0) for name in methods}
         self.seconds = {name: slower * sum(cost) for name, cost in costs.items()}
 

@@ -107,11 +107,12 @@ def _add_settings(command):
     )
 
 
-def _selected(arguments, overrides):
+def _selected(arguments, overrides, *, is_to_run=False):
     if any(override.startswith("experiment=") for override in overrides):
         return overrides
     name = arguments.experiment
-    chosen = comparison_of(name, ROOT) or _of_results(name)
+    known, kept = comparison_of(name, ROOT), _of_results(name)
+    chosen = known or kept if is_to_run else kept or known
     return [*(chosen or [f"experiment={name}"]), *overrides]
 
 
@@ -141,7 +142,9 @@ def _of_results(name):
 def _planned(arguments, overrides, *, is_to_run=False):
     from adakern_bench.config.plan import load_plan
 
-    return load_plan(_selected(arguments, overrides), is_to_run=is_to_run)
+    return load_plan(
+        _selected(arguments, overrides, is_to_run=is_to_run), is_to_run=is_to_run
+    )
 
 
 def _check_finished(plan, file):

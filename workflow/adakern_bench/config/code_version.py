@@ -128,7 +128,7 @@ def _facts(module, statement):
     """Return (source, names used, dotted names imported) of one statement."""
     used = set()
     imported = set()
-    if _Bare().visit(statement) is None:  # a bare string
+    if _BareStringRemover().visit(statement) is None:  # a bare string
         return "", used, imported
     for node in ast.walk(statement):
         if isinstance(node, ast.Name):
@@ -142,7 +142,7 @@ def _facts(module, statement):
     return ast.unparse(statement), used, imported
 
 
-class _Bare(ast.NodeTransformer):
+class _BareStringRemover(ast.NodeTransformer):
     """Removes bare strings, such as docstrings, from a syntax tree."""
 
     def visit_Expr(self, node):

@@ -5,7 +5,7 @@ from scipy import stats
 
 from adakern_bench.base.dotted import (
     IS_OUTSIDE,
-    check_all_handed_on,
+    check_all_passed_on,
     instantiate,
     outside_paths,
 )
@@ -70,7 +70,7 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1, is_planned=Fals
     known = estimator.get_params()
     absolute = {k: _in_units(v["value"], v, known) for k, v in relative.items()}
     estimator.set_params(**absolute)
-    check_all_handed_on(estimator)
+    check_all_passed_on(estimator)
     return estimator
 
 

@@ -93,7 +93,7 @@ class Answers:
         """Names of a study's tasks or, if it has none, of its data sets."""
         what = f"study/{suite.openml}"
         answer = self._get(what)
-        with _answer(what):
+        with _documented_response(what):
             study = answer["study"]
             tasks = (study.get("tasks") or {}).get("task_id") or []
             sets = (study.get("data") or {}).get("data_id") or []
@@ -130,7 +130,7 @@ class Answers:
     def _task(self, number):
         what = f"task/{number}"
         answer = self._get(what)
-        with _answer(what):
+        with _documented_response(what):
             task = answer["task"]
             if task["task_type"] not in TASKS:
                 raise DatasetError(
@@ -165,7 +165,7 @@ class Answers:
         answer = self._get(what)
         of_columns = self._get(f"data/features/{number}")
         called = f"OpenML's data set {number}"
-        with _answer(what):
+        with _documented_response(what):
             about = answer["data_set_description"]
             columns = of_columns["data_features"]["feature"]
             columns = sorted(columns, key=lambda column: int(column["index"]))
@@ -278,12 +278,12 @@ def _is_feature(column):
 
 
 def _parsed(data, place):
-    with _answer(place):
+    with _documented_response(place):
         return json.loads(data)
 
 
 @contextmanager
-def _answer(place):
+def _documented_response(place):
     """Raise a DatasetError if a response does not have OpenML's documented format."""
     try:
         yield

@@ -7,7 +7,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
-from adakern_bench.base.dotted import check_all_handed_on, estimator_class
+from adakern_bench.base.dotted import check_all_passed_on, estimator_class
 from adakern_bench.base.environments import PYTHON, python_problems
 from adakern_bench.config import estimators
 from adakern_bench.config.compose import available, load_config, nearest
@@ -113,7 +113,7 @@ def _check_parameters(estimator):
     """Check the parameters of an estimator, and of its nested estimators, as a fit
     would.
     """
-    check_all_handed_on(estimator)
+    check_all_passed_on(estimator)
     for part in (estimator, *estimator.get_params().values()):
         if hasattr(part, "_parameter_constraints"):
             part._validate_params()

@@ -206,10 +206,8 @@ def _selection(plan):
 def _metric(plan):
     from adakern.evaluation import GREATER_IS_BETTER, METRICS
 
-    metric, tasks = (
-        plan.config.metric,
-        sorted({plan.entry(name).task for name in plan.datasets}),
-    )
+    metric = plan.config.metric
+    tasks = sorted({plan.entry(name).task for name in plan.datasets})
     known = [
         name
         for task in tasks

@@ -44,7 +44,7 @@ def _contents(table):
     return digest.digest()
 
 
-def taken_over(path, keys):
+def reusable(path, keys):
     """Repeat -> existing result with its key, in any file of results.
 
     Failed results are computed again; with Snakemake's ``--force``, all are.

@@ -58,7 +58,7 @@ def run_each(tasks, *, time_limit, attempt, journal, ends=math.inf):
         if repeat in outcomes:
             continue
         if len(lost) >= MOST_LOST:
-            how = ", then ".join(map(_how_it_ended, lost))
+            how = ", then ".join(map(_final_state, lost))
             reason = f"its job was lost {len(lost)} times: {how}"
             outcomes[repeat] = Outcome("failed", reason=reason)
         elif (left := ends - time.time()) <= 0:
@@ -110,7 +110,7 @@ def _this_job():
     return job
 
 
-def _how_it_ended(job):
+def _final_state(job):
     """How a lost job ended, according to SLURM if available."""
     if "slurm" not in job:
         return f"on {job['node']}"

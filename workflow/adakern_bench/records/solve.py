@@ -25,7 +25,7 @@ from adakern_bench.config.estimators import planned_estimator
 from adakern_bench.data import Table
 from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.records.prepare import prepare, rows_of, takes_one
-from adakern_bench.records.split import apart_rows, load_split
+from adakern_bench.records.split import load_split, validation_split
 
 #: Coverage of the prediction intervals of regressors.
 COVERAGE = 0.9
@@ -89,7 +89,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         predicted = time.perf_counter()
         on_train = data.restore(estimator.predict(data.X_train))
         size = _model_bytes(estimator)
-        beyond = _beyond_predictions(estimator, data)
+        beyond = _optional_scores(estimator, data)
         if keep is not None:
             _keep(estimator, data, table, test[:5], keep)
     # Labels of the whole table, so that F1 does not depend on the classes of a part.
@@ -158,14 +158,14 @@ def fit(estimator, data, validates_from=None):
         return together
     X = data.X_train
     y = data.y_fit
-    how = _told_by(estimator, data)
+    how = _fit_parameter(estimator, data)
     if how in ("time", "groups"):
         told = {"time": data.times, "groups": data.groups}
         return estimator.fit(X, y, **{how: told[how]})
     if how == "X_val" and _validates(data, validates_from):
-        learn, judge = apart_rows(data)
-        new = {"X_val": rows_of(X, judge), "y_val": y[judge]}
-        return estimator.fit(rows_of(X, learn), y[learn], **new)
+        train, validation = validation_split(data)
+        new = {"X_val": rows_of(X, validation), "y_val": y[validation]}
+        return estimator.fit(rows_of(X, train), y[train], **new)
     return estimator.fit(X, y)
 
 
@@ -174,11 +174,11 @@ def validates_at_random(estimator, data, validates_from):
     later rows.
     """
     is_apart = data.times is not None or data.groups is not None
-    is_told = _told_by(estimator, data) is not None
+    is_told = _fit_parameter(estimator, data) is not None
     return is_apart and not is_told and _validates(data, validates_from)
 
 
-def _told_by(estimator, data):
+def _fit_parameter(estimator, data):
     """Name of the parameter of `fit` for groups, times or a validation part, if any."""
     if data.times is not None:
         ways = ["time", "X_val"]
@@ -213,7 +213,7 @@ def _model_bytes(estimator):
         return None
 
 
-def _beyond_predictions(estimator, data):
+def _optional_scores(estimator, data):
     """Test scores of probabilities, intervals and quantiles; None if undefined."""
     X = data.X_test
     y = data.y_test

@@ -6,7 +6,7 @@ from sklearn import model_selection as splitters
 from adakern._utils.files import atomic_path
 
 #: Fraction of the training rows, or of their groups, used for validation.
-JUDGES = 0.2
+VALIDATION_SIZE = 0.2
 
 
 def make_splits(
@@ -176,14 +176,14 @@ def inner_folds(prepared, task, n_splits, seed):
     return list(splitter.split(X, y, prepared.groups))
 
 
-def apart_rows(prepared):
+def validation_split(prepared):
     """Divide training rows into rows for fitting and for validation, which are the
     latest rows or whole groups.
     """
     n = len(prepared.y_train)
     if prepared.times is not None:
-        return np.split(np.arange(n), [n - max(1, round(JUDGES * n))])
-    splitter = splitters.GroupShuffleSplit(1, test_size=JUDGES, random_state=0)
+        return np.split(np.arange(n), [n - max(1, round(VALIDATION_SIZE * n))])
+    splitter = splitters.GroupShuffleSplit(1, test_size=VALIDATION_SIZE, random_state=0)
     return next(splitter.split(np.arange(n), groups=prepared.groups))
 
 

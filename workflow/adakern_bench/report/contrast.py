@@ -107,7 +107,9 @@ def agreement(records, parameter, reference, metric=None):
     check_swept(records, parameter)
     axis = f"sweep_{parameter}"
     values = [v for v in sorted(records[axis].dropna().unique()) if v != reference]
-    scores = {task: _losses(runs, axis, metric) for task, runs in _tasks(records)}
+    scores = {
+        task: _losses(runs, axis, metric) for task, runs in records.groupby("task")
+    }
     if len(scores) > 1:
         scores["all"] = {k: v for found in scores.values() for k, v in found.items()}
     rows = [
@@ -116,10 +118,6 @@ def agreement(records, parameter, reference, metric=None):
         for value in values
     ]
     return pd.DataFrame(rows)
-
-
-def _tasks(records):
-    return records.groupby("task")
 
 
 def _losses(runs, axis, metric):
@@ -185,7 +183,7 @@ def ranks_by(records, parameter, metric=None):
     check_swept(records, parameter)
     axis = f"sweep_{parameter}"
     rows = []
-    for task, runs in _tasks(records):
+    for task, runs in records.groupby("task"):
         main = main_metric(task, metric)
         cells = ["base_dataset", axis, "method"]
         scores = cell_means(runs, cells, main).unstack("method").dropna()

@@ -31,8 +31,8 @@ def verdict(tables, records, *, is_short=False):
         sentences += [_conclusion(task, cells, ranks)]
         if not is_short:
             runs = records[records["task"] == task]
-            sentences += [_how_sure(ranks, tests[tests["task"] == task], runs)]
-            sentences += [_without_model(cells, ranks)]
+            sentences += [_certainty(ranks, tests[tests["task"] == task], runs)]
+            sentences += [_gain_over_constant(cells, ranks)]
     return [sentence for sentence in [*sentences, _cost(records)] if sentence]
 
 
@@ -47,7 +47,7 @@ def evidence(tables, records):
     return list(filter(None, dict.fromkeys([*sentences, _failures(records)])))
 
 
-def _how_sure(ranks, tests, records):
+def _certainty(ranks, tests, records):
     """Sentence on the methods that the leader is not significantly better than."""
     ranked = ranks.dropna(subset="average_rank")
     if len(ranked) < 2:
@@ -85,7 +85,7 @@ def _listed(names, most=4):
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _without_model(cells, ranks):
+def _gain_over_constant(cells, ranks):
     """Sentence that compares the leader with a constant prediction."""
     leader = ranks["method"].iloc[0]
     datasets = cells.index.unique("dataset")
@@ -264,10 +264,8 @@ def _cost(records):
     searches = (
         times.assign(owner=owner).drop_duplicates(searched)["search_seconds"].sum()
     )
-    runs, fits = (
-        times[["run_seconds", "fit_seconds"]].max(axis=1).sum(),
-        times["fit_seconds"].sum(),
-    )
+    runs = times[["run_seconds", "fit_seconds"]].max(axis=1).sum()
+    fits = times["fit_seconds"].sum()
     parts = {"searches": searches, "fits": fits}
     parts["start-up, predictions and interrupted runs"] = runs - fits
     told = [

@@ -191,7 +191,7 @@ def plot_critical_difference(ranks):
     return figure
 
 
-def behind_the_best(scores, metric):
+def distance_to_best(scores, metric):
     """Distance of each method from the best on each data set; inf if it failed.
 
     It is the ratio of errors or, if greater is better, the difference of scores.
@@ -210,7 +210,7 @@ def plot_profile(scores, metric, styles):
     """Plot the fraction of data sets on which a method is within a distance of the
     best.
     """
-    behind = behind_the_best(scores, metric)
+    behind = distance_to_best(scores, metric)
     is_ratio = not GREATER_IS_BETTER[metric]
     finite = behind.to_numpy()[np.isfinite(behind.to_numpy())]
     start = 1.0 if is_ratio else 0.0

@@ -38,7 +38,7 @@ MOST_ROWS = 1000
 #: and of training rows to select them.
 MOST_COLUMNS, TRAINING_ROWS = 100, 5000
 #: Predictive power of a single column above which it nearly determines the target.
-GIVEN_AWAY = 0.9
+NEARLY_DETERMINED = 0.9
 #: Fraction of the rows below which a class is rare.
 RARE = 0.1
 
@@ -82,7 +82,7 @@ class Best:
         """Observed values that correspond to `expected`."""
         return self.y if self.event is None else (self.y == self.event).astype(float)
 
-    def goodness(self, X):
+    def signed_score(self, X):
         """The metric on these rows, negated if smaller is better."""
         sign = 1 if GREATER_IS_BETTER[self.metric] else -1
         if not QUANTITIES[self.metric].optional:
@@ -96,7 +96,7 @@ class Best:
         return area_under_curve(self.y, self.pipeline.decision_function(X), classes)
 
 
-class OfFirst:
+class FirstTarget:
     """A model of several targets, seen as a model of the first one."""
 
     def __init__(self, model):
@@ -158,11 +158,15 @@ def fitted(method, table, train, test, settings, best_params, seed, metric):
     model = fit(model, data, settings["validates_from"])
     pipeline = table_model(model, data, table)
     X = pipeline[0].transform(table.as_written(test))
-    judge = judged_by(table, metric, pipeline)
+    metric = importance_metric(table, metric, pipeline)
     pipeline = pipeline[1:]
     if table.targets:
-        model, pipeline, data = OfFirst(model), OfFirst(pipeline), data.of_target(0)
-    best = Best(method, table.task, judge, model, data, pipeline, X, data.y_test)
+        model, pipeline, data = (
+            FirstTarget(model),
+            FirstTarget(pipeline),
+            data.of_target(0),
+        )
+    best = Best(method, table.task, metric, model, data, pipeline, X, data.y_test)
     if table.task == "classification":
         best.event = min(table.class_counts, key=table.class_counts.get)
     if table.groups is not None:
@@ -174,7 +178,7 @@ def fitted(method, table, train, test, settings, best_params, seed, metric):
     return best
 
 
-def judged_by(table, metric, model):
+def importance_metric(table, metric, model):
     """Metric of the importances: the ranking metric, if the predictions allow it.
 
     If a class is rare, a model that never predicts it is accurate, and no column would
@@ -195,7 +199,7 @@ def judged_by(table, metric, model):
 
 def _columns(best, table, train, seed):
     """Table of the columns' importances, the most important column first."""
-    known = list(_alone(table, train, best.metric))
+    known = list(_predictive_power(table, train, best.metric))
     alone = pd.Series(known, index=best.X.columns).nlargest(MOST_COLUMNS)
     permuted = scaled(best.metric, _permuted(best, alone.index, seed))
     columns = pd.DataFrame(
@@ -206,7 +210,7 @@ def _columns(best, table, train, seed):
             "predicted by it alone (%)": 100 * alone.to_numpy(),
         }
     ).sort_values(worse_by(best.metric), ascending=False)
-    away = columns["predicted by it alone (%)"] > 100 * GIVEN_AWAY
+    away = columns["predicted by it alone (%)"] > 100 * NEARLY_DETERMINED
     columns["hint"] = away.map({True: "nearly determines the target", False: ""})
     return columns
 
@@ -216,15 +220,15 @@ def _permuted(best, names, seed, n_repeats=3):
     repetition.
     """
     rng = np.random.default_rng(seed)
-    whole = best.goodness(best.X)
+    whole = best.signed_score(best.X)
     worse = []
     for name in np.repeat(names, n_repeats):
         permuted = best.X[name].sample(frac=1, random_state=rng).set_axis(best.X.index)
-        worse.append(whole - best.goodness(best.X.assign(**{name: permuted})))
+        worse.append(whole - best.signed_score(best.X.assign(**{name: permuted})))
     return np.reshape(worse, (len(names), n_repeats))
 
 
-def _alone(table, train, metric):
+def _predictive_power(table, train, metric):
     """Yield how well a small tree predicts the target from each column alone.
 
     By the metric, 0 is as good as a constant prediction and 1 is perfect; for

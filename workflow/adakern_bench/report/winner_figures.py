@@ -277,13 +277,16 @@ def _distance(axis, best, columns):
     axis.set_ylim(bottom=0)
     plain_ticks(axis.xaxis, axis.yaxis)
     first, last = shown["error"].iloc[[0, -1]]
+    sure = abs(last - first) > 1.96 * np.hypot(*shown["sem"].iloc[[0, -1]])
+    chance = "" if sure else ", a difference that chance explains"
     day = "days" if best.times_are_dates else "units of time"
     if n_spans < 2 or not first > 0:
         return "All test rows have the same time, or the error is zero."
     return (
         f"The error on the latest test rows, {distance[-1]:,.0f} {day} after the last "
         f"training row, is {last / first:.2g} times that on the first, "
-        f"{distance[0]:,.0f} {day} after it. Bars are 95 % intervals of the mean."
+        f"{distance[0]:,.0f} {day} after it{chance}. Bars are 95 % intervals of the "
+        "mean."
     )
 
 

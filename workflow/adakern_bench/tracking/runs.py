@@ -66,7 +66,7 @@ def of_methods(records, config, metric):
         runs = list(of_dataset)
         frame = to_frame(runs)
         by = main_metric(runs[0]["task"], metric)
-        places = places_of(frame, by)
+        places = ranks_of(frame, by)
         scores = frame.filter(regex="^(method|repeat|test_.*)$").to_csv()
         figure = {}
         if (frame["status"] == "ok").any():
@@ -103,7 +103,7 @@ def of_methods(records, config, metric):
             )
 
 
-def places_of(frame, metric):
+def ranks_of(frame, metric):
     """Method -> rank on the data set; the last if it finished no common repeat."""
     kept = shared(frame)
     scores = by_dataset(frame if kept.empty else kept, metric=metric).reindex(

@@ -81,7 +81,7 @@ def opened(experiment, tracking_uri):
     from mlflow import MlflowClient
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
-    with _in_words(uri), lock(uri):
+    with _explained(uri), lock(uri):
         # Silence Alembic, which prints forty lines when it makes the tables, and
         # tracebacks of errors that are raised again.
         for name in ("alembic", "mlflow.store.db.utils"):
@@ -160,7 +160,7 @@ def forget_lost(results):
 
 
 @contextlib.contextmanager
-def _in_words(uri):
+def _explained(uri):
     """Raise an OSError that explains why writing failed, without SQL or URLs."""
     try:
         yield

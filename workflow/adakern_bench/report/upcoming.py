@@ -8,7 +8,7 @@ from adakern_bench.records.repeats import repeats_there
 from adakern_bench.report.wording import duration
 
 
-class ToCome:
+class Upcoming:
     """Number of fits of each method to run, their time, and number of reused fits."""
 
     def __init__(self, root):
