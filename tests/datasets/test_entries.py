@@ -191,7 +191,9 @@ def test_groups_and_times_of_a_loader(tmp_path, monkeypatch):
     assert made.groups.tolist() == [0, 0, 1, 1]
     assert made.X.ravel().tolist() == [10, 10, 20, 30]
     wrong = DatasetEntry(**entry | {"time": "whn"})
-    with pytest.raises(DatasetError, match=r"toy\.time: .* no 'whn'; it has data, tar"):
+    with pytest.raises(
+        DatasetError, match=r"toy\.time: .* no key 'whn'; use one of data, tar"
+    ):
         load_table("toy", wrong, cache_dir=tmp_path)
 
 

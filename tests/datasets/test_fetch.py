@@ -169,7 +169,7 @@ def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypat
         ("cut", 1, 2, "IncompleteRead"),
         ("slow", 0, 1, "Read timed out"),
         ("tampered", 1, 1, "fingerprint is .*the entry has"),
-        ("page", 1, 1, "its content did not pass"),
+        ("page", 1, 1, "its content is invalid"),
         ("bomb", 1, 1, r"unpacks to more than \d+ MB"),
         ("huge", 1, 1, "exceeds the limit of 2147 MB"),
         ("endless", 1, 1, "exceeds the limit of 1 MB"),

@@ -18,7 +18,8 @@ from mlflow import MlflowClient
 from mlflow.entities import ViewType
 
 from adakern_bench.cli.main import main
-from adakern_bench.records.read import read_records, to_frame
+from adakern_bench.records.read import find_records, read_records, to_frame
+from adakern_bench.records.repeats import repeats_there
 from adakern_bench.tracking import store
 from adakern_bench.tracking.track import log_records, track
 from mlflow_server import free_port, start_logging
@@ -322,6 +323,17 @@ def test_a_copied_folder_is_an_experiment_of_its_own(uri, tmp_path):
         write_records(tmp_path / name, RECORDS)
         assert track(tmp_path / name, tracking_uri=uri) == (6, 0, 0)
     assert track(tmp_path / "demo", tracking_uri=uri) == (0, 6, 0)
+
+
+def test_what_a_killed_writer_left_is_no_result(uri, tmp_path):
+    """SIGKILL between writing and renaming leaves a hidden file."""
+    write_records(tmp_path / "demo", RECORDS)
+    kept = tmp_path / "demo" / "records" / "heart" / "dank" / "0-9.json"
+    kept.with_name(".0-9.json-nz_qky1l.json").write_text(kept.read_text())
+    (tmp_path / "demo" / ".ranks.csv-gyspwmm_.csv").write_text("task")
+    assert kept in find_records(tmp_path / "demo")
+    assert track(tmp_path / "demo", tracking_uri=uri) == (6, 0, 0)
+    assert len([*repeats_there(tmp_path, "records", "heart", "dank")]) == 2
 
 
 def test_rebuild_makes_mlflow_say_what_the_files_say(

@@ -186,8 +186,8 @@ def _chosen(size, given, arguments, slower, busy, config):
 def _try_again(results):
     """Remove results that timed out, so that they are computed again."""
     for path in [
-        *results.glob("search/*/*/*.json"),
-        *results.glob("records/*/*/*.json"),
+        *results.glob("search/*/*/[!.]*.json"),
+        *results.glob("records/*/*/[!.]*.json"),
     ]:
         if any(found["status"] == "timeout" for found in read_json(path)):
             path.unlink()

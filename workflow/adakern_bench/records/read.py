@@ -32,7 +32,7 @@ def find_records(results):
     """Sorted record files of an experiment; where repeats overlap, the newest file."""
     found = []
     taken = set()
-    files = Path(results).glob("records/*/*/*.json")
+    files = Path(results).glob("records/*/*/[!.]*.json")
     for path in sorted(files, key=lambda p: p.stat().st_mtime, reverse=True):
         solves = {(path.parent, repeat) for repeat in repeats_of(path)}
         if not solves & taken:

@@ -12,7 +12,7 @@ def repeats_there(root, kind, dataset, method):
 
     `kind` is "records" or "search".
     """
-    cell = Path(kind, glob.escape(dataset), glob.escape(method), "*.json")
+    cell = Path(kind, glob.escape(dataset), glob.escape(method), "[!.]*.json")
     for file in Path(root).glob(f"*/{cell}"):
         with suppress(OSError, ValueError, TypeError, AttributeError):
             yield from (one for one in read_json(file) if one.get("status") == "ok")

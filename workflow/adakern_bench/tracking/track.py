@@ -20,12 +20,12 @@ from adakern_bench.tracking.store import log_runs
 #: Files of the summary run of an experiment, if they exist.
 SUMMARY = [
     "report.html",
-    "*.csv",
+    "[!.]*.csv",
     "run.yaml",
-    "tables/*.csv",
-    "figures/*.svg",
-    "winner/*.csv",
-    "winner/figures/*",
+    "tables/[!.]*.csv",
+    "figures/[!.]*.svg",
+    "winner/[!.]*.csv",
+    "winner/figures/[!.]*",
 ]
 
 
