@@ -438,7 +438,7 @@ def test_a_table_of_tomorrow_and_half_a_table(project):
     table.write_bytes(table.read_bytes()[:-40])
     run = project.solve(status=1)
     assert "data/tables/clowns.npz is an incomplete table" in run.output
-    assert "delete it" in run.output
+    assert "delete the file" in run.output
     table.unlink()
     project.solve()
 

@@ -131,7 +131,7 @@ def test_seeds_draw_the_splits_of_train_test_split(tmp_path):
             b"another file",
             "55d",
             [],
-            "expected SHA-256 55d.*, got .*; the file or",
+            "expected SHA-256 55d.*, got .*; replace the file, or",
         ),
         (
             b"another file",
