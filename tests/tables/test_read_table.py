@@ -629,3 +629,9 @@ def test_new_dates_of_the_other_order_are_missing_and_told_with_their_rows(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read_rows(path, found.kinds, found.forms)
+
+
+def test_a_cell_too_long_is_refused_with_its_line(tmp_path):
+    rows = [[k, "x" * (200_000 * (k == 3)), k] for k in range(30)]
+    with pytest.raises(TableError, match=r"Line 5 has 200,0\d\d characters"):
+        read(tmp_path, lines(("a", "x", "y"), rows))

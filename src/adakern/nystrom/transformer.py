@@ -1,4 +1,4 @@
-"""Nyström features with selected landmarks, a drop-in for scikit-learn's Nystroem."""
+"""Nyström features with selected landmarks, as scikit-learn's Nystroem has them."""
 
 from numbers import Integral
 from typing import Any, Self
@@ -93,8 +93,9 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     """Nyström features with landmarks chosen by one of the column samplers.
 
-    A drop-in replacement for :class:`sklearn.kernel_approximation.Nystroem`, whose
-    landmarks are drawn uniformly. Rows may be sparse.
+    A replacement for :class:`sklearn.kernel_approximation.Nystroem`, whose landmarks
+    are drawn uniformly. Rows may be sparse. Of its kernels, "cosine", "chi2",
+    "additive_chi2" and functions are supported as "precomputed" only.
 
     Parameters
     ----------

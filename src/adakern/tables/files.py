@@ -408,11 +408,17 @@ def _separator(text, name, target, notes):
         )
         scores[separator] = (*good, sum(whole) / len(cells), usual)
     if not scores:
-        unclosed = " Is a quotation mark not closed?" * (text.count('"') % 2)
+        hint = " Is a quotation mark not closed?" * (text.count('"') % 2)
+        most = csv.field_size_limit()
+        for number, line in enumerate(io.StringIO(text), 1):
+            if len(line) > most:
+                hint = (
+                    f" Line {number} has {len(line):,} characters; a cell may have up "
+                    f"to {most:,}."
+                )
         raise TableError(
             f"{name} is not a table separated by a comma, semicolon, tab or bar: no "
-            "separator gives all lines the same number of fields, two or "
-            f"more.{unclosed}"
+            f"separator gives all lines the same number of fields, two or more.{hint}"
         )
     best = max(scores, key=scores.__getitem__)
     notes += [f"separator: {_SEPARATORS[best]}"] * (best != ",")
