@@ -3,7 +3,6 @@
 import time
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -77,6 +76,7 @@ def test_time_zones_are_those_of_the_dates_not_of_the_machine(monkeypatch):
 
 
 def test_periods_are_the_dates_at_which_they_start(tmp_path):
+    pd = pytest.importorskip("pandas")
     periods = pd.period_range("2000-01", periods=40, freq="M")
     X = pd.DataFrame({"month": periods, "x": np.arange(40)})
     starts = X.assign(month=periods.start_time)
@@ -90,6 +90,7 @@ def test_periods_are_the_dates_at_which_they_start(tmp_path):
 
 
 def test_complex_numbers_are_refused():
+    pd = pytest.importorskip("pandas")
     X = pd.DataFrame({"z": [1j, 2.0], "x": [0, 1]})
     with pytest.raises(ValueError, match="'z' has complex numbers"):
         AdaptiveKernelRegressor().fit(X, [0.0, 1.0])
