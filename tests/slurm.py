@@ -312,9 +312,11 @@ class Cluster:
 
 
 def _kill(processes):
-    for process in processes:
-        with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
+    """Kill all processes at once: none is left to report that another ended."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for process in processes:
+            with suppress(ProcessLookupError):
+                os.kill(process, number)
 
 
 def _free_ports(number):
