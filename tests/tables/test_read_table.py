@@ -635,3 +635,10 @@ def test_a_cell_too_long_is_refused_with_its_line(tmp_path):
     rows = [[k, "x" * (200_000 * (k == 3)), k] for k in range(30)]
     with pytest.raises(TableError, match=r"Line 5 has 200,0\d\d characters"):
         read(tmp_path, lines(("a", "x", "y"), rows))
+
+
+def test_a_note_quotes_the_beginning_of_a_long_cell(tmp_path):
+    cells = [str(k) for k in range(39)] + ["z" * 5000]
+    (note,) = [n for n in read(tmp_path, column(cells)).notes if "zzz" in n]
+    assert "z..." in note
+    assert len(note) < 250

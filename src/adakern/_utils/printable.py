@@ -35,6 +35,17 @@ def printable(text):
     return text.translate(dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}"))
 
 
+def shortened(value):
+    """Return ``repr(value)``, of which at most 60 characters are kept.
+
+    >>> from adakern._utils.printable import shortened
+    >>> shortened("abc"), len(shortened("1" * 5000))
+    ("'abc'", 63)
+    """
+    text = repr(value)
+    return text[:60] + "..." * (len(text) > 60)
+
+
 def as_written(value, digits, zeros=False):
     """Format a number with ``digits`` significant digits, without exponent up to 10^12.
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
+from adakern._utils.printable import shortened
 from adakern._utils.wording import count
 from adakern.tables import dates, numbers
 from adakern.tables.cells import (
@@ -311,7 +312,7 @@ def about_strays(cells, kind, strays):
     rows = cells.rows_of(strays)
     n = len(rows)
     noun = "number" if kind == "numeric" else "date"
-    shown = ", ".join(map(repr, strays[:4])) + ", ..." * (len(strays) > 4)
+    shown = ", ".join(map(shortened, strays[:4])) + ", ..." * (len(strays) > 4)
     shown += f"; row{'s' * (n > 1)} {', '.join(map(str, rows[:4]))}"
     shown += ", ..." * (n > 4) + " from 0"
     lack = f"no {noun} in {count(n, 'cell')}, treated as missing"

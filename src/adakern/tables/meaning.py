@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 
+from adakern._utils.printable import shortened
 from adakern._utils.wording import count
 from adakern.tables.cells import plain_spelling
 from adakern.tables.kinds import FEWEST_WORDS
@@ -153,7 +154,7 @@ def about(X, kinds, time):
             shown = ", ".join(first) + ", ..." * (len(known) > 4)
             yield f"categories: {name!r} has {len(known)} ({shown})"
             if found := _alike(known):
-                pairs = [" and ".join(map(repr, alike)) for alike in found[:4]]
+                pairs = [" and ".join(map(shortened, alike)) for alike in found[:4]]
                 more = ", ..." * (len(found) > 4)
                 yield (
                     f"spellings: {', '.join(pairs)}{more} of {name!r} differ in case, "
