@@ -4,9 +4,10 @@ import csv
 import io
 import itertools
 import re
+import threading
 import zipfile
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,6 +34,8 @@ _FRACTION = r"[-+]?\d*[.,]\d+"
 _CELL = re.compile(
     rb"""<(?:\w+:)?c\s(?:[^<>]*?\s)?r=["']([A-Z]{1,3})([0-9]+)["'](?:[^<>]*[^<>/])?>"""
 )
+#: Held while the csv module's limit on the length of a field, a global, is lifted.
+_FIELD_LIMIT = threading.Lock()
 #: Horizontal line between the rows of a table that is drawn in text.
 _RULER = re.compile(r"(?m)^(?=.{0,99}(?:---|===))[-=+|: ]++(?:\r?\n|$)")
 
@@ -308,7 +311,8 @@ def _about_fields(text, separator, width, frame):
             swallowed += n_lines * is_row
     if text.count(separator) < n_separators:  # pandas does not tell which are missing
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        n_short = sum(1 < len(line) < width for line in lines)
+        with _fields_of_any_length():
+            n_short = sum(1 < len(line) < width for line in lines)
         message = (
             f"{SHORT} {width} fields in {count(n_short, 'line')}: others are missing"
         )
@@ -364,14 +368,26 @@ def _first_rows(text, separator):
     )
     rows = []
     ends = []
-    for row in lines:
-        cells = list(map(plain_text, row))
-        if any(cells):
-            rows.append(cells)
-            ends.append(lines.line_num)
-        if len(rows) == 1000:
-            break
+    with _fields_of_any_length():
+        for row in lines:
+            cells = list(map(plain_text, row))
+            if any(cells):
+                rows.append(cells)
+                ends.append(lines.line_num)
+            if len(rows) == 1000:
+                break
     return rows, ends
+
+
+@contextmanager
+def _fields_of_any_length():
+    """Lift the limit of the csv module, which other libraries change as well."""
+    with _FIELD_LIMIT:
+        limit = csv.field_size_limit(2**31 - 1)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(limit)
 
 
 def _separator(text, name, target, notes):
@@ -409,13 +425,6 @@ def _separator(text, name, target, notes):
         scores[separator] = (*good, sum(whole) / len(cells), usual)
     if not scores:
         hint = " Is a quotation mark not closed?" * (text.count('"') % 2)
-        most = csv.field_size_limit()
-        for number, line in enumerate(io.StringIO(text), 1):
-            if len(line) > most:
-                hint = (
-                    f" Line {number} has {len(line):,} characters; a cell may have up "
-                    f"to {most:,}."
-                )
         raise TableError(
             f"{name} is not a table separated by a comma, semicolon, tab or bar: no "
             f"separator gives all lines the same number of fields, two or more.{hint}"
