@@ -35,7 +35,7 @@ DOORS = {
     ],
     "faults": [
         "tests/workflow/test_faults.py",
-        "tests/workflow/test_compare.py::test_a_file_that_is_none_of_the_run_is_refused",
+        "tests/workflow/test_compare.py::test_invalid_or_foreign_record_file_raises",
     ],
 }
 
