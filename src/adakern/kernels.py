@@ -94,11 +94,11 @@ def manhattan_distances(X, Y=None):
     if is_numpy_array(X) and is_numpy_array(Y):
         return cdist(X, Y, "cityblock").astype(X.dtype, copy=False)
     xp = array_namespace(X, Y)
-    blocks = [
-        xp.sum(xp.abs(X[rows, None, :] - Y[None, :, :]), axis=2)
-        for rows in row_blocks(X.shape[0], 8 * Y.shape[0] * Y.shape[1])
-    ]
-    return xp.concat(blocks, axis=0)
+    return by_row_blocks(
+        lambda rows: xp.sum(xp.abs(rows[:, None, :] - Y[None, :, :]), axis=2),
+        X,
+        8 * Y.shape[0] * Y.shape[1],
+    )
 
 
 #: Kernels ``exp(-gamma D)`` and their distances D.

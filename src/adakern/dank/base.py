@@ -39,7 +39,10 @@ class DANKEstimator(KernelMixin, BaseEstimator):
     """Parameter constraints and ``rank_`` of the two DANK estimators."""
 
     _parameter_constraints = constraints(
-        *("C", "tol", "max_iter", "random_state"),
+        "C",
+        "tol",
+        "max_iter",
+        "random_state",
         **KernelMixin._kernel_constraints,
         eta=[StrOptions({"svm"}), *POSITIVE],
         tau=NOT_NEGATIVE,
@@ -88,10 +91,10 @@ def fit_model(estimator, X, y, weights, make_dual):
         dual = make_dual(asarray_like(y, X), weights=weights)
         model = fit_on_features(X, dual, kernel, estimator.strategy, **options)
     if not model.converged:
-        gap = model.duality_gap
-        objective = model.objective
         warn_unconverged(
-            estimator, f"a duality gap of {gap:.3g} at the objective {objective:.6g}"
+            estimator,
+            f"a duality gap of {model.duality_gap:.3g} at the objective "
+            f"{model.objective:.6g}",
         )
     return model
 

@@ -24,6 +24,9 @@ from adakern.svm import ascent
 from adakern.svm.dual import Ascent, Solution
 from adakern.svm.libsvm import svm_dual
 
+#: Smallest step of a line search, relative to the distance of its target.
+SHORTEST = 1e-6
+
 
 @dataclass
 class ExactModel:
@@ -139,7 +142,7 @@ def newton(problem, start, tol, *, max_iter):
     return Solution(rest.point, rest.gap, rest.converged, history)
 
 
-def _line_search(problem, point, target, shortest=1e-6):
+def _line_search(problem, point, target):
     """Backtrack from the target to the first sufficient ascent, or return None."""
     direction = target - point.u
     slope = point.gradient @ direction
@@ -147,7 +150,7 @@ def _line_search(problem, point, target, shortest=1e-6):
     share = 1.0
     if not direction.any():
         return None
-    while share >= shortest:
+    while share >= SHORTEST:
         # Use the target itself: rounding could move variables off their bounds.
         new = problem(target if share == 1.0 else point.u + share * direction, point)
         gain = new.value - point.value

@@ -20,8 +20,11 @@ __all__ = [
     "TTest",
     "bayesian_signed_rank",
     "compare_methods",
+    "compare_over_sets",
+    "corrected_ttest",
+    "holm_correction",
+    "paired_ttest",
 ]
-__all__ += ["compare_over_sets", "corrected_ttest", "holm_correction", "paired_ttest"]
 
 
 class TTest(NamedTuple):
@@ -336,9 +339,8 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
     """
     difference = np.subtract(*_paired(a, b))
     with_prior = np.concatenate([[0.0], difference])
-    pairs = ((with_prior[:, None] + with_prior) / 2).round(
-        12
-    )  # 0.81 - 0.8 is more than 0.01
+    # Rounded, since 0.81 - 0.8 is more than 0.01.
+    pairs = ((with_prior[:, None] + with_prior) / 2).round(12)
     rng = np.random.default_rng(random_state)
     weights = rng.dirichlet([prior, *np.ones(len(difference))], n_samples)
     smaller, greater = (

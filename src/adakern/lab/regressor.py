@@ -237,11 +237,12 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         with one_blas_thread(self.max_support):
             self._finish(data, self._choose(training), training.alpha, used)
         if not training.converged:
-            left = (
+            warn_unconverged(
+                self,
                 f"a mean squared error of {training.last_loss:.3g} var(y), still "
-                "falling"
+                "falling",
+                value=schedule.max_iter,
             )
-            warn_unconverged(self, left, value=schedule.max_iter)
         self.n_iter_ = training.n_iter
         self.converged_ = training.converged
         self.history_ = training.history
@@ -286,9 +287,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         held_out = training.held_out
         locality = self.locality
         if locality == "auto" and not len(held_out):
-            locality = (
-                "local" if self.variant == "paper" else "global"
-            )  # without held-out rows, local bandwidths cannot be justified
+            # Without held-out rows, local bandwidths cannot be justified.
+            locality = "local" if self.variant == "paper" else "global"
         first = 1 if locality == "global" else None
         candidates = list(islice(training.candidates(), first))
         requested = [c for c in candidates if locality in ("auto", c.locality)]

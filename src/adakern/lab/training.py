@@ -41,7 +41,8 @@ class TrainingData:
         self.dtype = getattr(xp, PRECISION)
         self.X = self._scaled(X, self.dtype)
         self.y = self._as_array(self.target, self.dtype)
-        self.profile, self.coef_penalty = profile, coef_penalty
+        self.profile = profile
+        self.coef_penalty = coef_penalty
         spread = xp.std(self.X, axis=0) if weights is None else spread / self.scale
         self.unit_bandwidth = unit_bandwidth(spread)
 
@@ -83,8 +84,9 @@ class TrainingData:
         y = self._as_array(self.target[support], dtype)
         weights = self.take_weights(support)
         weights = None if weights is None else self.xp.astype(weights, dtype)
-        options = {"profile": self.profile, "support_weights": weights}
-        loss = InterpolationLoss(X, y, X, y, alpha=alpha, **options)
+        loss = InterpolationLoss(
+            X, y, X, y, alpha=alpha, profile=self.profile, support_weights=weights
+        )
         return loss.coefficients(theta), float(loss.bias)
 
     def regression(self, support, theta, rows):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adakern._utils.wording import count
+from adakern._utils.wording import count, listed
 from adakern.tables.around import (
     MOST_ABOVE,
     header_row,
@@ -341,8 +341,9 @@ def _has_header(first, others, target, notes):
     if any(map(is_number, first)) or names_recur(first, others):
         notes.append("no header: the columns are x0, x1, ...")
         return False
-    shown = ", ".join(first[:4]) + ", ..." * (len(first) > 4)
-    notes.append(f"the first line is taken as the names of the columns: {shown}")
+    notes.append(
+        f"the first line is taken as the names of the columns: {listed(first)}"
+    )
     return True
 
 
