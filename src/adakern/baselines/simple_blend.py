@@ -228,4 +228,5 @@ class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
         ----------
         X : array-like of shape (m, d)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        chosen = self.predict_proba(X).argmax(axis=1)  # raises NotFittedError
+        return self.classes_[chosen]

@@ -49,13 +49,12 @@ class ExactModel:
         """Decision values of new rows, or of their kernel values, by blocks."""
         X = as_numpy(X)
         support = np.flatnonzero(self.dual_coef)
-        values = np.zeros(len(X))
-        if len(support):
-            right = self.extension.train_factor[support] * self.dual_coef[support, None]
-            left = self.extension.transform(X)
-            for part in row_blocks(len(X), 8 * (3 * len(support) + left.shape[1])):
-                K = self._rows.kernel(X[part], support)
-                values[part] = np.einsum("ir,ir->i", left[part], K @ right)
+        values = np.empty(len(X))
+        right = self.extension.train_factor[support] * self.dual_coef[support, None]
+        left = self.extension.transform(X)
+        for part in row_blocks(len(X), 8 * (3 * len(support) + left.shape[1])):
+            K = self._rows.kernel(X[part], support)
+            values[part] = np.einsum("ir,ir->i", left[part], K @ right)
         return values + self.intercept
 
 
