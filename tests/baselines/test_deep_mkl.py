@@ -5,13 +5,8 @@ from scipy.optimize._numdiff import approx_derivative
 from sklearn.datasets import make_moons
 
 from adakern.baselines import DeepMKL, KernelBank
-from adakern.baselines.deep_mkl import (
-    ETA,
-    SpanObjective,
-    l2_svm_dual,
-    propagate,
-    span_bound,
-)
+from adakern.baselines.deep_mkl import ETA, SpanObjective, propagate, span_bound
+from adakern.baselines.kernel_bank import l2_svm_dual
 
 BANK = KernelBank((0.7, 3.0), (1, 2))
 
@@ -29,7 +24,7 @@ def random_weights(layers=3, seed=0):
 def test_l2_svm_is_the_squared_hinge_model_of_cvxpy():
     X, y = moons()
     K = BANK.combine(X, weights=np.full(4, 0.25))
-    d, b = l2_svm_dual(K, y, C=2.0, tol=1e-7)
+    d, b = l2_svm_dual(K, y, ridge=0.5, tol=1e-7)
     v, bias = cp.Variable(len(y)), cp.Variable()
     root = np.linalg.cholesky(K + 1e-10 * np.eye(len(y)))
     hinge = cp.pos(1 - cp.multiply(y, root @ v + bias))
@@ -42,7 +37,7 @@ def test_span_is_the_distance_of_its_definition():
     """S_p^2 = min over 1'l = 1 of |x_p - sum l_i x_i|^2 + eta sum l_i^2 / a_i."""
     X, y = moons(n=16)
     K = BANK.combine(X, weights=np.full(4, 0.25)) + np.eye(16) / 5.0
-    d, _ = l2_svm_dual(K - np.eye(16) / 5.0, y, C=5.0, tol=1e-8)
+    d, _ = l2_svm_dual(K - np.eye(16) / 5.0, y, ridge=0.2, tol=1e-8)
     rows = np.flatnonzero(d)
     K, y, s = K[np.ix_(rows, rows)], y[rows], len(rows)
     bordered = np.block([[K, np.ones((s, 1))], [np.ones((1, s)), np.zeros((1, 1))]])

@@ -88,17 +88,7 @@ def test_threshold_above_every_eigenvalue_gives_F_zero():
 @pytest.mark.parametrize("n_rows", [10**6, 10**8, 10**10])
 def test_not_enough_memory_names_the_way_out_before_any_work(n_rows):
     with pytest.raises(MemoryError, match='strategy="decomposed"'):
-        fit_exact(
-            range(n_rows),
-            None,
-            {},
-            eta=None,
-            tau=None,
-            method=None,
-            tol=None,
-            max_iter=None,
-            extension=None,
-        )
+        fit_exact(DANKClassifier(), range(n_rows), None)
 
 
 def test_input_is_left_untouched():

@@ -23,9 +23,8 @@ def test_the_saddle_function_is_that_of_repeated_rows():
     X_all, y_all = X.repeat(w, axis=0), y.repeat(w)
     K, K_all = gram_matrix(X, gamma=2.0), gram_matrix(X_all, gamma=2.0)
     u = np.random.default_rng(0).uniform(0, 1, size=len(y))
-    share = SaddleFunction(
-        K, classification_dual(y, 1.0, weights=w.astype(float)), 0.3, w.astype(float)
-    )
+    dual = classification_dual(y, 1.0, weights=w.astype(float))
+    share = SaddleFunction(K, dual, 0.3)
     every = SaddleFunction(K_all, classification_dual(y_all, 1.0), 0.3)
     # Of a row that stands for w the variable is the sum of those of the w.
     point, expected = share(u * w), every(u.repeat(w))
