@@ -250,6 +250,11 @@ def left_out_residuals(dual, inverse_diagonal):
     )
 
 
+def _roots(weights, n):
+    """Square roots of sample weights (None for ones), shape (n, 1)."""
+    return np.ones((n, 1)) if weights is None else np.sqrt(weights)[:, None]
+
+
 def leave_one_out(K, Y, ridge, weights=None):
     """Leave-one-out predictions of kernel ridge regression.
 
@@ -257,7 +262,7 @@ def leave_one_out(K, Y, ridge, weights=None):
     Cholesky factorisation; r ridges take one eigendecomposition and give an array (r,
     n, k). K may be indefinite by rounding, as in :func:`ridge_solution`.
     """
-    root = np.ones((len(K), 1)) if weights is None else np.sqrt(weights)[:, None]
+    root = _roots(weights, len(K))
     K = root * K * root.T
     target = root * Y
     if np.ndim(ridge) == 0:
@@ -280,7 +285,7 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
     Takes O(n m^2) for V of shape (n, m). Yields the predictions, (n, k), and the
     coefficients of the columns of V in the fit to all rows, (m, k).
     """
-    root = np.ones((len(V), 1)) if weights is None else np.sqrt(weights)[:, None]
+    root = _roots(weights, len(V))
     U, s, Wt = np.linalg.svd(root * V, full_matrices=False)
     target = root * Y
     leverages = U**2

@@ -88,17 +88,7 @@ def test_F_is_zero_if_threshold_exceeds_eigenvalues():
 @pytest.mark.parametrize("n_rows", [10**6, 10**8, 10**10])
 def test_too_little_memory_raises_before_computation(n_rows):
     with pytest.raises(MemoryError, match='strategy="decomposed"'):
-        fit_exact(
-            range(n_rows),
-            None,
-            {},
-            eta=None,
-            tau=None,
-            method=None,
-            tol=None,
-            max_iter=None,
-            extension=None,
-        )
+        fit_exact(DANKClassifier(), range(n_rows), None)
 
 
 def test_input_is_not_modified():
