@@ -125,3 +125,14 @@ def test_is_positive_semidefinite_is_scale_invariant(scale, rng):
     assert linalg.is_positive_semidefinite(scale * K)
     assert not linalg.is_positive_semidefinite(scale * (K - 1e-3 * np.eye(20)))
     assert not linalg.is_positive_semidefinite(-scale * K)
+
+
+@pytest.mark.parametrize("n_columns", [3, 60])
+def test_ridge_solution_solves_the_system_of_each_column(n_columns, rng):
+    """Alone and, if there are many, together; rows of the solution are contiguous."""
+    F = rng.normal(size=(80, 20))
+    K = F @ F.T
+    Y = rng.normal(size=(80, n_columns))
+    found, ridge = linalg.ridge_solution(K.copy(), Y, 0.1)
+    np.testing.assert_allclose((K + ridge * np.eye(80)) @ found, Y, atol=1e-10)
+    assert found.flags.c_contiguous

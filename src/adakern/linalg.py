@@ -15,6 +15,10 @@ from adakern._utils.resources import CACHE_BYTES
 #: faster if it does not fit into the cache.
 FEW_COLUMNS, MANY_ROWS = 5, 2000
 
+#: Up to this number of columns, systems are solved one by one, so that a solution does
+#: not depend on the other columns, not even by rounding.
+MANY_COLUMNS = 50
+
 #: LAPACK's factorisation, solution and inverse for a dtype.
 CHOLESKY = {"d": (dpotrf, dpotrs, dpotri), "f": (spotrf, spotrs, spotri)}
 
@@ -369,4 +373,6 @@ def ridge_solution(K, Y, ridge=0.0):
         K = add_to_diagonal(K, definite_shift(K) * ones)
         solve = factorised(K)
         ridge = float(K[0, 0]) - before  # including the shifts tried before
+    if is_numpy_array(K) and Y.shape[1] > MANY_COLUMNS:
+        return np.ascontiguousarray(solve(Y)), ridge
     return xp.stack([solve(column) for column in Y.T], axis=1), ridge

@@ -157,6 +157,32 @@ def test_pairwise_coupling_of_price():
     np.testing.assert_allclose(np.exp(_scores(model, F, 4, by_odds=True)), p)
 
 
+def test_scores_are_mean_log_probabilities_against_each_other_class(rng):
+    """Also of decision values whose exponentials overflow."""
+    decision = rng.normal(size=(9, 3)) * [
+        [1],
+        [1],
+        [1],
+        [1],
+        [1],
+        [1],
+        [9],
+        [99],
+        [999],
+    ]
+    pairs = SimpleNamespace(
+        classes_=np.array([0, 1, 3]), decision_function=lambda rows: decision
+    )
+    ab, ac, bc = decision.T
+    expected = [
+        -2 / 3 * sum(np.logaddexp(0, -2 * margin) for margin in margins)
+        for margins in ((ab, ac), (-ab, bc), (-ac, -bc))
+    ]
+    scores = _scores(pairs, decision, 4)
+    np.testing.assert_allclose(scores[:, [0, 1, 3]], np.transpose(expected), rtol=1e-12)
+    np.testing.assert_array_equal(scores[:, 2], np.min(expected, axis=0) - 1)
+
+
 @pytest.mark.parametrize("by_odds", [False, True])
 def test_decision_values_of_many_pairs_are_computed_in_blocks(monkeypatch, by_odds):
     codes = np.arange(200) % 40

@@ -326,3 +326,14 @@ def test_member_on_trial_must_improve_the_first_fold():
         (rng.standard_normal(len(first)), False),
     ):
         assert improves(problem, fitted, (None, values[:, None])) == better
+
+
+def test_a_mixture_ignores_members_without_weight(rng):
+    """Bit for bit, also where such a member excludes the true class."""
+    log_proba = np.log(rng.dirichlet(np.ones(4), size=(3, 30)))
+    weights = np.array([0.3, 0.0, 0.7])
+    expected = np.log(np.tensordot(weights, np.exp(log_proba), axes=1))
+    np.testing.assert_allclose(blending.mix(log_proba, weights), expected)
+    np.testing.assert_array_equal(blending.mix(log_proba, np.eye(3)[1]), log_proba[1])
+    log_proba[1] = -np.inf
+    np.testing.assert_allclose(blending.mix(log_proba, weights), expected)
