@@ -34,6 +34,7 @@ from adakern_bench.records.machine import (
     package_versions,
     uncommitted,
 )
+from adakern_bench.records.read import nested
 from adakern_bench.report.origin import make_command, selection
 from adakern_bench.report.paper import write_paper
 
@@ -168,11 +169,8 @@ def provenance(plan, records):
         "versions": package_versions(),
     }
     if records is not None:
-        versions = records.filter(regex="^version_").iloc[0]
         facts |= {
-            "versions": versions.rename(
-                lambda name: name.removeprefix("version_")
-            ).to_dict(),
+            "versions": nested(records, "version").iloc[0].to_dict(),
             "repeats": int(records["repeat"].nunique()),
             "runs": len(records),
             "failed_runs": int((records["status"] != "ok").sum()),
