@@ -255,19 +255,18 @@ def fitted_facts(estimator):
     if support is not None:  # one array per binary model; each row counts once
         parts = support if isinstance(support, list | tuple) else [support]
         support = len(np.unique(np.concatenate([np.ravel(part) for part in parts])))
-    return {
-        "rank": _total(getattr(estimator, "rank_", None), max),
-        "n_support": support,
-        "n_iter": _total(getattr(estimator, "n_iter_", None), max),
-        "objective": _total(getattr(estimator, "objective_", None), sum),
-        "duality_gap": _total(getattr(estimator, "duality_gap_", None), max),
-        "extra": {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()},
-    }
+    extra = {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()}
+    facts = {name: _total(estimator, name) for name in COMBINED}
+    return facts | {"n_support": support, "extra": extra}
 
 
-def _total(value, combine):
+#: Fact of a fit -> function that combines its values of several binary models.
+COMBINED = {"rank": max, "n_iter": max, "objective": sum, "duality_gap": max}
+
+
+def _total(estimator, name):
     """Combine a scalar or one value per binary model; None if not numeric."""
-    values = np.ravel(value)
+    values = np.ravel(getattr(estimator, f"{name}_", None))
     if not values.size or not np.issubdtype(values.dtype, np.number):
         return None
-    return plain(combine(values))
+    return plain(COMBINED[name](values))

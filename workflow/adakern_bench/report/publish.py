@@ -26,6 +26,7 @@ import pandas as pd
 
 from adakern._utils.files import write_json
 from adakern._utils.wording import count
+from adakern_bench.base.plain_text import bullets
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.records.machine import (
     UNCOMMITTED,
@@ -61,8 +62,7 @@ def publish(plan, target, with_failures=False):
         missing = [] if with_failures else list(_failed(records))
     missing = missing or list(_several_commits(plan, records))
     if missing:
-        listed = "\n".join(f"  - {line}" for line in missing)
-        raise ConfigError(f"{plan.results} cannot be published:\n{listed}")
+        raise ConfigError(f"{plan.results} cannot be published:\n{bullets(missing)}")
     # Written to a sibling folder, so that an interruption leaves the old one intact.
     new, old = (target.with_name(f".{target.name}-{age}") for age in ("new", "old"))
     for folder in (new, old):
