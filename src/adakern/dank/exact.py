@@ -76,12 +76,10 @@ def fit_exact(estimator, X, dual):
             )
         if kernel in ("precomputed", "tl1", "poly"):
             require_positive_semidefinite(K, kernel, "DANK")
-        tau = estimator.tau
         tol = estimator.tol
-        problem, start = make_problem(K, dual, estimator.eta, tau, tol)
-        solution = METHODS[estimator.method](
-            problem, problem(start), tol, max_iter=estimator.max_iter
-        )
+        problem, start = make_problem(K, dual, estimator.eta, estimator.tau, tol)
+        solve = METHODS[estimator.method]
+        solution = solve(problem, problem(start), tol, max_iter=estimator.max_iter)
         point = solution.point
         rows = TrainingRows(X, K, estimator._kernel_params)
         Z = problem.factor(point)
@@ -92,7 +90,7 @@ def fit_exact(estimator, X, dual):
             rows=rows,
             copies=dual.copies * np.ones(n),
             eta=problem.eta,
-            tau=tau,
+            tau=estimator.tau,
             n_neighbors=estimator.n_neighbors,
             random_state=estimator.random_state,
         )

@@ -203,10 +203,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         X, y = validate_arrays(self, X, y, y_numeric=True)
         used, weights = distinct_rows(as_numpy(X), as_numpy(y), sample_weight)
         if len(used) < len(y) or weights is not None:
-            X, y = (
-                array_namespace(X).take(X, as_index(used, X), axis=0),
-                as_numpy(y)[used],
-            )
+            X = array_namespace(X).take(X, as_index(used, X), axis=0)
+            y = as_numpy(y)[used]
         rng = np.random.default_rng(
             check_random_state(self.random_state).randint(2**31)
         )
