@@ -15,6 +15,10 @@ from adakern._utils.resources import CACHE_BYTES
 #: faster if it does not fit into the cache.
 FEW_COLUMNS, MANY_ROWS = 5, 2000
 
+#: Up to this number of columns, systems are solved one by one, so that a solution does
+#: not depend on the other columns, not even by rounding.
+MANY_COLUMNS = 50
+
 #: LAPACK's factorisation, solution and inverse for a dtype.
 CHOLESKY = {"d": (dpotrf, dpotrs, dpotri), "f": (spotrf, spotrs, spotri)}
 
@@ -250,6 +254,11 @@ def left_out_residuals(dual, inverse_diagonal):
     )
 
 
+def _roots(weights, n):
+    """Square roots of sample weights (None for ones), shape (n, 1)."""
+    return np.ones((n, 1)) if weights is None else np.sqrt(weights)[:, None]
+
+
 def leave_one_out(K, Y, ridge, weights=None):
     """Leave-one-out predictions of kernel ridge regression.
 
@@ -257,7 +266,7 @@ def leave_one_out(K, Y, ridge, weights=None):
     Cholesky factorisation; r ridges take one eigendecomposition and give an array (r,
     n, k). K may be indefinite by rounding, as in :func:`ridge_solution`.
     """
-    root = np.ones((len(K), 1)) if weights is None else np.sqrt(weights)[:, None]
+    root = _roots(weights, len(K))
     K = root * K * root.T
     target = root * Y
     if np.ndim(ridge) == 0:
@@ -280,7 +289,7 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
     Takes O(n m^2) for V of shape (n, m). Yields the predictions, (n, k), and the
     coefficients of the columns of V in the fit to all rows, (m, k).
     """
-    root = np.ones((len(V), 1)) if weights is None else np.sqrt(weights)[:, None]
+    root = _roots(weights, len(V))
     U, s, Wt = np.linalg.svd(root * V, full_matrices=False)
     target = root * Y
     leverages = U**2
@@ -364,4 +373,6 @@ def ridge_solution(K, Y, ridge=0.0):
         K = add_to_diagonal(K, definite_shift(K) * ones)
         solve = factorised(K)
         ridge = float(K[0, 0]) - before  # including the shifts tried before
+    if is_numpy_array(K) and Y.shape[1] > MANY_COLUMNS:
+        return np.ascontiguousarray(solve(Y)), ridge
     return xp.stack([solve(column) for column in Y.T], axis=1), ridge

@@ -113,10 +113,7 @@ def refused_names(archive, trust):
     for node in _nodes(json.loads(archive.read("schema.json"))):
         name = _name(node)
         if not _is_known(node, name):
-            method = (
-                node["content"]["func"] if node["__loader__"] == "MethodNode" else ""
-            )
-            unknown.add(f"{name}.{method}".rstrip("."))
+            unknown.add(name)
     for_good = {name for name in unknown if name.partition(".")[0] in OWN}
     return sorted(for_good), sorted(unknown - for_good - set(trust))
 
@@ -178,7 +175,11 @@ def _nodes(schema):
 
 
 def _name(node):
-    return f"{node['__module__']}.{node['__class__']}"
+    """Dotted name of a class, of a function, or of a method with its class."""
+    name = f"{node['__module__']}.{node['__class__']}"
+    if node["__loader__"] == "MethodNode":
+        name += f".{node['content']['func']}"
+    return name
 
 
 def _is_known(node, name):
@@ -191,10 +192,8 @@ def _is_known(node, name):
             return False
     if loader in PLAIN:
         return bool(re.fullmatch(PLAIN[loader], name))
-    if loader == "FunctionNode":
+    if loader in ("FunctionNode", "MethodNode"):
         return name in FUNCTIONS
-    if loader == "MethodNode":
-        return f"{name}.{node['content']['func']}" in FUNCTIONS
     if loader in CONTAINERS:
         kind = CONTAINERS[loader]
         plain = {f"builtins.{kind.__name__}", "collections.OrderedDict"}

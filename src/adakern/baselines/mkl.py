@@ -1,10 +1,8 @@
 """Support vector machines on a bank of kernels: equal weights, SimpleMKL, EasyMKL."""
 
-from numbers import Real
-
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from adakern._utils.constraints import FRACTION
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import OneVsOneBaseline
 from adakern.baselines.kernel_bank import (
@@ -208,9 +206,7 @@ class EasyMKL(BankMixin, OneVsOneBaseline):
     Neurocomputing 169 (2015), 215-224.
     """
 
-    _parameter_constraints = bank_constraints(
-        "tol", reg=[Interval(Real, 0, 1, closed="right")]
-    )
+    _parameter_constraints = bank_constraints("tol", reg=FRACTION)
 
     def __init__(self, reg=0.1, *, gammas=None, degrees=(), tol=1e-4):
         self.reg = reg

@@ -1,7 +1,5 @@
 """The simple blend, a baseline: a stack of kernel ridge regressions and forests."""
 
-from numbers import Integral
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
@@ -62,7 +60,7 @@ class _SimpleBlend:
     """Base class of the regressor and the classifier."""
 
     _parameter_constraints = constraints(
-        "random_state", n_estimators=AT_LEAST_ONE, n_jobs=[Integral, None]
+        "n_jobs", "random_state", n_estimators=AT_LEAST_ONE
     )
 
     def __init__(self, *, n_estimators=300, n_jobs=None, random_state=None):
@@ -230,4 +228,5 @@ class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
         ----------
         X : array-like of shape (m, d)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        chosen = self.predict_proba(X).argmax(axis=1)  # raises NotFittedError
+        return self.classes_[chosen]

@@ -295,13 +295,17 @@ def _test_pair(a, b, sizes):
             corrected = corrected_ttest(a, b, n_train, n_test).pvalue
     return {
         "n": n,
-        "mean_a": float(a.mean()) if n else np.nan,
-        "mean_b": float(b.mean()) if n else np.nan,
-        "difference": float((a - b).mean()) if n else np.nan,
+        "mean_a": _mean(a),
+        "mean_b": _mean(b),
+        "difference": _mean(a - b),
         "pvalue": pvalue,
         "corrected_pvalue": corrected,
         "note": "; ".join(notes),
     }
+
+
+def _mean(values):
+    return float(values.mean()) if len(values) else np.nan
 
 
 def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_state=0):
@@ -401,7 +405,7 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
         better=int((gain > 0).sum()),
         worse=int((gain < 0).sum()),
         tied=int((gain == 0).sum()),
-        difference=float(difference.mean()) if len(gain) else np.nan,
+        difference=_mean(difference),
         pvalue=pvalue,
         p_better=better,
         p_equal=equal,

@@ -130,12 +130,11 @@ def _moments(X, shares):
 
 def _spread(y, weights):
     """Standard deviation; 1 for a constant target."""
-    largest = np.abs(y).max()
-    if largest > 0 and weights is None:
-        scale = largest * (y / largest).std()
-    elif largest > 0:
-        mean = np.average(y / largest, weights=weights)
-        scale = largest * np.average((y / largest - mean) ** 2, weights=weights) ** 0.5
+    largest = np.abs(y).max() or 1.0
+    y = y / largest
+    if weights is None:
+        scale = largest * y.std()
     else:
-        scale = 0.0
+        mean = np.average(y, weights=weights)
+        scale = largest * np.average((y - mean) ** 2, weights=weights) ** 0.5
     return float(scale) if scale > 0 else 1.0

@@ -179,8 +179,7 @@ def without_others(frame, target, notes, *, keep=(), is_typed=False, all_rows=Fa
     for name in OTHERS if not is_typed else ["rows:totals"]:
         rows, description = OTHERS[name](rest, target)
         if len(rows) and name not in keep:
-            are = "is" if len(rows) == 1 else "are"
-            it = "it" if len(rows) == 1 else "them"
+            are, it = ("is", "it") if len(rows) == 1 else ("are", "them")
             note = f"left out: {description} (--keep {name} keeps {it})"
             if all_rows:
                 note = f"{description}, {are} {PREDICTED}"

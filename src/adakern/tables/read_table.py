@@ -236,9 +236,10 @@ def read_rows(path, kinds, forms=None, decimal=None):
             if any(mark in note for mark in (PREDICTED, "left out", SHORT)):
                 warn_user(note)
         found = {}
-        add_limits(raw, forms or {})
+        forms = forms or {}
+        add_limits(raw, forms)
         for column, kind in kinds.items():
-            form = (forms or {}).get(column) or (kind == "numeric" and decimal) or ""
+            form = forms.get(column) or (kind == "numeric" and decimal) or ""
             values = raw[find_column(raw, column, by_place=False)]
             found[column] = read_as(values, column, kind, form)
         return pd.DataFrame(found, index=raw.index)
