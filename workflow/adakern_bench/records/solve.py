@@ -255,18 +255,19 @@ def fitted_facts(estimator):
     if support is not None:  # one array per binary model; each row counts once
         parts = support if isinstance(support, list | tuple) else [support]
         support = len(np.unique(np.concatenate([np.ravel(part) for part in parts])))
-    extra = {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()}
-    facts = {name: _total(estimator, name) for name in COMBINED}
-    return facts | {"n_support": support, "extra": extra}
+    return {
+        "rank": _total(getattr(estimator, "rank_", None), max),
+        "n_support": support,
+        "n_iter": _total(getattr(estimator, "n_iter_", None), max),
+        "objective": _total(getattr(estimator, "objective_", None), sum),
+        "duality_gap": _total(getattr(estimator, "duality_gap_", None), max),
+        "extra": {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()},
+    }
 
 
-#: Fact of a fit -> function that combines its values of several binary models.
-COMBINED = {"rank": max, "n_iter": max, "objective": sum, "duality_gap": max}
-
-
-def _total(estimator, name):
+def _total(value, combine):
     """Combine a scalar or one value per binary model; None if not numeric."""
-    values = np.ravel(getattr(estimator, f"{name}_", None))
+    values = np.ravel(value)
     if not values.size or not np.issubdtype(values.dtype, np.number):
         return None
-    return plain(COMBINED[name](values))
+    return plain(combine(values))
