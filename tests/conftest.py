@@ -1,5 +1,6 @@
-"""What is collected without the workflow or the extra ``table``; which
-tests are slow."""
+"""Files that are not collected without the workflow or the extra ``table``, and slow
+tests.
+"""
 
 import re
 from importlib.util import find_spec
@@ -8,7 +9,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-# A busy machine takes any time for an example; no test asserts times.
+# The time of an example varies on a busy machine; no test asserts times.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
@@ -45,13 +46,13 @@ SLOW_CHECKS = re.compile(
 
 @pytest.fixture
 def rng():
-    """Random numbers, the same for every test."""
+    """A random generator with the same seed for every test."""
     return np.random.default_rng(0)
 
 
 @pytest.fixture(params=["numpy", "array_api_strict", "torch"])
 def xp(request):
-    """Each library of arrays that is here."""
+    """Each array library that is installed."""
     return pytest.importorskip(request.param)
 
 

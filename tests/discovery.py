@@ -1,4 +1,4 @@
-"""Finds every public estimator of adakern, so that none escapes a shared test."""
+"""Discovery of the public estimators of adakern, for the common tests."""
 
 import importlib
 import importlib.util
@@ -9,20 +9,26 @@ import adakern
 
 
 def all_estimators():
-    """The estimator classes that ``adakern`` and its rooms export, by name."""
-    rooms = [adakern]
+    """The estimator classes exported by ``adakern`` and its packages,
+    sorted by name.
+    """
+    packages = [adakern]
     for module in pkgutil.iter_modules(adakern.__path__, "adakern."):
         if module.ispkg:
-            rooms.append(importlib.import_module(module.name))
-    exported = {name: room for room in rooms for name in dir(room) if name[0].isupper()}
+            packages.append(importlib.import_module(module.name))
+    exported = {
+        name: package
+        for package in packages
+        for name in dir(package)
+        if name[0].isupper()
+    }
     members = [getattr(exported[name], name) for name in sorted(exported)]
     return [member for member in members if _can_be_fitted(member)]
 
 
 def _can_be_fitted(member):
-    """Whether it is an estimator without required arguments whose packages are here.
-
-    A search needs an estimator: tests/test_estimators.py gives it some.
+    """Whether it is an estimator without required arguments whose packages are
+    installed. A search needs an estimator: tests/test_estimators.py adds some.
     """
     if not (inspect.isclass(member) and hasattr(member, "fit")):
         return False

@@ -1,4 +1,6 @@
-"""The mirror of the data sets beside the repository, and the tests that need it."""
+"""The mirror of the data sets next to the repository, and a marker for tests that need
+it.
+"""
 
 from pathlib import Path
 

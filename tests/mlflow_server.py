@@ -1,4 +1,4 @@
-"""A real `mlflow ui`, and processes that log to it."""
+"""An `mlflow ui` server, and processes that log to it."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ def start_logging(records, uri):
 
 
 def free_port():
-    """A port that nobody listens at."""
+    """A port that is not in use."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -30,7 +30,7 @@ def free_port():
 
 @contextmanager
 def serve(uri, folder, arguments=("ui",)):
-    """The server on a database, working in a folder; gives its address."""
+    """Start the server on a database in a folder; yields its address."""
     port = free_port()
     command = [sys.executable, "-m", "mlflow", *arguments, "--backend-store-uri", uri]
     process = subprocess.Popen(
@@ -39,7 +39,7 @@ def serve(uri, folder, arguments=("ui",)):
         env=os.environ
         | {
             "MLFLOW_DISABLE_TELEMETRY": "true",
-            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # six processes less
+            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # saves six processes
         },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -1,9 +1,8 @@
-"""What OpenML's server gives, in the documented formats, and what goes wrong there.
-
-Data sets 31 (ARFF, categories, gaps, a name of each row), 561 (Parquet alone, numbers),
-40 (texts), 41 (no target), 42 (sparse); tasks 59 and 60 on 31 (classification, five
-folds; without splits), 61 on 561 (regression), 62 (clustering); study 99 of the tasks
-59, 61 and 63, which is 59 with a holdout.
+"""A local server with OpenML's responses in the documented formats, and faults. Data
+sets 31 (ARFF, categories, missing values, row identifiers), 561 (Parquet only,
+numbers), 40 (texts), 41 (no target), 42 (sparse); tasks 59 and 60 on 31
+(classification, five folds; without splits), 61 on 561 (regression), 62 (clustering);
+study 99 with the tasks 59, 61 and 63, which is 59 with a holdout.
 """
 
 import hashlib
@@ -29,7 +28,7 @@ SIZES = SIZES.assign(price=SIZES["a"] * 2 - SIZES["b"])
 
 
 def arff():
-    """Data set 31, with quoted names and cells, gaps and comments."""
+    """Data set 31, with quoted names and cells, missing values and comments."""
     jobs = ["'" + job.replace("'", "\\'") + "'" for job in JOB]
     rows = [
         f"r{k}, {'?' if k == 7 else AGE[k]}, {CODE[k]}, {jobs[k]}, {GOOD[k]}"
@@ -101,13 +100,13 @@ def _task(number, kind, data, target, url, folds=None):
 
 
 def answers(server):
-    """Path -> what is answered there: JSON as a mapping, or bytes."""
+    """Path -> response: JSON as a mapping, or bytes."""
     api = "/api/v1/json/"
     rows = arff()
     split = f"{server}/api_splits/get"
     texts = _features(("text", "string"), ("label", "nominal"))
     quality = [{"name": "NumberOfInstances", "value": f"{N}.0"}]
-    found = {
+    responses = {
         "data/31": _description(
             31,
             url=f"{server}/data/v1/download/31/credit.arff",
@@ -167,11 +166,11 @@ def answers(server):
         ),
         "/api_splits/get/63/s.arff": splits(folds()[:1]),
     }
-    return {api + path: answer for path, answer in found.items()} | files
+    return {api + path: answer for path, answer in responses.items()} | files
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers, unless the server's `faults` say otherwise of a part of the path."""
+    """Responds, with the `faults` of the server for parts of the path."""
 
     def do_GET(self):
         path = urlsplit(self.path).path
@@ -185,15 +184,17 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Location", f"http://localhost:1{path}")
             self.end_headers()
         elif answer is None:
-            said = {"error": {"code": "111", "message": "Unknown: no such thing"}}
+            error = {"error": {"code": "111", "message": "Unknown: no such thing"}}
             if path.startswith("/api_splits"):
-                said["error"]["message"] = "no split"
-            self._send(412, json.dumps(said).encode())
+                error["error"]["message"] = "no split"
+            self._send(412, json.dumps(error).encode())
         else:
-            sent = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+            content = (
+                answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+            )
             if fault == "changed":
-                sent = sent.replace(b"good", b"bad ")
-            self._send(200, sent, fault)
+                content = content.replace(b"good", b"bad ")
+            self._send(200, content, fault)
 
     def _send(self, status, content, fault=""):
         self.send_response(status)
@@ -211,7 +212,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving():
-    """A server with its `url`, `faults` and `requests`, on this machine."""
+    """A local server with attributes `url`, `faults` and `requests`."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.url = f"http://127.0.0.1:{server.server_port}"
     server.answers, server.faults, server.requests = answers(server.url), {}, []

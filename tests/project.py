@@ -1,4 +1,4 @@
-"""A copy of the repository in which a test runs the real workflow."""
+"""A copy of the repository in which a test runs the workflow."""
 
 import json
 import os
@@ -26,11 +26,11 @@ search: {step: 5, folds: 2}
 tracking: {enabled: false}
 """
 PLAIN = "{estimator: {_target_: sklearn.svm.SVC, C: 2.0}}"
-#: A method that is searched, for tests that add it themselves.
+#: A method with a search, for tests that add it.
 TUNED = "{estimator: {_target_: sklearn.svm.SVC}, grid: {C: [0.5, 2.0]}}"
 
 
-#: A line of a file for each call of some functions, by whatever process of a project.
+#: Writes a line to a file for each call of some functions in any process of a project.
 COUNTING = """\
 from importlib.abc import MetaPathFinder
 from importlib.machinery import PathFinder
@@ -63,7 +63,7 @@ sys.meta_path.insert(0, Finder())
 
 
 def without_measured(text):
-    """The lines of a table that two runs share: none of times and memory."""
+    """The lines of a table except those with times and memory."""
     return [
         line
         for line in text.splitlines()
@@ -72,7 +72,7 @@ def without_measured(text):
 
 
 class Run:
-    """One call of snakemake, running or ended; as a context it is killed at the end."""
+    """One call of snakemake; as a context manager it is killed at the end."""
 
     def __init__(self, command, folder, environment, user=None):
         with tempfile.NamedTemporaryFile(
@@ -85,7 +85,7 @@ class Run:
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                # A shell that runs the tests in the background has them ignore Ctrl-C.
+                # Tests run by a shell in the background would ignore Ctrl-C.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
                 user=user,
                 group=user,
@@ -101,7 +101,7 @@ class Run:
         self.process.wait()
 
     def wait_for(self, condition, seconds=1000):
-        """Wait, as long as this run goes on."""
+        """Wait for a condition while the run continues."""
         deadline = time.monotonic() + seconds
         while not condition():
             assert self.returncode is None, self.output
@@ -109,37 +109,36 @@ class Run:
             time.sleep(0.05)
 
     def ends(self, status=0, seconds=550):
-        """Wait for its end, which is to be with this exit status; returns this run."""
+        """Wait for the end, check the exit status, and return this run."""
         self.process.wait(seconds)
         assert self.returncode == status, self.output
         return self
 
     @property
     def output(self):
-        """What it has printed so far."""
+        """The output so far."""
         return self.log.read_text()
 
     @property
     def returncode(self):
-        """Exit status, None while it runs."""
+        """The exit status, None while it runs."""
         return self.process.poll()
 
     @property
     def jobs(self):
-        """Rule -> number of jobs that it said it would do."""
+        """Rule -> number of jobs that Snakemake announced."""
         table = self.output.partition("Job stats:")[2].partition("total")[0]
         rows = [line.split() for line in table.splitlines()]
         return {row[0]: int(row[1]) for row in rows if row and row[-1].isdigit()}
 
 
 class Project:
-    """The workflow, its configuration and its code, free to be changed and broken.
-
-    Holds the experiment ``small``: data set ``clowns``, method ``plain``
-    (an SVM with fixed parameters), two repeats.
+    """The workflow, its configuration and its code, which a test may modify. Contains
+    the experiment ``small``: data set ``clowns``, method ``plain`` (an SVM with fixed
+    parameters), two repeats.
     """
 
-    #: Of the runs: their results go to the folder of that name.
+    #: Name of the runs and of the folder of their results.
     name = "small"
 
     def __init__(self, root):
@@ -147,7 +146,7 @@ class Project:
         for part in PARTS:
             source, target = REPOSITORY / part, self.root / part
             target.parent.mkdir(parents=True, exist_ok=True)
-            # With the compiled files, whose time stamps stay right: start-up is short.
+            # Compiled files are copied, too, with valid time stamps: start-up is fast.
             copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, target)
         self.write("conf/experiment/small.yaml", EXPERIMENT)
@@ -164,8 +163,7 @@ class Project:
             self.environment.pop(name, None)
 
     def adakern(self, *arguments, status=0):
-        """Run the command ``adakern`` to its end, which is to be with this
-        exit status."""
+        """Run the command ``adakern`` and check its exit status."""
         script = "import sys; from adakern.cli import main; sys.exit(main())"
         options = {"env": self.environment, "capture_output": True, "text": True}
         run = subprocess.run(
@@ -182,8 +180,8 @@ class Project:
         return path
 
     def count(self, *functions):
-        """Have each call of these functions, by any process of the project, written
-        down in the file that is returned.
+        """Return a file to which each call of these functions is written, in any
+        process of the project.
         """
         counted = dict(function.rsplit(".", 1) for function in functions)
         file = self.write("counted.txt", "")
@@ -206,11 +204,11 @@ class Project:
         return [*snakemake, *arguments, "--config", *settings]
 
     def start(self, *arguments, **settings):
-        """Start a run that the test will disturb, in a process group of its own."""
+        """Start a run that the test will interrupt, in its own process group."""
         return Run(self.command(*arguments, **settings), self.root, self.environment)
 
     def run(self, *arguments, status=0, timeout=550, **settings):
-        """Run to the end, which is to be with this exit status."""
+        """Run to the end and check the exit status."""
         return self.start(*arguments, **settings).ends(status, timeout)
 
     def solve(self, *arguments, **settings):
@@ -224,7 +222,7 @@ class Project:
         return [record for file in files for record in json.loads(file.read_text())]
 
     def left_over(self):
-        """Temporary files that a writer did not clean up."""
+        """Temporary files that were not removed."""
         return [
             path
             for folder in ("results", "data")

@@ -1,4 +1,4 @@
-"""Records of solves that were never made, for tests of what comes after."""
+"""Synthetic records of runs, for tests of the report and the tracker."""
 
 import json
 import zlib
@@ -9,7 +9,7 @@ from adakern.evaluation import METRICS
 
 
 def make_record(dataset="heart", method="svm-cv", repeat=0, **changes):
-    """A record with plausible values that depend on its identity alone."""
+    """A record with plausible values that depend only on its identity."""
     identity = f"{dataset}/{method}/{repeat}".encode()
     rng = np.random.default_rng(zlib.crc32(identity))
     task = changes.get("task", "classification")
@@ -53,7 +53,7 @@ def make_record(dataset="heart", method="svm-cv", repeat=0, **changes):
 def failed(
     dataset, method, repeat, reason="ValueError: boom", status="failed", **changes
 ):
-    """A record of a solve that gave no result."""
+    """A record of a failed run."""
     nothing = {"metrics": None, "fit_seconds": None, "predict_seconds": None}
     nothing |= {"n_support": None, "converged": None, "peak_memory_bytes": None}
     changes = nothing | {"status": status, "reason": reason} | changes
@@ -61,7 +61,7 @@ def failed(
 
 
 def write_records(results, records):
-    """Write records the way the workflow lays them out; the paths, sorted."""
+    """Write records as the workflow does; returns the sorted paths."""
     cells = {}
     for record in records:
         cells.setdefault((record["dataset"], record["method"]), []).append(record)

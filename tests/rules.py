@@ -1,4 +1,4 @@
-"""What the Snakefile gives the jobs of an experiment, asked of Snakemake itself."""
+"""The parameters that the Snakefile passes to the jobs of an experiment."""
 
 import inspect
 from pathlib import Path
@@ -27,7 +27,7 @@ class Rules:
             parsed = api.workflow(
                 resource_settings=ResourceSettings(cores=1),
                 config_settings=settings,
-                # As in a job, which holds no lock.
+                # As in a job, which has no lock.
                 workflow_settings=WorkflowSettings(exec_mode=ExecMode.SUBPROCESS),
                 snakefile=Path(ROOT, "Snakefile"),
             )
@@ -35,11 +35,11 @@ class Rules:
         self.plan = self.workflow.globals["PLAN"]
 
     def params(self, rule, **wildcards):
-        """Name -> value of the params of a job, those of its resources left out."""
-        w, found = SimpleNamespace(**wildcards), {}
+        """Name -> value of the params of a job, except those of its resources."""
+        w, params_of_job = SimpleNamespace(**wildcards), {}
         for name, value in self.workflow.get_rule(rule).params.items():
-            asked = inspect.signature(value).parameters if callable(value) else ()
-            if "resources" not in asked:
-                others = {key: None for key in asked if key == "output"}
-                found[name] = value(w, **others) if callable(value) else value
-        return found
+            arguments = inspect.signature(value).parameters if callable(value) else ()
+            if "resources" not in arguments:
+                others = {key: None for key in arguments if key == "output"}
+                params_of_job[name] = value(w, **others) if callable(value) else value
+        return params_of_job

@@ -1,4 +1,4 @@
-"""A rule's script run in this process, as Snakemake would run it."""
+"""Run the script of a rule in this process, as Snakemake does."""
 
 import runpy
 import tempfile
@@ -9,7 +9,7 @@ from adakern_bench.base.paths import SCRIPTS
 
 
 class Files(dict):
-    """Names and files, by attribute too."""
+    """A dictionary of files with access by attribute."""
 
     __getattr__ = dict.__getitem__
 
@@ -29,7 +29,7 @@ def run_script(rule, inputs, outputs, log=(), **params):
 
 
 def run_fits(rule, inputs, outputs, **params):
-    """Run the script of a rule that fits, with a journal that nobody reads."""
+    """Run the script of a rule that fits, with a temporary journal."""
     limits = {"time_limit": 100, "attempt": 1}
     with tempfile.TemporaryDirectory() as folder:
         log = [Path(folder, f"{rule}.log")]

@@ -1,8 +1,7 @@
-"""A SLURM cluster of this machine alone: controller, accounting, several nodes.
-
-Everything lies in one folder: configuration, key, sockets, database, logs. The system's
-own configuration, of SLURM, MUNGE and MariaDB alike, is neither read nor written, and
-its end leaves no process behind. `tests/install_debian.sh` installs what is needed.
+"""A SLURM cluster on this machine: controller, accounting, several nodes. Everything is
+in one folder: configuration, key, sockets, database and logs. The system configuration
+of SLURM, MUNGE and MariaDB is neither read nor written, and no process remains at the
+end. `tests/install_debian.sh` installs the requirements.
 """
 
 import getpass
@@ -34,14 +33,14 @@ COMMANDS = (
     ),
 )
 TOOLS = (*COMMANDS, "munged", "mariadbd", "mariadb-install-db")
-#: Variable of every process of a cluster's jobs: its folder.
+#: Environment variable of every process of the cluster: its folder.
 MARK = "TEST_CLUSTER"
-#: Seconds for an answer that comes at once on a quiet machine.
-PATIENCE = 300
-#: No connection going out is given one of these ports, as it is from 32768 on.
+#: Timeout in seconds for responses, which are immediate on an idle machine.
+TIMEOUT = 300
+#: Outgoing connections use ports from 32768 on.
 PORTS = range(10_000, 32_768)
 
-#: What each node says it has is for SLURM to share out, whatever this machine has.
+#: SLURM allocates the declared resources of each node, whatever this machine has.
 NODE = (
     "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 "
     "RealMemory=20000"
@@ -49,7 +48,7 @@ NODE = (
 
 
 def reason_to_skip():
-    """Why there can be no cluster here, empty if there can."""
+    """Why no cluster can be started here; empty if it can."""
     missing = ", ".join(tool for tool in TOOLS if shutil.which(tool) is None)
     mend = "on Debian, as root: tests/install_debian.sh"
     return f"SLURM is not installed ({missing} missing); {mend}" if missing else ""
@@ -82,7 +81,7 @@ class Cluster:
             "folder": self.folder,
             "controller_port": controller_port,
             "database_port": database_port,
-            "patience": PATIENCE,
+            "patience": TIMEOUT,
             "nodes": "\n".join(nodes),
         }
         (self.folder / "tmp").mkdir()
@@ -94,15 +93,14 @@ class Cluster:
         self.environment = {
             "PATH": f"{self.folder}/bin:{os.environ['PATH']}",
             "MYSQL_UNIX_PORT": str(self.folder / "mariadb.socket"),
-            # Two databases that start at once overwrite each other's temporary tables.
+            # Concurrent databases would overwrite each other's temporary tables.
             "TMPDIR": str(self.folder / "tmp"),
             MARK: str(self.folder),
         }
 
     def _write_commands(self):
-        """SLURM's commands with this cluster's configuration.
-
-        A variable would not do: Snakemake's plugin takes all of SLURM's away in a job.
+        """SLURM's commands with the configuration of this cluster. A variable does not
+        suffice: Snakemake's plugin removes those of SLURM in a job.
         """
         (self.folder / "bin").mkdir()
         for name in COMMANDS:
@@ -116,7 +114,7 @@ class Cluster:
     def _write(self, name, text):
         path = self.folder / name
         path.write_text(text)
-        path.chmod(0o600)  # as SLURM demands of the file of its database
+        path.chmod(0o600)  # required by SLURM for the file of its database
 
     def __enter__(self):
         try:
@@ -174,9 +172,9 @@ class Cluster:
         self._start_daemon(node, "slurmd", "-D", "-N", node)
 
     def kill_node(self, node):
-        """As if its power were cut: the daemon and all that runs on the node.
-
-        The controller is told, for it waits long before it takes a node for dead.
+        """Simulate a power cut: kill the daemon and all processes of the node. The
+        controller is informed, because it would wait long before it marks the node as
+        down.
         """
         daemon = self._daemons.pop(node)
         _kill([daemon.pid, *self._processes(SLURMD_NODENAME=node)])
@@ -184,13 +182,12 @@ class Cluster:
         self.says("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=dead")
 
     def kill_job(self, job):
-        """As the kernel kills what took too much: all processes of a job."""
+        """Kill all processes of a job, as the kernel does when memory is exhausted."""
         _kill(self._processes(watchers=False, SLURM_JOB_ID=job))
 
     def _processes(self, watchers=True, **variables):
-        """Of the cluster's jobs: those with these variables, all that is below them,
-
-        and SLURM's own above them.
+        """Processes of the cluster's jobs with these variables, their children, and
+        SLURM's own processes above them.
         """
         mine = ({MARK: str(self.folder)} | variables).items()
         found = set()
@@ -205,7 +202,7 @@ class Cluster:
     def _start_daemon(self, name, *command):
         with open(self.folder / f"{name}.out", "w") as file:
             self._daemons[name] = subprocess.Popen(
-                # Not even a killed test run leaves a daemon behind.
+                # Daemons end even if the test run is killed.
                 ("setpriv", "--pdeathsig", "TERM", *command),
                 env=os.environ | self.environment,
                 stdin=subprocess.DEVNULL,
@@ -215,16 +212,16 @@ class Cluster:
             )
 
     def says(self, *command):
-        """What a command prints that is to succeed."""
+        """The output of a command that must succeed."""
         env = os.environ | self.environment
-        done = subprocess.run(
-            command, env=env, capture_output=True, text=True, timeout=PATIENCE
+        run = subprocess.run(
+            command, env=env, capture_output=True, text=True, timeout=TIMEOUT
         )
-        if done.returncode:
+        if run.returncode:
             raise RuntimeError(
-                f"{' '.join(command)}: {done.stdout}{done.stderr}\n{self.log()}"
+                f"{' '.join(command)}: {run.stdout}{run.stderr}\n{self.log()}"
             )
-        return done.stdout
+        return run.stdout
 
     def _wait_for_nodes(self):
         self._wait(
@@ -235,7 +232,7 @@ class Cluster:
         )
 
     def jobs(self):
-        """Job id -> fields, of every job since the start, from the accounting."""
+        """Job id -> fields, for every job since the start, from the accounting."""
         names = (
             "JobIDRaw,State,ReqMem,Timelimit,NodeList,ReqCPUS,ExitCode,Submit,Start,End"
         )
@@ -244,11 +241,13 @@ class Cluster:
         return {row[0]: dict(zip(names.split(","), row, strict=True)) for row in rows}
 
     def processor_seconds(self):
-        """Of all jobs, as SLURM counts them: ``[days-][hours:]minutes:seconds``."""
+        """Processor time of all jobs according to SLURM,
+        ``[days-][hours:]minutes:seconds``.
+        """
         total = 0.0
         for line in self.says("sacct", "-nP", "--format=JobID,TotalCPU").split():
             job, _, text = line.partition("|")
-            if "." in job:  # a step, which its job holds
+            if "." in job:  # a step, included in its job
                 continue
             days, _, clock = text.rpartition("-")
             parts = enumerate(reversed(clock.split(":")))
@@ -267,7 +266,7 @@ class Cluster:
         self._wait(lambda: not self.says("squeue", "-h").strip(), "jobs do not end")
 
     def recover(self):
-        """Without jobs and with all nodes again, whatever a test has done."""
+        """Cancel all jobs and restart missing nodes, after any test."""
         for node in self.nodes:
             if node not in self._daemons:
                 self.start_node(node)
@@ -275,9 +274,9 @@ class Cluster:
         self._wait_for_nodes()
 
     def __exit__(self, *_):
-        """End every job, every daemon and all that they leave behind."""
+        """End all jobs, daemons and remaining processes."""
         if "slurmctld" in self._daemons:
-            with suppress(RuntimeError):  # a daemon has ended already
+            with suppress(RuntimeError):  # a daemon has already ended
                 self.cancel_all()
         for process in reversed(self._daemons.values()):
             process.terminate()
@@ -296,7 +295,7 @@ class Cluster:
             return True
 
     def _wait(self, condition, complaint):
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not condition():
             dead = [n for n, p in self._daemons.items() if p.poll() is not None]
             if dead or time.monotonic() > deadline:
@@ -312,7 +311,7 @@ class Cluster:
 
 
 def _kill(processes):
-    """Kill all processes at once: none is left to report that another ended."""
+    """Kill all processes at once, so that none can report that another ended."""
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for process in processes:
             with suppress(ProcessLookupError):

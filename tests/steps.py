@@ -12,12 +12,12 @@ from adakern.adaptive.members.base import Setting, Shape
 from adakern.adaptive.prepare import prepare
 
 
-def fitted_members(model, X, y, **given):
-    """The problem that a model of its parameters learns from, its members fitted, and
-    the records of those that were dropped.
+def fitted_members(model, X, y, **fit_params):
+    """The prepared problem of a model, its fitted members, and the records of dropped
+    ones.
     """
     rng = check_random_state(model.random_state)
-    problem = prepare(model, X, y, **given, rng=rng)
+    problem = prepare(model, X, y, **fit_params, rng=rng)
     members = choose(model.members, problem.shape, problem.setting, rng)
     limits = Limits(
         seconds=np.inf if model.time_limit is None else model.time_limit,

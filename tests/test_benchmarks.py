@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
-#: What a benchmark calls its ratio.
+#: Label of the ratio that a benchmark prints.
 RATIOS = {
     "cells": "ratio_to_fits",
     "dank": "/ SVC",
@@ -31,16 +31,16 @@ def test_make_bench_lists_every_benchmark():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RATIOS)
-def test_a_benchmark_prints_a_ratio(name):
+def test_benchmark_prints_a_ratio(name):
     command = [sys.executable, ROOT / "benchmarks" / f"{name}.py", "--quick"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert RATIOS[name] in done.stdout
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert RATIOS[name] in run.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("classify", [False, True])
-def test_kept_members_of_small_tables_give_the_flagship(
+def test_stored_members_of_small_tables_equal_the_flagship(
     tmp_path, monkeypatch, rng, classify
 ):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")

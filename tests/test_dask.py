@@ -1,4 +1,4 @@
-"""Fits spread over processes by Dask, on a local cluster of two."""
+"""Fits in several processes with Dask, on a local cluster with two workers."""
 
 import joblib
 import numpy as np
@@ -42,13 +42,13 @@ def dank():
 
 def search():
     grid = {"C": [0.1, 1, 10], "gamma": [0.1, 1, 10]}
-    found = KernelSearchCV(SVC(), grid, n_jobs=-1).fit(X, y)
-    assert found.shared_
-    return found.cv_results_["mean_test_score"]
+    fitted = KernelSearchCV(SVC(), grid, n_jobs=-1).fit(X, y)
+    assert fitted.shared_
+    return fitted.cv_results_["mean_test_score"]
 
 
 @pytest.mark.parametrize("fit", [adaptive, dank, search])
-def test_dask_backend_of_joblib_gives_the_same(fit, cluster):
+def test_dask_backend_of_joblib_gives_the_same_result(fit, cluster):
     alone, before = fit(), cluster.run_on_scheduler(transitions)
     with joblib.parallel_config(backend="dask"):
         np.testing.assert_allclose(fit(), alone, rtol=0, atol=1e-8)
@@ -56,12 +56,11 @@ def test_dask_backend_of_joblib_gives_the_same(fit, cluster):
 
 
 def transitions(dask_scheduler):
-    """How often a task changed its state on the workers: more often, if
-    there were any."""
+    """Number of state transitions of tasks; it increases if the workers were used."""
     return dask_scheduler.transition_counter
 
 
-def test_blocks_are_summed_up_by_the_workers(cluster):
+def test_block_sums_on_dask_workers(cluster):
     import dask.array as da
 
     rows, target = np.hstack([X, X**2]), X[:, 0] * X[:, 1]

@@ -1,4 +1,4 @@
-"""The documentation builds without a warning, and what links to it finds its pages."""
+"""The documentation builds without warnings, and links to its pages are valid."""
 
 import os
 import re
@@ -48,7 +48,7 @@ def test_every_example_ran(pages):
     for name in examples:
         page = (pages / "gallery" / f"{name}.html").read_text()
         assert "Total running time of the script" in page
-        # Only what it prints is shown, not warnings and objects of Matplotlib.
+        # The output contains no warnings and no representations of Matplotlib objects.
         assert not re.search(r"Warning: | object at 0x|Axes: |Text\(", page), name
 
 
@@ -60,7 +60,7 @@ def test_every_published_run_has_a_page(pages):
         assert f"{name}.html" in listed
         assert (pages / "published" / f"{name}.html").exists()
     developed, seen = "chosen on this suite, test parts", "This suite was seen before"
-    for name, said in (
+    for name, expected in (
         ("uci121_small", [developed]),
         ("uci_regression_tuned", [developed]),
         ("srbench_rivals", []),
@@ -68,25 +68,25 @@ def test_every_published_run_has_a_page(pages):
         ("dank_uci", []),
     ):
         page = (pages / "published" / f"{name}.html").read_text()
-        assert [words for words in (developed, seen) if words in page] == said
+        assert [remark for remark in (developed, seen) if remark in page] == expected
     assert (
         "../published/dank_uci.html" in (pages / "results" / "README.html").read_text()
     )
 
 
-def test_no_page_loads_anything_from_elsewhere(pages):
+def test_pages_load_no_external_resources(pages):
     loads = re.compile(
         r"""<(?:script|img|source|iframe)[^>]*\ssrc="([^"]+)"|<link[^>]*\brel="""
         r"""["'](?:stylesheet|preload|icon)["'][^>]*\shref="([^"]+)\""""
     )
-    found = 0
+    n_mathjax = 0
     for page in set(pages.rglob("*.html")) - set(pages.glob("_static/**/*.html")):
         for loaded in loads.findall(page.read_text()):
             address = "".join(loaded).partition("?")[0]
             if not address.startswith("data:"):
                 assert (page.parent / address).exists(), (page, address)
-            found += "mathjax" in address
-    assert found  # the formulas' program is among them
+            n_mathjax += "mathjax" in address
+    assert n_mathjax  # MathJax is included
     for style in pages.rglob("*.css"):
         assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", style.read_text())
 

@@ -1,4 +1,4 @@
-"""What the API pages show says what its arguments are."""
+"""Docstrings of the API pages describe all parameters."""
 
 import importlib
 import inspect
@@ -13,10 +13,10 @@ API = Path(__file__).parent.parent / "docs" / "api.rst"
 NAMES = re.findall(r"^   ([\w.]+)$", API.read_text(), re.MULTILINE)
 
 
-def shown(name):
+def documented_members(name):
     """The class or function of this name, and the public methods of a class."""
-    room, _, last = f"adakern.{name}".rpartition(".")
-    thing = getattr(importlib.import_module(room), last)
+    module, _, last = f"adakern.{name}".rpartition(".")
+    thing = getattr(importlib.import_module(module), last)
     yield name, thing
     if inspect.isclass(thing):
         for method, member in inspect.getmembers(thing, inspect.isroutine):
@@ -28,7 +28,7 @@ def shown(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_parameters_are_described(name):
     wanting = {}
-    for path, thing in shown(name):
+    for path, thing in documented_members(name):
         arguments = set(inspect.signature(thing).parameters) - {"self", "cls", "_"}
         sections = docscrape.NumpyDocString(inspect.getdoc(thing) or "")
         documented = {

@@ -1,4 +1,4 @@
-"""What holds for every estimator: scikit-learn's own checks and determinism."""
+"""Tests of every estimator: scikit-learn's checks and determinism."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from adakern.model_selection import KernelSearchCV
 from discovery import all_estimators
 from torture import data
 
-#: Smaller forests, since each check fits them anew.
+#: Smaller forests, since each check fits them again.
 QUICK = {
     name: {"n_estimators": 20}
     for name in ("SimpleBlendClassifier", "SimpleBlendRegressor")
@@ -47,13 +47,13 @@ MORE = [
     [*(e(**QUICK.get(e.__name__, {})) for e in all_estimators()), *MORE]
 )
 def test_estimator_follows_scikit_learn(estimator, check):
-    """None fails, none is expected to."""
+    """No check fails or is expected to fail."""
     check(estimator)
 
 
 @pytest.fixture
-def everyones_generator():
-    """NumPy's global one, left as it was found."""
+def global_generator():
+    """NumPy's global random state, restored afterwards."""
     generator = check_random_state(None)
     state = generator.get_state()
     yield generator
@@ -62,40 +62,38 @@ def everyones_generator():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("estimator", all_estimators(), ids=lambda e: e.__name__)
-def test_global_random_state_is_neither_used_nor_touched(
-    estimator, everyones_generator
-):
+def test_global_random_state_is_not_used(estimator, global_generator):
     X, y = data(estimator())
     outputs = []
     for seed in (1, 2):
-        everyones_generator.seed(seed)
-        drawn_next = everyones_generator.get_state()[1].copy()
+        global_generator.seed(seed)
+        expected_state = global_generator.get_state()[1].copy()
         model = estimator(**QUICK.get(estimator.__name__, {}))
         if "random_state" in model.get_params():
             model.set_params(random_state=0)
         model.fit(X, y)
-        use = model.predict if hasattr(model, "predict") else model.transform
-        outputs.append(use(X))
-        _, words, position, *_ = everyones_generator.get_state()
-        np.testing.assert_array_equal(words, drawn_next)
-        assert position == 624  # as seeded: nothing was drawn
+        predict = model.predict if hasattr(model, "predict") else model.transform
+        outputs.append(predict(X))
+        _, state, position, *_ = global_generator.get_state()
+        np.testing.assert_array_equal(state, expected_state)
+        assert position == 624  # unchanged since seeding
     np.testing.assert_array_equal(*outputs)
 
 
 @pytest.mark.parametrize("model", [KernelSVC(), KernelSVR(), KNPLClassifier(reg=20.0)])
-def test_a_precomputed_kernel_gives_the_same_model(model):
+def test_precomputed_kernel_gives_the_same_model(model):
     X, y = load_wine(return_X_y=True)
     X = minmax_scale(X)
     expected = model.set_params(gamma=0.5).fit(X[::2], y[::2]).predict(X[1::2])
     model.set_params(kernel="precomputed").fit(gram_matrix(X[::2], gamma=0.5), y[::2])
-    found = model.predict(gram_matrix(X[1::2], X[::2], gamma=0.5))
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    actual = model.predict(gram_matrix(X[1::2], X[::2], gamma=0.5))
+    np.testing.assert_allclose(actual, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("model", [KNPLClassifier(), BayesianMKLClassifier()])
-def test_too_little_memory_names_the_way_out(model, monkeypatch):
+def test_too_little_memory_raises(model, monkeypatch):
     X, y = make_classification(50, random_state=0)
-    found = {"SC_PAGE_SIZE": 8, "SC_PHYS_PAGES": 50**2}
-    monkeypatch.setattr(resources.os, "sysconf", found.get)
+    sysconf = {"SC_PAGE_SIZE": 8, "SC_PHYS_PAGES": 50**2}
+    monkeypatch.setattr(resources.os, "sysconf", sysconf.get)
     with pytest.raises(MemoryError, match="ClusterwiseClassifier"):
         model.fit(X, y)

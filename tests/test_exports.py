@@ -1,6 +1,5 @@
-"""Three tables as a hospital, a bank and a shop export them, from file to decision.
-
-Each generator knows the law behind its rows, so that what is decided can be judged.
+"""Tables as exported by a hospital, a bank and a shop, from file to predictions. The
+true model behind each generated table is known, so that predictions can be checked.
 """
 
 import json
@@ -16,7 +15,7 @@ from adakern import cli
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Runs a command of adakern in a folder of its own; returns what it printed."""
+    """Run a command of adakern in its own folder; returns its output."""
     monkeypatch.chdir(tmp_path)
 
     def command(*words):
@@ -26,24 +25,23 @@ def run(tmp_path, monkeypatch, capsys):
     return command
 
 
-def card_of(path):
+def read_card(path):
     with zipfile.ZipFile(path) as archive:
         return json.loads(archive.read("card.json"))
 
 
-def account(card):
+def column_roles(card):
     return {column["column"]: column["became"] for column in card["columns"]}
 
 
-def comma(number):
+def format_decimal_comma(number):
     return f"{number:.1f}".replace(".", ",")
 
 
-def hospital(path, n, seed):
-    """As a German Excel writes it: semicolons, decimal commas, dd.mm.yyyy, a second
-    header of units, a footer, limits of detection, code page 1252.
-
-    The stay is 4 days and one for each 20 mg/l of CRP, two more in intensive care.
+def write_hospital_stays(path, n, seed):
+    """A file as written by a German Excel: semicolons, decimal commas, dd.mm.yyyy, a
+    second header with units, a footer, limits of detection, code page 1252. A stay
+    takes 4 days, one more per 20 mg/l of CRP, and two more in intensive care.
     """
     rng = np.random.default_rng(seed)
     crp = rng.gamma(2.0, 20.0, n)
@@ -53,18 +51,17 @@ def hospital(path, n, seed):
     patient = rng.permutation(np.repeat(np.arange(10_000, 10_000 + n // 2), 2)[:n])
     lines = ["Patient;Aufnahme;Station;Größe;CRP;Verweildauer", ";;;cm;mg/l;Tage"]
     for k in range(n):
-        value = "<5" if crp[k] < 5 else comma(crp[k])
+        value = "<5" if crp[k] < 5 else format_decimal_comma(crp[k])
         row = [patient[k], f"{when[k]:%d.%m.%Y}", ward[k], rng.integers(150, 200)]
-        lines.append(";".join(map(str, [*row, value, comma(days[k])])))
-    lines.append(f"Summe;;;;;{comma(days.sum())}")
+        lines.append(";".join(map(str, [*row, value, format_decimal_comma(days[k])])))
+    lines.append(f"Summe;;;;;{format_decimal_comma(days.sum())}")
     path.write_text("\n".join(lines) + "\n", encoding="cp1252")
     return days
 
 
-def bank(path, n, seed):
-    """Amounts with currency and thousands, accounts, yyyymmdd, 3 % fraud.
-
-    Fraud is by far more likely above 5,000 at night.
+def write_bank_bookings(path, n, seed):
+    """Amounts with currency and thousands separators, accounts, yyyymmdd, 3 % fraud.
+    Fraud is much more likely above 5,000 at night.
     """
     rng = np.random.default_rng(seed)
     amount, hour = rng.lognormal(7.0, 1.2, n), rng.integers(0, 24, n)
@@ -84,8 +81,8 @@ def bank(path, n, seed):
     return fraud
 
 
-def shop(path, n, seed):
-    """Prices, ZIP codes with a leading zero, free text, spellings that differ."""
+def write_shop_offers(path, n, seed):
+    """Prices, ZIP codes with a leading zero, free text, inconsistent spellings."""
     rng = np.random.default_rng(seed)
     kind = rng.choice(["chair", "table", "lamp"], n, p=[0.4, 0.3, 0.3])
     weight = rng.uniform(1, 30, n)
@@ -111,10 +108,10 @@ def shop(path, n, seed):
 
 
 @pytest.mark.slow
-def test_a_hospital_knows_how_long_beds_are_taken(run, tmp_path):
-    hospital(tmp_path / "stays.csv", 240, 0)
-    said = run("fit", "stays.csv", "--target", "Verweildauer", "--preset", "fast").out
-    for words in (
+def test_hospital_stays(run, tmp_path):
+    write_hospital_stays(tmp_path / "stays.csv", 240, 0)
+    output = run("fit", "stays.csv", "--target", "Verweildauer", "--preset", "fast").out
+    for text in (
         "encoding: cp1252",
         "the row below the header, 'cm'",
         "the last row, 'Summe'",
@@ -123,44 +120,46 @@ def test_a_hospital_knows_how_long_beds_are_taken(run, tmp_path):
         "limits such as '<5' are read as the limit itself",
         "'Patient' has 120 values in 240 rows; rows that share one are kept together",
     ):
-        assert words in said
-    card = card_of("stays.skops")
+        assert text in output
+    card = read_card("stays.skops")
     assert card["rows"] == 240 and card["groups"]["number"] == 120
     features = ["Aufnahme", "Station", "Größe", "CRP", "CRP: limit"]
     assert card["kinds"] == dict(
         zip(features, ["date", "categorical", *["numeric"] * 3], strict=True)
     )
-    assert "group of the row" in account(card)["Patient"]
+    assert "group of the row" in column_roles(card)["Patient"]
     assert set(card["coverage"]["Station"]) == {"Innere", "Chirurgie", "Intensiv"}
     assert set(card["score"]["by_category"]) == {"Station", "Patient"}
 
-    days = hospital(tmp_path / "new.csv", 100, 1)
+    days = write_hospital_stays(tmp_path / "new.csv", 100, 1)
     answer = run("predict", "stays.skops", "new.csv", "--interval", "0.9")
-    found = pd.read_csv(StringIO(answer.out))
-    # A prediction for each line of the file; units and the sum, no patients, are told.
-    assert len(found) == 102
+    predictions = pd.read_csv(StringIO(answer.out))
+    # A prediction for each line of the file; there are warnings for units and the sum.
+    assert len(predictions) == 102
     assert "the row below the header, 'cm'" in answer.err
     assert "the last row, 'Summe'" in answer.err
-    found = found[1:-1].reset_index(drop=True)
-    off = found["Verweildauer"] - days
-    assert np.sqrt(np.mean(off**2)) < 0.7  # of which 0.5 is nobody's to know
-    held = (found["Verweildauer_low"] <= days) & (days <= found["Verweildauer_high"])
-    # Binomial: 90 of 100, three standard deviations of new rows and of 240 known ones.
-    assert held.sum() >= 90 - 3 * 100 * np.sqrt(0.09 / 100 + 0.09 / 240)
+    predictions = predictions[1:-1].reset_index(drop=True)
+    error = predictions["Verweildauer"] - days
+    assert np.sqrt(np.mean(error**2)) < 0.7  # 0.5 is noise
+    is_covered = (predictions["Verweildauer_low"] <= days) & (
+        days <= predictions["Verweildauer_high"]
+    )
+    # Binomial: 90 of 100, three standard deviations of new and of 240 training rows.
+    assert is_covered.sum() >= 90 - 3 * 100 * np.sqrt(0.09 / 100 + 0.09 / 240)
 
 
 @pytest.mark.slow
-def test_a_bank_knows_what_to_look_at(run, tmp_path):
-    known = bank(tmp_path / "bookings.csv", 1500, 0)
-    said = run("fit", "bookings.csv", "--target", "fraud", "--preset", "fast").out
-    for words in (
+def test_bank_bookings(run, tmp_path):
+    known = write_bank_bookings(tmp_path / "bookings.csv", 1500, 0)
+    output = run("fit", "bookings.csv", "--target", "fraud", "--preset", "fast").out
+    for text in (
         "'booked_date', read as %Y%m%d",
         "'EUR 1,275.22' is read as 1275.22",
         "dropped 'account': an identifier",
         f"'yes' ({known.mean():.1%} of the rows): average precision",
     ):
-        assert words in said
-    card = card_of("bookings.skops")
+        assert text in output
+    card = read_card("bookings.skops")
     assert card["kinds"] == {
         "booked_date": "date",
         "amount": "numeric",
@@ -168,30 +167,30 @@ def test_a_bank_knows_what_to_look_at(run, tmp_path):
     }
     assert 0.02 < known.mean() < 0.04 and card["score"]["rare_class"] == "yes"
 
-    fraud = bank(tmp_path / "new.csv", 1000, 1)
+    fraud = write_bank_bookings(tmp_path / "new.csv", 1000, 1)
     answer = run("predict", "bookings.skops", "new.csv", "--proba")
     proba = pd.read_csv(StringIO(answer.out))["fraud=yes"]
-    asked = proba >= card["score"]["threshold"]
-    # Looked at are few, of whom many times more are fraud than of all.
-    assert asked.mean() < 0.1 and fraud[asked].mean() > 5 * fraud.mean()
-    assert fraud[asked].sum() > fraud.sum() / 3
+    is_flagged = proba >= card["score"]["threshold"]
+    # Few rows are flagged, and the rate of fraud among them is much higher.
+    assert is_flagged.mean() < 0.1 and fraud[is_flagged].mean() > 5 * fraud.mean()
+    assert fraud[is_flagged].sum() > fraud.sum() / 3
     error = np.sqrt(fraud.mean() / len(fraud) + known.mean() / len(known))
     assert abs(proba.mean() - fraud.mean()) < 3 * error
 
 
 @pytest.mark.slow
-def test_a_shop_knows_what_to_ask(run, tmp_path):
-    shop(tmp_path / "offers.csv", 240, 0)
+def test_shop_offers(run, tmp_path):
+    write_shop_offers(tmp_path / "offers.csv", 240, 0)
     options = ("--target", "price", "--preset", "fast", "--merge", "kind")
-    said = run("fit", "offers.csv", *options).out
-    for words in (
+    output = run("fit", "offers.csv", *options).out
+    for text in (
         "' is read as ",
         "categories: 'zip' has 9 (0",
         "categories: 'kind' has 3",
         "text: 'description', read as character n-grams",
     ):
-        assert words in said
-    card = card_of("offers.skops")
+        assert text in output
+    card = read_card("offers.skops")
     assert card["kinds"] == {
         "zip": "categorical",
         "kind": "categorical",
@@ -200,9 +199,11 @@ def test_a_shop_knows_what_to_ask(run, tmp_path):
     }
     assert all(code.startswith("0") for code in card["categories"]["zip"])
 
-    price = shop(tmp_path / "new.csv", 100, 1)
+    price = write_shop_offers(tmp_path / "new.csv", 100, 1)
     answer = run("predict", "offers.skops", "new.csv", "--interval", "0.9")
-    found = pd.read_csv(StringIO(answer.out))
-    assert np.sqrt(np.mean((found["price"] - price) ** 2)) < 4.5  # 3 are noise
-    held = (found["price_low"] <= price) & (price <= found["price_high"])
-    assert held.sum() >= 90 - 3 * 100 * np.sqrt(0.09 / 100 + 0.09 / 240)
+    predictions = pd.read_csv(StringIO(answer.out))
+    assert np.sqrt(np.mean((predictions["price"] - price) ** 2)) < 4.5  # noise has 3
+    is_covered = (predictions["price_low"] <= price) & (
+        price <= predictions["price_high"]
+    )
+    assert is_covered.sum() >= 90 - 3 * 100 * np.sqrt(0.09 / 100 + 0.09 / 240)

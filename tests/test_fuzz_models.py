@@ -1,4 +1,4 @@
-"""Model files with something altered do no harm: a part of tools/fuzz_models.py."""
+"""Altered model files do no harm: a part of tools/fuzz_models.py."""
 
 import io
 import os
@@ -19,17 +19,17 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.parametrize("seed", [11, 12])
 def test_altered_files_are_refused_or_used_without_harm(seed):
     command = [sys.executable, "tools/fuzz_models.py", "--files", "60"]
-    done = subprocess.run(
+    run = subprocess.run(
         [*command, "--seed", str(seed)], cwd=ROOT, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "refused" in done.stdout
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "refused" in run.stdout
 
 
 @pytest.mark.parametrize(
     ("end", "expected"), [(0, 0), (fuzz_models.REFUSED, 3), ("signal", "signal 9")]
 )
-def test_what_a_child_does_is_told(end, expected):
+def test_exit_of_child_process_is_reported(end, expected):
     def child():
         if end == "signal":
             os.kill(os.getpid(), 9)
@@ -38,7 +38,7 @@ def test_what_a_child_does_is_told(end, expected):
     assert fuzz_models.in_child(child)[0] == expected
 
 
-def test_a_child_that_computes_for_ever_hangs():
+def test_endless_child_process_is_a_hang():
     def child():
         while True:
             pass
@@ -46,8 +46,8 @@ def test_a_child_that_computes_for_ever_hangs():
     assert fuzz_models.in_child(child, limit=1)[0] == "hang"
 
 
-def test_alterations_alter():
-    """Each kind makes another file; the seed decides which."""
+def test_altered_files_differ():
+    """Each kind of alteration changes the file, depending on the seed."""
     buffer = io.BytesIO()
     array = io.BytesIO()
     np.save(array, np.arange(80.0))

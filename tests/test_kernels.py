@@ -46,8 +46,8 @@ def test_gram_matrix_equals_scikit_learn(points, kernel, reference):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_equal_rows_have_no_distance_in_any_batch(rng, xp, dtype):
-    """The root of a rounded zero would depend on the rows that are asked with it."""
+def test_distance_of_equal_rows_is_zero_in_any_batch(rng, xp, dtype):
+    """The root of a rounded zero would depend on the other rows of the batch."""
     Y = put(xp, (100 * rng.normal(size=(60, 7)) + 30).astype(dtype))
     params = {"kernel": "l2-laplacian", "gamma": 0.01}
     together = as_numpy(gram_matrix(Y[:40, :], Y, **params))
@@ -58,7 +58,7 @@ def test_equal_rows_have_no_distance_in_any_batch(rng, xp, dtype):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_array_libraries_agree(points, xp, kernel):
+def test_array_libraries_give_equal_kernels(points, xp, kernel):
     X, Y = points
     before = X.copy(), Y.copy()
     A, B, params = put(xp, X), put(xp, Y), {"kernel": kernel, "gamma": 0.7}
@@ -66,11 +66,11 @@ def test_array_libraries_agree(points, xp, kernel):
     np.testing.assert_allclose(as_numpy(K), gram_matrix(X, Y, **params), rtol=1e-12)
     alone = as_numpy(gram_matrix(A, **params))
     np.testing.assert_allclose(as_numpy(diagonal), np.diag(alone), rtol=1e-12)
-    np.testing.assert_array_equal(X, before[0])  # left untouched
+    np.testing.assert_array_equal(X, before[0])  # inputs are unchanged
     np.testing.assert_array_equal(Y, before[1])
 
 
-def test_float32_keeps_its_digits_far_from_the_origin(points):
+def test_float32_precision_far_from_the_origin(points):
     X, Y = points
     near = gram_matrix(X, Y, gamma=0.7)
     offset = np.float32(1e3)
@@ -78,12 +78,12 @@ def test_float32_keeps_its_digits_far_from_the_origin(points):
         X.astype(np.float32) + offset, Y.astype(np.float32) + offset, gamma=0.7
     )
     assert far.dtype == np.float32
-    # Adding 1e3 rounds the data themselves to steps of 6e-5.
+    # Adding 1e3 rounds the data to steps of 6e-5.
     np.testing.assert_allclose(far, near, atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype, far", [("float32", 1e6), ("float64", 1e9)])
-def test_a_far_row_takes_no_digits_of_the_others(xp, dtype, far):
+def test_distant_row_does_not_reduce_precision_of_others(xp, dtype, far):
     X = np.vstack(
         [np.random.default_rng(0).normal(size=(200, 3)), np.full(3, far)]
     ).astype(dtype)
@@ -97,7 +97,7 @@ def test_a_far_row_takes_no_digits_of_the_others(xp, dtype, far):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_float32_stays_float32(points, kernel):
+def test_float32_is_preserved(points, kernel):
     X, Y = (rows.astype(np.float32) for rows in points)
     K = gram_matrix(X, Y, kernel=kernel, gamma=0.7)
     assert K.dtype == np.float32
@@ -105,7 +105,7 @@ def test_float32_stays_float32(points, kernel):
     np.testing.assert_allclose(K, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_gamma_rules(points):
+def test_resolve_gamma(points):
     X, _ = points
     assert resolve_gamma("scale", X) == pytest.approx(1 / (3 * X.var()))
     assert resolve_gamma("auto", X) == pytest.approx(1 / 3)
@@ -113,35 +113,35 @@ def test_gamma_rules(points):
     assert resolve_gamma("scale", np.ones((4, 2))) == 1.0
 
 
-def test_unknown_kernel_is_named(points):
+def test_unknown_kernel_raises(points):
     with pytest.raises(ValueError, match=r"kernel='gauss' is unknown; use one of rbf"):
         gram_matrix(points[0], kernel="gauss")
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "l2-laplacian"])
-def test_what_is_ready_of_the_second_rows_changes_no_bit(points, kernel):
+def test_prepared_centres_give_identical_kernel(points, kernel):
     X, Y = points
     prepared = prepare_centres(Y, kernel, 1.0)
-    found = gram_matrix(X, Y, kernel=kernel, prepared=prepared)
-    np.testing.assert_array_equal(found, gram_matrix(X, Y, kernel=kernel))
+    actual = gram_matrix(X, Y, kernel=kernel, prepared=prepared)
+    np.testing.assert_array_equal(actual, gram_matrix(X, Y, kernel=kernel))
 
 
 @pytest.mark.parametrize(("kernel", "power"), [("rbf", 2), ("laplacian", 1)])
-def test_with_categories_a_kernel_is_a_product(rng, kernel, power):
-    """Of one of the numbers, and of one that asks whether two categories are equal."""
+def test_kernel_with_categories_is_a_product(rng, kernel, power):
+    """The product of a kernel of the number and one of the equality of categories."""
     code = np.append(np.arange(4), rng.integers(0, 4, 26))
     X = np.column_stack([rng.normal(size=30), code])
     view = KernelView(np.array([False, True])).fit(X)
     Z = view.transform(X)
-    scales = rng.uniform(0.2, 2.0, Z.shape[1])  # of the number, and of each level
+    scales = rng.uniform(0.2, 2.0, Z.shape[1])  # one for the number and one per level
     number = Z[:, 0] * scales[0]
     by_number = np.exp(-(np.abs(number[:, None] - number) ** power))
-    # The levels stand in the order of the view; each has an indicator.
+    # Each level has an indicator, in the order of the view.
     of_level = (INDICATOR_SCALE * scales[1:]) ** power
     own = of_level[np.argmax(Z[:, 1:], axis=1)]
     by_code = np.exp(-(own[:, None] + own) * (code[:, None] != code))
-    found = gram_matrix(Z * scales, kernel=kernel)
-    np.testing.assert_allclose(found, by_number * by_code, rtol=1e-12)
+    actual = gram_matrix(Z * scales, kernel=kernel)
+    np.testing.assert_allclose(actual, by_number * by_code, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -164,7 +164,7 @@ def test_products_equal_those_of_the_stored_matrix(points, xp, kernel, monkeypat
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4])
-def test_nearest_rows_are_those_of_the_smallest_distance(points, offset):
+def test_nearest_rows(points, offset):
     X, Y = (part + offset for part in points)
     expected = pairwise.pairwise_distances_argmin(X, Y)
     np.testing.assert_array_equal(kernels.nearest_rows(X, Y), expected)

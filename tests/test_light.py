@@ -1,4 +1,4 @@
-"""Distributions hold the library: they need what pyproject.toml declares, no more."""
+"""Distributions contain the library and need only the declared dependencies."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ import adakern
 
 ROOT = Path(__file__).parents[1]
 
-#: Run by a Python that has the library and its dependencies alone.
+#: Run in an environment with only the library and its dependencies.
 PROGRAM = """
 import importlib, importlib.util, pkgutil
 import adakern
@@ -31,72 +31,76 @@ print(adakern.__file__, len(modules))
 """
 
 
-def call(*command, **options):
-    """What a command prints; it is to end without an error."""
-    done = subprocess.run(command, capture_output=True, text=True, **options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+def run_command(*command, **options):
+    """The output of a command that must succeed."""
+    run = subprocess.run(command, capture_output=True, text=True, **options)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """The folder with what ``make dist`` makes."""
+def distributions(tmp_path_factory):
+    """The folder written by ``make dist``."""
     folder = tmp_path_factory.mktemp("dist")
-    call(sys.executable, ROOT / "tools" / "dist.py", "--output", folder)
+    run_command(sys.executable, ROOT / "tools" / "dist.py", "--output", folder)
     return folder
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("file", ["adakern-*.whl", "adakern-*.tar.gz"])
-def test_a_distribution_in_an_empty_environment(file, built, tmp_path):
-    (distribution,) = built.glob(file)
+def test_distribution_in_an_empty_environment(file, distributions, tmp_path):
+    (distribution,) = distributions.glob(file)
     venv.create(tmp_path / "empty", with_pip=True)
     python = tmp_path / "empty" / "bin" / "python"
-    call(python, "-m", "pip", "install", "--quiet", distribution)
-    assert declared() <= names(call(python, "-m", "pip", "freeze").splitlines())
+    run_command(python, "-m", "pip", "install", "--quiet", distribution)
+    assert declared_dependencies() <= package_names(
+        run_command(python, "-m", "pip", "freeze").splitlines()
+    )
     adakern_there = tmp_path / "empty" / "bin" / "adakern"
-    assert "fit" in call(adakern_there, "--help", cwd=tmp_path)
-    imported, modules = call(python, "-c", PROGRAM, cwd=tmp_path).split()
+    assert "fit" in run_command(adakern_there, "--help", cwd=tmp_path)
+    imported, modules = run_command(python, "-c", PROGRAM, cwd=tmp_path).split()
     assert str(tmp_path) in imported and int(modules) > 50
     (tmp_path / "my.csv").write_text("a,b\n1,2\n3,4\n")
     command = [adakern_there, "fit", "my.csv", "--target", "b"]
-    said = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert said.returncode == 1 and 'pip install "adakern[table]"' in said.stderr
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert run.returncode == 1 and 'pip install "adakern[table]"' in run.stderr
 
 
-def test_every_file_names_the_same_version():
-    assert project("workflow")["version"] == adakern.__version__
+def test_all_files_have_the_same_version():
+    assert project_table("workflow")["version"] == adakern.__version__
     cited = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {adakern.__version__}\n" in cited
     changes = (ROOT / "CHANGELOG.md").read_text()
     assert changes.partition("\n## ")[2].startswith(f"{adakern.__version__}, ")
 
 
-def names(requirements):
+def package_names(requirements):
     """Normalised names of the packages in a list of requirements."""
-    found = (re.match("[A-Za-z0-9._-]+", line).group() for line in requirements)
-    return {re.sub("[-_.]+", "-", name).lower() for name in found}
+    matches = (re.match("[A-Za-z0-9._-]+", line).group() for line in requirements)
+    return {re.sub("[-_.]+", "-", name).lower() for name in matches}
 
 
-def project(folder="."):
+def project_table(folder="."):
     return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
 
 
-def declared():
-    """Names of the library's own dependencies."""
-    return names(project()["dependencies"])
+def declared_dependencies():
+    """Names of the dependencies of the library."""
+    return package_names(project_table()["dependencies"])
 
 
 @pytest.mark.parametrize(
     ("lock", "workflow", "extras"),
     [("workflow", True, []), ("test", True, ["test"]), ("oldest", False, [])],
 )
-def test_every_declared_package_is_in_the_lock_file(lock, workflow, extras):
-    needed = declared()
+def test_declared_packages_are_in_the_lock_file(lock, workflow, extras):
+    needed = declared_dependencies()
     for extra in extras:
-        needed |= names(project()["optional-dependencies"][extra])
+        needed |= package_names(project_table()["optional-dependencies"][extra])
     if workflow:
-        needed |= names(project("workflow")["dependencies"]) - {"adakern"}
+        needed |= package_names(project_table("workflow")["dependencies"]) - {"adakern"}
     lines = (ROOT / "requirements" / f"{lock}.txt").read_text().splitlines()
-    assert needed <= names(line for line in lines if "==" in line and line[0] != " ")
+    assert needed <= package_names(
+        line for line in lines if "==" in line and line[0] != " "
+    )

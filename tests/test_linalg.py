@@ -1,3 +1,5 @@
+"""Projections, factorisations and eigenpairs."""
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from adakern import linalg
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("C", [0.3, 5.0])
 @pytest.mark.parametrize("total", [0.0, 0.4])
-def test_projection_is_the_nearest_feasible_point(seed, C, total):
+def test_projection_onto_feasible_equals_cvxpy(seed, C, total):
     rng = np.random.default_rng(seed)
     v = rng.normal(scale=3, size=12)
     y = np.where(np.arange(12) < 5, 1.0, -1.0)
@@ -38,14 +40,14 @@ def test_projection_is_feasible_and_idempotent(v, C):
     np.testing.assert_allclose(linalg.project_onto_feasible(a, y, C), a, atol=rounding)
 
 
-def test_rows_and_columns_of_any_library(xp):
+def test_principal_submatrix(xp):
     A = np.random.default_rng(0).normal(size=(500, 500))
     rows = np.random.default_rng(1).permutation(500)[:300]
     block = linalg.principal_submatrix(xp.asarray(A), xp.asarray(rows))
     np.testing.assert_array_equal(np.asarray(block), A[np.ix_(rows, rows)])
 
 
-def test_factorised_solves_for_every_right_hand_side(xp, rng):
+def test_factorised(xp, rng):
     A = rng.normal(size=(8, 8))
     A = A @ A.T
     solve = linalg.factorised(xp.asarray(A))
@@ -54,7 +56,7 @@ def test_factorised_solves_for_every_right_hand_side(xp, rng):
         np.testing.assert_allclose(x, np.linalg.solve(A, b), rtol=1e-8)
     if xp.__name__ == "array_api_strict":
         return
-    # Lifted where rounding made it indefinite, refused where it is.
+    # Shifted if indefinite by rounding, an error if truly indefinite.
     A = np.ones((6, 6)) - 1e-15 * np.eye(6)
     x = np.asarray(linalg.factorised(xp.asarray(A))(xp.asarray(np.ones(6))))
     np.testing.assert_allclose(A @ x, 1, rtol=1e-6)
@@ -66,7 +68,7 @@ def test_factorised_solves_for_every_right_hand_side(xp, rng):
 
 
 def gram_with_ones(n, seed):
-    """A matrix as DANK has them: one huge eigenvalue, then a decaying spectrum."""
+    """A matrix as in DANK: one large eigenvalue, then a decaying spectrum."""
     rng = np.random.default_rng(seed)
     X, c = rng.normal(size=(n, 3)), rng.normal(size=n)
     K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
@@ -75,7 +77,7 @@ def gram_with_ones(n, seed):
 
 @pytest.mark.parametrize("n", [1, 2, 5, 90, 300])
 @pytest.mark.parametrize("threshold", [0.5, 3.0, 20.0, 1e6])
-def test_leading_eigenpairs_are_those_of_the_dense_decomposition(n, threshold):
+def test_leading_eigenpairs_equal_dense_decomposition(n, threshold):
     A = gram_with_ones(n, seed=n)
     expected = np.linalg.eigvalsh(A)[::-1]
     values, vectors, _ = linalg.leading_eigenpairs(A, threshold)
@@ -93,7 +95,7 @@ class Operator:
         return self.A @ X
 
 
-def test_leading_eigenpairs_from_a_warm_start_and_of_a_narrow_block():
+def test_leading_eigenpairs_with_warm_start_and_narrow_block():
     A = gram_with_ones(400, seed=0)
     cold, near = Operator(A), Operator(A + 1e-6 * gram_with_ones(400, seed=1))
     values, _, block = linalg.leading_eigenpairs(cold, 20.0)
@@ -107,7 +109,7 @@ def test_leading_eigenpairs_from_a_warm_start_and_of_a_narrow_block():
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=12))
-def test_simplex_projection_by_its_variational_inequality(values):
+def test_simplex_projection_satisfies_variational_inequality(values):
     v = np.array(values)
     w = linalg.project_onto_simplex(v)
     assert w.min() >= 0
@@ -117,9 +119,20 @@ def test_simplex_projection_by_its_variational_inequality(values):
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-def test_semidefiniteness_is_judged_at_the_scale_of_the_matrix(scale, rng):
+def test_is_positive_semidefinite_is_scale_invariant(scale, rng):
     factor = rng.normal(size=(20, 5))
     K = factor @ factor.T
     assert linalg.is_positive_semidefinite(scale * K)
     assert not linalg.is_positive_semidefinite(scale * (K - 1e-3 * np.eye(20)))
     assert not linalg.is_positive_semidefinite(-scale * K)
+
+
+@pytest.mark.parametrize("n_columns", [3, 60])
+def test_ridge_solution_solves_the_system_of_each_column(n_columns, rng):
+    """Alone and, if there are many, together; rows of the solution are contiguous."""
+    F = rng.normal(size=(80, 20))
+    K = F @ F.T
+    Y = rng.normal(size=(80, n_columns))
+    found, ridge = linalg.ridge_solution(K.copy(), Y, 0.1)
+    np.testing.assert_allclose((K + ridge * np.eye(80)) @ found, Y, atol=1e-10)
+    assert found.flags.c_contiguous

@@ -1,4 +1,4 @@
-"""From a table in a file to a model in a file to predictions, as a new user does it."""
+"""`adakern fit` and `adakern predict`: from a table to a model file to predictions."""
 
 import json
 import operator
@@ -65,7 +65,7 @@ from adakern.model_file import (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A table with categories, dates and missing values, and rows to predict."""
+    """A table with categories, dates and missing values, and new rows."""
     folder = tmp_path_factory.mktemp("user")
     rng = np.random.default_rng(0)
     n = 90
@@ -89,7 +89,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def run(folder, monkeypatch, capsys):
-    """Run the command in the folder; returns what it prints."""
+    """Run the command in the folder; returns its output."""
     monkeypatch.chdir(folder)
 
     def run(line):
@@ -101,65 +101,70 @@ def run(folder, monkeypatch, capsys):
 
 
 @pytest.fixture
-def ridge(run):
-    """A model that is fitted quickly."""
+def ridge_file(run):
+    """A model file that is written quickly."""
     run("fit my.csv --target cost --drop outcome --method sklearn.linear_model.Ridge")
     return "my.skops"
 
 
 @pytest.fixture
-def rows(folder):
-    """New rows, as they are read from their file."""
+def new_rows(folder):
+    """New rows, read from their file."""
     return pd.read_csv(folder / "new.csv", sep=";", decimal=",")
 
 
-def a_card(**facts):
-    """The least that a model's card holds."""
+def make_card(**facts):
+    """A minimal card of a model."""
     card = {"target": "y", "kinds": {"a": "numeric"}, "forms": {}}
     return card | {"categories": {}, "versions": versions()} | facts
 
 
-def predictions(printed):
+def read_predictions(printed):
     return pd.read_csv(StringIO(printed.out))
 
 
-def test_a_regression_from_csv_to_intervals_and_after_a_move(
-    run, rows, folder, tmp_path
-):
+def test_regression_with_intervals_and_moved_file(run, new_rows, folder, tmp_path):
     settings = "--preset fast --group patient_id --minutes 5 --output a.skops"
-    said = run(f"fit my.csv --target cost --drop outcome {settings}")
-    for words in (
+    printed = run(f"fit my.csv --target cost --drop outcome {settings}")
+    for text in (
         "On rows left out: R² 0.9",
         "member ",
         "Permutation importances",
         "a.skops new.csv",
     ):
-        assert words in said.out
-    assert said.out.count("member ") == 1  # the table is printed once
-    said = run("predict a.skops new.csv --interval 0.9")
-    found = predictions(said)
-    assert list(found) == ["cost", "cost_low", "cost_high"]
-    assert (found["cost_low"] <= found["cost_high"]).all() and len(found) == 6
+        assert text in printed.out
+    assert printed.out.count("member ") == 1  # the table is printed once
+    printed = run("predict a.skops new.csv --interval 0.9")
+    predicted = read_predictions(printed)
+    assert list(predicted) == ["cost", "cost_low", "cost_high"]
+    assert (predicted["cost_low"] <= predicted["cost_high"]).all() and len(
+        predicted
+    ) == 6
     model, card = load_model(shutil.move(folder / "a.skops", tmp_path / "b.skops"))
-    np.testing.assert_allclose(model.predict(rows), found["cost"], rtol=1e-12)
-    low, high = model.predict_interval(rows[rows.columns[::-1]], 0.9).T
-    np.testing.assert_allclose([low, high], found[["cost_low", "cost_high"]].T)
+    np.testing.assert_allclose(model.predict(new_rows), predicted["cost"], rtol=1e-12)
+    low, high = model.predict_interval(new_rows[new_rows.columns[::-1]], 0.9).T
+    np.testing.assert_allclose([low, high], predicted[["cost_low", "cost_high"]].T)
     assert card["score"]["r2"] > 0.9 and card["versions"] == versions()
     assert card["kinds"]["dose"] == "numeric" and card["kinds"]["admitted"] == "date"
     assert card["categories"] == {"ward": ["north", "south"]}
 
 
-def test_a_classification_with_probabilities_by_another_method(run):
+def test_classification_with_probabilities_of_another_method(run):
     method = "--method sklearn.ensemble.RandomForestClassifier"
-    said = run(f"fit my.csv --target outcome --drop cost --time admitted {method}")
-    assert "On the 18 latest rows: accuracy" in said.out and "largest class" in said.out
-    found = predictions(run("predict my.skops new.csv --proba"))
-    assert set(found["outcome"]) <= {"ill", "well"}
-    np.testing.assert_allclose(found[["outcome=ill", "outcome=well"]].sum(axis=1), 1)
+    printed = run(f"fit my.csv --target outcome --drop cost --time admitted {method}")
+    assert (
+        "On the 18 latest rows: accuracy" in printed.out
+        and "largest class" in printed.out
+    )
+    predicted = read_predictions(run("predict my.skops new.csv --proba"))
+    assert set(predicted["outcome"]) <= {"ill", "well"}
+    np.testing.assert_allclose(
+        predicted[["outcome=ill", "outcome=well"]].sum(axis=1), 1
+    )
 
 
-def test_a_method_is_written_as_in_python(run):
-    """As `adakern compare` writes its winner: nested, with its parameters."""
+def test_method_is_written_as_python_expression(run):
+    """As `adakern compare` prints its best method: nested, with parameters."""
     model = Pipeline(
         [("poly", PolynomialFeatures(2)), ("ridge", Ridge(alpha=np.float64(0.5)))]
     )
@@ -168,38 +173,44 @@ def test_a_method_is_written_as_in_python(run):
     model = OneVsRestClassifier(
         LogisticRegression(class_weight={"a": 2, "b": 1}), n_jobs=2
     )
-    for told in (text, written(model)):
-        assert written(model_file.estimator_of(told)) == told
+    for expression in (text, written(model)):
+        assert written(model_file.estimator_of(expression)) == expression
     option = "--method sklearn.linear_model.Ridge(alpha=0.5)"
     run(f"fit my.csv --target cost --drop outcome {option}")
     pipeline = load_model("my.skops")[0]
     assert pipeline[-1].regressor_.alpha == 0.5
-    # The target is standardised as in the comparison.
+    # The target is standardised as in `adakern compare`.
     assert abs(pipeline[-1].regressor_.intercept_) < 1e-12
 
 
-def test_what_is_said_of_a_rare_class_is_right(capsys):
-    """By hand: 2 of 20 rows are it, the first and the third by probability."""
+def test_rare_class_scores(capsys):
+    """Computed by hand: 2 of 20 rows are positive, the first and
+    third by probability.
+    """
     p = np.array([0.6, 0.5, 0.4, *np.linspace(0.3, 0.01, 17)])
     y = pd.Series(["no"] * 20)
     y[[0, 2]] = "yes"
     shares = y.value_counts(normalize=True)
-    found = left_out.rare_class_scores(y, np.c_[1 - p, p], shares)
-    assert found["rare_class"] == "yes" and found["rare_share"] == 0.1
-    assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
-    # Of the first two rows one is it, and one of two is among them.
-    assert (found["threshold"], found["precision"], found["recall"]) == (0.5, 0.5, 0.5)
+    scores = left_out.rare_class_scores(y, np.c_[1 - p, p], shares)
+    assert scores["rare_class"] == "yes" and scores["rare_share"] == 0.1
+    assert scores["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+    # One of the first two rows is positive, one of two positive rows is found.
+    assert (scores["threshold"], scores["precision"], scores["recall"]) == (
+        0.5,
+        0.5,
+        0.5,
+    )
     plain = {"accuracy": 0.9, "balanced_accuracy": 0.5, "largest_class": 0.9}
     left_out.print_score(
-        {"of": "rows left out", "auc": 0.97, "brier": 0.1, **plain, **found}
+        {"of": "rows left out", "auc": 0.97, "brier": 0.1, **plain, **scores}
     )
-    said = capsys.readouterr().out
-    for words in ("the largest class alone: 90.0%", "ROC curve 97.0%", "Brier score"):
-        assert words in said
-    assert "'yes' (10.0% of the rows): average precision 83.3%" in said
+    output = capsys.readouterr().out
+    for text in ("the largest class alone: 90.0%", "ROC curve 97.0%", "Brier score"):
+        assert text in output
+    assert "'yes' (10.0% of the rows): average precision 83.3%" in output
 
 
-def test_the_card_says_of_whom_of_when_and_what_for(tmp_path):
+def test_card_contains_groups_times_and_limits_of_use(tmp_path):
     wards, days = ["north", "south"] * 10, pd.date_range("2025-01-01", periods=20)
     frame = pd.DataFrame({"patient": np.repeat(range(5), 4), "ward": wards})
     frame = frame.assign(day=days, x=np.arange(20) / 7, y=np.arange(20) * 1.5)
@@ -212,40 +223,42 @@ def test_the_card_says_of_whom_of_when_and_what_for(tmp_path):
     assert card["read_by"] == f"adakern>={card['versions']['adakern']}"
     plain = model_file.make_card(read_table(tmp_path / "my.csv", "y", group=False))
     assert "groups" not in plain and "such as a patient" in " ".join(plain["not_for"])
-    # Wrong by 1 in the north, by 2 in the south, which has one row fewer.
-    off = np.where(np.arange(19) % 2, 2.0, 1.0)
+    # Errors of 1 in the north and 2 in the south, which has one row less.
+    error = np.where(np.arange(19) % 2, 2.0, 1.0)
     rows = np.arange(19)
-    found = left_out.errors_by_category(table, rows, table.y.to_numpy()[:19] - off)
-    assert found["ward"]["north"] == {"rows": 10, "error": pytest.approx(1.0)}
-    assert found["ward"]["south"] == {"rows": 9, "error": pytest.approx(2.0)}
-    assert list(found["ward"]) == ["south", "north"]  # the greatest error first
-    assert found["patient"]["0"] == {"rows": 4, "error": pytest.approx(2.5**0.5)}
-    assert len(found["patient"]) == 5
+    errors = left_out.errors_by_category(table, rows, table.y.to_numpy()[:19] - error)
+    assert errors["ward"]["north"] == {"rows": 10, "error": pytest.approx(1.0)}
+    assert errors["ward"]["south"] == {"rows": 9, "error": pytest.approx(2.0)}
+    assert list(errors["ward"]) == ["south", "north"]  # sorted by decreasing error
+    assert errors["patient"]["0"] == {"rows": 4, "error": pytest.approx(2.5**0.5)}
+    assert len(errors["patient"]) == 5
 
 
-def test_prices_are_printed_whole(capsys):
+def test_large_errors_are_printed_without_decimals(capsys):
     left_out.print_score({"of": "rows left out", "r2": 0.5, "rmse": 48_012.3})
     assert "root mean squared error 48,010" in capsys.readouterr().out
 
 
-def test_a_method_with_more_parameters_than_it_names_is_written():
+def test_method_with_keyword_parameters_is_written():
     lightgbm = pytest.importorskip("lightgbm")
-    told = written(lightgbm.LGBMRegressor(max_cat_to_onehot=30))
-    assert told == "lightgbm.sklearn.LGBMRegressor(max_cat_to_onehot=30)"
-    assert model_file.estimator_of(told).get_params()["max_cat_to_onehot"] == 30
+    expression = written(lightgbm.LGBMRegressor(max_cat_to_onehot=30))
+    assert expression == "lightgbm.sklearn.LGBMRegressor(max_cat_to_onehot=30)"
+    assert model_file.estimator_of(expression).get_params()["max_cat_to_onehot"] == 30
 
 
-def test_boosting_gets_categories_and_gaps_as_in_the_comparison(run, rows):
+def test_boosting_gets_categories_and_missing_values(run, new_rows):
     method = "sklearn.ensemble.HistGradientBoostingRegressor(max_iter=3)"
     run(f"fit my.csv --target cost --drop outcome --method {method}")
     pipeline = load_model("my.skops")[0]
     assert list(pipeline.named_steps) == ["columns", "categories", "model"]
-    seen = pipeline[:-1].transform(rows)
-    assert (seen.dtypes == "category").any() and seen.isna().any(axis=None)
-    assert np.isfinite(pipeline.predict(rows)).all()
+    transformed = pipeline[:-1].transform(new_rows)
+    assert (transformed.dtypes == "category").any() and transformed.isna().any(
+        axis=None
+    )
+    assert np.isfinite(pipeline.predict(new_rows)).all()
 
 
-def test_no_minutes_are_told_and_the_latest_class_is_learned(
+def test_too_short_time_limit_warns_and_latest_class_is_learned(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
@@ -255,18 +268,18 @@ def test_no_minutes_are_told_and_the_latest_class_is_learned(
     pd.DataFrame(rows).to_csv("my.csv", index=False)
     options = "--target outcome --time day --keep day --minutes 1e-9 --preset fast"
     assert cli.main(["fit", "my.csv", *options.split()]) == 0
-    said = capsys.readouterr()
-    assert "--minutes 1e-09 is over before the fit begins" in said.err
-    assert "On the 19 latest rows: accuracy" in said.out
+    printed = capsys.readouterr()
+    assert "--minutes 1e-09 is over before the fit begins" in printed.err
+    assert "On the 19 latest rows: accuracy" in printed.out
     model = load_model("my.skops")[0]
     assert model.classes_.tolist() == ["down", "new", "up"]
-    # No block before the last has it, and the model of all rows still knows it.
+    # Only the last block has this class, but the model of all rows predicts it.
     new = model.predict_proba(pd.DataFrame({"day": [0, 31], "x": [0.0, 0.0]}))[:, 1]
     assert new[1] > new[0]
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "message"),
     [
         ("fit my.csv --target cost --minutes 0", "0 must be above 0"),
         ("fit my.csv --target cst", "Did you mean 'cost'?"),
@@ -298,50 +311,52 @@ def test_no_minutes_are_told_and_the_latest_class_is_learned(
         ("predict my.skops new.csv --interval 0.9", "Ridge has no predict_interval"),
     ],
 )
-def test_a_mistake_ends_in_a_sentence(ridge, line, words, capsys):
+def test_invalid_arguments_print_one_line(ridge_file, line, message, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(line.split())
-    assert words in str(stopped.value.code) + capsys.readouterr().err
+    assert message in str(stopped.value.code) + capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         (lambda rows: rows.rename(columns={"dose": "doses"}), "Did you mean 'doses'?"),
         (lambda rows: rows.head(0), "no rows"),
         (lambda rows: rows.to_numpy(), "no column named 'dose', 'ward'"),
     ],
 )
-def test_new_rows_that_do_not_fit_the_model(ridge, rows, change, words):
-    with pytest.raises(ModelFileError, match=re.escape(words)):
-        load_model(ridge)[0].predict(change(rows))
+def test_new_rows_without_the_columns_of_the_model_raise(
+    ridge_file, new_rows, change, message
+):
+    with pytest.raises(ModelFileError, match=re.escape(message)):
+        load_model(ridge_file)[0].predict(change(new_rows))
 
 
-def test_other_types_are_refused_or_told(ridge, rows, folder):
-    many = pd.concat([rows] * 11).assign(dose="much")
+def test_columns_of_other_types_are_refused_or_warn(ridge_file, new_rows, folder):
+    many = pd.concat([new_rows] * 11).assign(dose="much")
     many.to_csv(folder / "text.csv", index=False)
     with pytest.raises(SystemExit, match="fitted on numbers"):
-        cli.main(["predict", ridge, "text.csv"])
-    rows["dose"] = rows["dose"].astype(str).where(rows.index > 0, "much")
+        cli.main(["predict", ridge_file, "text.csv"])
+    new_rows["dose"] = new_rows["dose"].astype(str).where(new_rows.index > 0, "much")
     with pytest.warns(UserWarning, match="treated as missing"):
-        load_model(ridge)[0].predict(rows)
+        load_model(ridge_file)[0].predict(new_rows)
 
 
-def test_a_single_column_and_a_long_name(run, folder):
+def test_single_column_and_long_file_name(run, folder):
     name = "x" * 245
     frame = pd.DataFrame({"dose": np.arange(30) * 0.7, "cost": np.arange(30) * 1.4})
     frame.to_csv(folder / f"{name}.csv", index=False)
     frame[["dose"]].to_csv(folder / "dose.csv", index=False)
-    said = run(
+    printed = run(
         f"fit {name}.csv --target cost --method sklearn.linear_model.Ridge(alpha=1e-9)"
     )
-    assert "30 rows, 1 feature, regression" in said.out
-    found = predictions(run(f"predict {name[:100]}.skops dose.csv"))
-    np.testing.assert_allclose(found["cost"], frame["cost"], atol=1e-6)
+    assert "30 rows, 1 feature, regression" in printed.out
+    predicted = read_predictions(run(f"predict {name[:100]}.skops dose.csv"))
+    np.testing.assert_allclose(predicted["cost"], frame["cost"], atol=1e-6)
 
 
-def test_a_model_of_few_different_rows_is_written(run, folder, rng):
-    """Its predictions for rows that it has seen are kept by the rows."""
+def test_model_of_few_distinct_rows(run, folder, rng):
+    """Its predictions for known rows use their targets."""
     cells = pd.DataFrame(rng.integers(0, 8, size=(600, 2)), columns=["a", "b"])
     cells["y"] = rng.normal(size=64)[8 * cells["a"] + cells["b"]] + 0.05 * rng.normal(
         size=600
@@ -353,15 +368,17 @@ def test_a_model_of_few_different_rows_is_written(run, folder, rng):
     assert np.abs(model.predict(cells) - cells["y"]).max() < 0.5
 
 
-def test_unknown_categories_are_told_and_predicted(ridge, run, rows, folder):
-    rows.assign(ward="west").to_csv(folder / "west.csv", index=False)
-    said = run(f"predict {ridge} west.csv")
-    assert "ward: the model does not know the category of 6 of 6" in said.err
-    assert predictions(said)["cost"].notna().all()
+def test_unknown_categories_are_predicted_with_warning(
+    ridge_file, run, new_rows, folder
+):
+    new_rows.assign(ward="west").to_csv(folder / "west.csv", index=False)
+    printed = run(f"predict {ridge_file} west.csv")
+    assert "ward: the model does not know the category of 6 of 6" in printed.err
+    assert read_predictions(printed)["cost"].notna().all()
 
 
-def test_text_is_learned_from_kept_and_asked(run, folder, rng):
-    """And the warning of a new category comes once, with a range of answers."""
+def test_model_with_free_text(run, folder, rng):
+    """The warning about a new category occurs once, also with intervals."""
     words, n = np.array(["old", "new", "large", "small", "bright", "damp"]), 80
     places = rng.integers(0, len(words), size=(n, 5))
     frame = pd.DataFrame(
@@ -372,16 +389,16 @@ def test_text_is_learned_from_kept_and_asked(run, folder, rng):
         }
     )
     frame.to_csv(folder / "notes.csv", index=False)
-    said = run("fit notes.csv --target cost --preset fast")
-    assert "text: 'note', read as character n-grams" in said.out
+    printed = run("fit notes.csv --target cost --preset fast")
+    assert "text: 'note', read as character n-grams" in printed.out
     model, card = load_model("notes.skops")
     assert card["kinds"] == {"note": "text", "ward": "categorical"}
     assert model[-1].oof_score_ > 0.5
     new = frame.drop(columns="cost").assign(ward="z")
     new.to_csv(folder / "newer.csv", index=False)
-    said = run("predict notes.skops newer.csv --interval 0.9")
-    assert said.err.count("does not know the category of 80 of 80 rows") == 1
-    np.testing.assert_allclose(predictions(said)["cost"], model.predict(new))
+    printed = run("predict notes.skops newer.csv --interval 0.9")
+    assert printed.err.count("does not know the category of 80 of 80 rows") == 1
+    np.testing.assert_allclose(read_predictions(printed)["cost"], model.predict(new))
 
 
 @pytest.mark.parametrize(
@@ -391,7 +408,7 @@ def test_text_is_learned_from_kept_and_asked(run, folder, rng):
         "fit my.csv --target cost --method sklearn.linear_model.Ridge --output 2.skops",
     ],
 )
-def test_a_reader_who_has_seen_enough_is_no_error(ridge, line):  # as in `| head -1`
+def test_closed_output_pipe_is_not_an_error(ridge_file, line):  # such as `| head -1`
     code = f"from adakern.cli import main; exit(main({line.split()}))"
     with Popen([sys.executable, "-c", code], stdout=PIPE, stderr=PIPE) as process:
         process.stdout.close()
@@ -401,28 +418,28 @@ def test_a_reader_who_has_seen_enough_is_no_error(ridge, line):  # as in `| head
 
 
 @pytest.mark.parametrize("name", MEMBERS)
-def test_each_member_alone_is_loaded_again(name, tmp_path, rng):
-    """Boosting, for one, keeps a function of scikit-learn where it has categories."""
+def test_each_member_can_be_saved_and_loaded(name, tmp_path, rng):
+    """For example, boosting with categories contains a function of scikit-learn."""
     X = pd.DataFrame({"dose": rng.normal(size=60), "ward": list("xyz") * 20})
     y = X["dose"] + (X["ward"] == "x")
     X["ward"] = X["ward"].astype("category")
     kind = AdaptiveKernelRegressor
-    if name == "svm":  # which only classifies
+    if name == "svm":  # only for classification
         kind, y = AdaptiveKernelClassifier, y > y.median()
     model = kind(members=[name], preset="fast", random_state=0)
     pipeline = make_pipeline(model).fit(X, y)
-    save_model(pipeline, tmp_path / "m.skops", a_card())
+    save_model(pipeline, tmp_path / "m.skops", make_card())
     loaded, _ = load_model(tmp_path / "m.skops")
     np.testing.assert_allclose(loaded.predict(X), pipeline.predict(X), rtol=1e-10)
 
 
 @pytest.mark.parametrize("field", ["left", "right", "feature_idx"])
-def test_a_tree_that_leads_out_of_its_nodes_is_refused(field, tmp_path):
-    """scikit-learn would follow it, and the process end."""
+def test_tree_with_invalid_node_index_is_refused(field, tmp_path):
+    """scikit-learn would crash."""
     X = np.arange(60.0)[:, None]
     model = HistGradientBoostingRegressor(max_iter=1).fit(X, X[:, 0])
     model._predictors[0][0].nodes[field] = 2**31
-    save_model(make_pipeline(model), tmp_path / "m.skops", a_card())
+    save_model(make_pipeline(model), tmp_path / "m.skops", make_card())
     with pytest.raises(ModelFileError, match="out of bounds"):
         load_model(tmp_path / "m.skops")
 
@@ -444,13 +461,13 @@ def test_a_tree_that_leads_out_of_its_nodes_is_refused(field, tmp_path):
         *("targets as text", "more targets", "large"),
     ],
 )
-def test_a_damaged_card_is_refused(facts, tmp_path):
-    save_model(make_pipeline(Ridge()), tmp_path / "m.skops", a_card(**facts))
+def test_damaged_card_is_refused(facts, tmp_path):
+    save_model(make_pipeline(Ridge()), tmp_path / "m.skops", make_card(**facts))
     with pytest.raises(ModelFileError, match="not a complete model"):
         load_model(tmp_path / "m.skops")
 
 
-#: Loads a model and prints what it predicts, where PyTorch cannot be imported.
+#: Loads a model and prints its predictions; PyTorch cannot be imported.
 WITHOUT_TORCH = """
 import sys
 class NoTorch:
@@ -476,21 +493,21 @@ print(load_model(sys.argv[1])[0].predict(X).tolist())
     ],
     ids=lambda model: getattr(model, "strategy", type(model).__name__),
 )
-def test_a_model_of_tensors_is_loaded_without_pytorch(model, tmp_path):
+def test_model_fitted_with_pytorch_is_loaded_without_it(model, tmp_path):
     torch = pytest.importorskip("torch")
     X = np.random.default_rng(0).normal(size=(40, 3))
     model.fit(torch.tensor(X), X[:, 0] ** 2)
     expected = model.predict(torch.tensor(X)).numpy()
-    save_model(make_pipeline(model), tmp_path / "m.skops", a_card())
+    save_model(make_pipeline(model), tmp_path / "m.skops", make_card())
     command = [sys.executable, "-c", WITHOUT_TORCH, str(tmp_path / "m.skops")]
-    found = json.loads(subprocess.check_output(command))
-    # In NumPy sums are taken in another order; they differ by what is rounded.
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    predicted = json.loads(subprocess.check_output(command))
+    # NumPy sums in another order, so results differ by rounding.
+    np.testing.assert_allclose(predicted, expected, rtol=1e-9, atol=1e-9)
     # The fitted model itself keeps its tensors.
     assert isinstance(model.predict(torch.tensor(X)), torch.Tensor)
 
 
-def test_a_file_that_cannot_be_loaded_is_not_called_written(run, monkeypatch):
+def test_written_file_that_cannot_be_loaded_is_an_error(run, monkeypatch):
     def refuse(*_, **__):
         raise ModelFileError("it is refused")
 
@@ -502,8 +519,8 @@ def test_a_file_that_cannot_be_loaded_is_not_called_written(run, monkeypatch):
         run(f"fit my.csv --target cost --drop outcome {method}")
 
 
-#: Functions that open files, import modules or run programs, and what calls them.
-FOREIGN = {
+#: Models with functions that open files, import modules or run programs.
+DANGEROUS = {
     "run": make_pipeline(FunctionTransformer(os.system)),
     "write": make_pipeline(FunctionTransformer(export_graphviz)),
     "import": make_pipeline(FunctionTransformer(partial(require, "evil"))),
@@ -516,13 +533,13 @@ FOREIGN = {
 }
 
 
-@pytest.mark.parametrize("what", FOREIGN)
-def test_what_reads_or_runs_is_refused_whatever_is_trusted(what, tmp_path):
-    """A foreign model would do it, and tell by its predictions what it found."""
+@pytest.mark.parametrize("case", DANGEROUS)
+def test_dangerous_functions_are_refused_even_if_trusted(case, tmp_path):
+    """A foreign model could execute them and reveal the result in its predictions."""
     try:
-        save_model(FOREIGN[what], tmp_path / "m.skops", a_card())
+        save_model(DANGEROUS[case], tmp_path / "m.skops", make_card())
     except ModelFileError:
-        return  # not even skops writes it
+        return  # skops does not save it
     with zipfile.ZipFile(tmp_path / "m.skops") as archive:
         names = re.findall(r'"__module__": "([^"]*)"', str(archive.read("schema.json")))
     trust = [*skops.io.get_untrusted_types(file=tmp_path / "m.skops"), *names]
@@ -531,9 +548,9 @@ def test_what_reads_or_runs_is_refused_whatever_is_trusted(what, tmp_path):
             load_model(tmp_path / "m.skops", trust=trusted)
 
 
-def test_types_are_looked_up_by_what_makes_them(tmp_path):
-    """A key of a dictionary is made by a type: numpy.load would be called with it."""
-    save_model(make_pipeline(Ridge()), tmp_path / "m.skops", a_card())
+def test_types_of_dictionary_keys_are_restricted(tmp_path):
+    """A key is created by calling its type, so numpy.load would be called."""
+    save_model(make_pipeline(Ridge()), tmp_path / "m.skops", make_card())
     for name in ("load", "fromfile", "memmap", "ndarray"):
         changed = altered(
             tmp_path / "m.skops",
@@ -545,11 +562,11 @@ def test_types_are_looked_up_by_what_makes_them(tmp_path):
             load_model(changed)
 
 
-def test_what_skops_would_call_is_a_bit_generator_or_a_loss(tmp_path):
-    """Their names are text of the file: numpy.random.seed would be called."""
-    model = boosting()
-    model.loss_of_another = fitted(SGDClassifier)
-    save_model(make_pipeline(model), tmp_path / "m.skops", a_card())
+def test_bit_generators_and_losses_are_restricted(tmp_path):
+    """Their names are strings in the file: numpy.random.seed would be called."""
+    model = fit_boosting()
+    model.loss_of_another = fit_estimator(SGDClassifier)
+    save_model(make_pipeline(model), tmp_path / "m.skops", make_card())
 
     def other_generator(schema):
         for node in model_contents._nodes(schema):
@@ -582,14 +599,14 @@ def altered(path, change):
     return copy
 
 
-def test_a_type_of_another_package_is_loaded_where_it_is_trusted(tmp_path):
+def test_type_of_another_package_is_loaded_if_trusted(tmp_path):
     pytest.importorskip("lightgbm")
     from lightgbm import LGBMRegressor
 
     model = make_pipeline(LGBMRegressor(n_estimators=1, verbose=-1))
     X = np.arange(60.0)[:, None]
     try:
-        save_model(model.fit(X, X[:, 0]), tmp_path / "m.skops", a_card())
+        save_model(model.fit(X, X[:, 0]), tmp_path / "m.skops", make_card())
     except ModelFileError:
         pytest.skip("skops does not write it")
     with pytest.raises(ModelFileError, match=r"--trust \S*lightgbm"):
@@ -598,15 +615,15 @@ def test_a_type_of_another_package_is_loaded_where_it_is_trusted(tmp_path):
     load_model(tmp_path / "m.skops", trust=trust)
 
 
-def fitted(kind, **params):
-    """An estimator that learned from sixty rows of three columns."""
+def fit_estimator(kind, **params):
+    """An estimator fitted to sixty rows of three columns."""
     X = np.random.default_rng(0).uniform(size=(60, 3))
     y = (3 * X[:, 0]).astype(int) if is_classifier(kind()) else X[:, 0]
     return kind(**params).fit(X, y)
 
 
-def boosting():
-    """Boosting with a column of categories."""
+def fit_boosting():
+    """Boosting with a categorical column."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.uniform(size=200), rng.integers(0, 5, size=200)])
     y = X[:, 0] + (X[:, 1] == 2)
@@ -614,8 +631,8 @@ def boosting():
     return model.fit(X, y)
 
 
-def changed(model, name, value):
-    """The model with another value of an attribute, by its dotted name."""
+def with_attribute(model, name, value):
+    """The model with another value of an attribute, given by its dotted name."""
     *path, last = name.split(".")
     part = model
     for step in path:
@@ -627,95 +644,105 @@ def changed(model, name, value):
     return model
 
 
-def few(kind):
+def fit_small_ensemble(kind):
     """A fitted ensemble of two trees."""
-    return fitted(kind, n_estimators=2, random_state=0)
+    return fit_estimator(kind, n_estimators=2, random_state=0)
 
 
-#: Models whose sizes or indices do not agree; compiled code would follow them.
-DISAGREEING = {
-    "width of a tree": lambda: changed(
-        few(RandomForestRegressor), "estimators_.0.n_features_in_", 9
+#: Models with inconsistent sizes or indices, which compiled code would use.
+INCONSISTENT = {
+    "width of a tree": lambda: with_attribute(
+        fit_small_ensemble(RandomForestRegressor), "estimators_.0.n_features_in_", 9
     ),
-    "width of a forest": lambda: changed(
-        few(RandomForestRegressor), "n_features_in_", 2
+    "width of a forest": lambda: with_attribute(
+        fit_small_ensemble(RandomForestRegressor), "n_features_in_", 2
     ),
-    "classes of a tree": lambda: changed(
-        few(RandomForestClassifier), "estimators_.0.n_classes_", 2
+    "classes of a tree": lambda: with_attribute(
+        fit_small_ensemble(RandomForestClassifier), "estimators_.0.n_classes_", 2
     ),
-    "no tree": lambda: changed(few(RandomForestRegressor), "estimators_.1", Ridge()),
-    "columns of boosting": lambda: changed(
-        few(GradientBoostingClassifier), "n_trees_per_iteration_", 1
+    "no tree": lambda: with_attribute(
+        fit_small_ensemble(RandomForestRegressor), "estimators_.1", Ridge()
     ),
-    "width of boosting": lambda: changed(boosting(), "n_features_in_", 1),
-    "categories beyond the bits": lambda: changed(
-        boosting(), "_bin_mapper.bin_thresholds_.0", np.array([1e6])
+    "columns of boosting": lambda: with_attribute(
+        fit_small_ensemble(GradientBoostingClassifier), "n_trees_per_iteration_", 1
     ),
-    "map of categories": lambda: changed(
-        boosting(), "_bin_mapper.is_categorical_", np.zeros(2, dtype=np.uint8)
+    "width of boosting": lambda: with_attribute(fit_boosting(), "n_features_in_", 1),
+    "categories beyond the bits": lambda: with_attribute(
+        fit_boosting(), "_bin_mapper.bin_thresholds_.0", np.array([1e6])
     ),
-    "preprocessor": lambda: changed(
-        boosting(),
+    "map of categories": lambda: with_attribute(
+        fit_boosting(), "_bin_mapper.is_categorical_", np.zeros(2, dtype=np.uint8)
+    ),
+    "preprocessor": lambda: with_attribute(
+        fit_boosting(),
         "_preprocessor",
         FunctionTransformer(kw_args={"kinds": {}, "forms": {}}),
     ),
-    "support vectors": lambda: changed(
-        fitted(SVC), "_n_support", np.array([9999, 1, 1], dtype=np.int32)
+    "support vectors": lambda: with_attribute(
+        fit_estimator(SVC), "_n_support", np.array([9999, 1, 1], dtype=np.int32)
     ),
-    "coefficients": lambda: changed(fitted(SVR), "_dual_coef_", np.zeros((1, 2))),
-    "centres": lambda: changed(fitted(KMeans), "cluster_centers_", np.zeros((8, 2))),
-    "neighbours": lambda: changed(
-        fitted(KNeighborsRegressor, algorithm="brute"), "_fit_X", np.zeros((60, 2))
+    "coefficients": lambda: with_attribute(
+        fit_estimator(SVR), "_dual_coef_", np.zeros((1, 2))
     ),
-    "classes of neighbours": lambda: changed(
-        fitted(KNeighborsClassifier, algorithm="brute", metric="manhattan"),
+    "centres": lambda: with_attribute(
+        fit_estimator(KMeans), "cluster_centers_", np.zeros((8, 2))
+    ),
+    "neighbours": lambda: with_attribute(
+        fit_estimator(KNeighborsRegressor, algorithm="brute"),
+        "_fit_X",
+        np.zeros((60, 2)),
+    ),
+    "classes of neighbours": lambda: with_attribute(
+        fit_estimator(KNeighborsClassifier, algorithm="brute", metric="manhattan"),
         "_y",
         np.full(60, 10**9),
     ),
-    "number of neighbours' classes": lambda: changed(
-        fitted(RadiusNeighborsClassifier, algorithm="brute"), "_y", np.zeros(1, int)
+    "number of neighbours' classes": lambda: with_attribute(
+        fit_estimator(RadiusNeighborsClassifier, algorithm="brute"),
+        "_y",
+        np.zeros(1, int),
     ),
-    "metric": lambda: changed(
-        fitted(KNeighborsRegressor, algorithm="brute", metric="mahalanobis"),
+    "metric": lambda: with_attribute(
+        fit_estimator(KNeighborsRegressor, algorithm="brute", metric="mahalanobis"),
         "effective_metric_params_",
         {"VI": np.ones((1, 1))},
     ),
-    "metric of the parameters": lambda: changed(
-        fitted(KNeighborsClassifier, algorithm="brute"),
+    "metric of the parameters": lambda: with_attribute(
+        fit_estimator(KNeighborsClassifier, algorithm="brute"),
         "metric_params",
         {"V": np.ones(1)},
     ),
-    "start of boosting": lambda: changed(
-        few(GradientBoostingClassifier),
+    "start of boosting": lambda: with_attribute(
+        fit_small_ensemble(GradientBoostingClassifier),
         "init_",
-        fitted(DummyClassifier).fit([[0.0], [0.0]], [0, 1]),
+        fit_estimator(DummyClassifier).fit([[0.0], [0.0]], [0, 1]),
     ),
-    "start of one row": lambda: changed(
-        few(GradientBoostingRegressor),
+    "start of one row": lambda: with_attribute(
+        fit_small_ensemble(GradientBoostingRegressor),
         "init_",
         make_pipeline(
             FunctionTransformer(np.mean, kw_args={"axis": 0, "keepdims": True}),
-            fitted(DummyRegressor),
+            fit_estimator(DummyRegressor),
         ),
     ),
-    "cache": lambda: Pipeline([("ridge", fitted(Ridge))], memory="/tmp"),
+    "cache": lambda: Pipeline([("ridge", fit_estimator(Ridge))], memory="/tmp"),
 }
 
 
-@pytest.mark.parametrize("what", DISAGREEING)
-def test_parts_that_do_not_go_together_are_refused(what, tmp_path):
-    """scikit-learn would look beyond its arrays; some of these end the process."""
-    save_model(make_pipeline(DISAGREEING[what]()), tmp_path / "m.skops", a_card())
+@pytest.mark.parametrize("case", INCONSISTENT)
+def test_inconsistent_parts_are_refused(case, tmp_path):
+    """scikit-learn would read outside its arrays; in some cases the process crashes."""
+    save_model(make_pipeline(INCONSISTENT[case]()), tmp_path / "m.skops", make_card())
     with pytest.raises(ModelFileError, match="not a complete model"):
         load_model(tmp_path / "m.skops")
 
 
 @pytest.mark.parametrize("kind", ["KDTree", "BallTree", "EuclideanDistance64"])
-def test_compiled_objects_without_attributes_are_refused(kind, tmp_path):
-    """scikit-learn takes them from a tuple without looking at its length."""
+def test_compiled_objects_with_invalid_state_are_refused(kind, tmp_path):
+    """scikit-learn restores them from a tuple without checking its length."""
     algorithm = "ball_tree" if kind == "BallTree" else "kd_tree"
-    model = fitted(KNeighborsRegressor, algorithm=algorithm)
-    save_model(make_pipeline(model), tmp_path / "m.skops", a_card())
+    model = fit_estimator(KNeighborsRegressor, algorithm=algorithm)
+    save_model(make_pipeline(model), tmp_path / "m.skops", make_card())
     load_model(tmp_path / "m.skops")
 
     def of_kind(schema):
@@ -736,9 +763,11 @@ def test_compiled_objects_without_attributes_are_refused(kind, tmp_path):
             load_model(altered(tmp_path / "m.skops", change))
 
 
-def test_sizes_are_compared_before_memory_is_taken(tmp_path):
+def test_sizes_are_compared_before_allocation(tmp_path):
     save_model(
-        make_pipeline(few(RandomForestRegressor)), tmp_path / "m.skops", a_card()
+        make_pipeline(fit_small_ensemble(RandomForestRegressor)),
+        tmp_path / "m.skops",
+        make_card(),
     )
 
     def more_nodes(schema):
@@ -770,18 +799,18 @@ def test_sizes_are_compared_before_memory_is_taken(tmp_path):
         load_model(longer)
 
 
-def test_a_model_that_another_program_wrote_has_no_card(tmp_path):
+def test_model_without_card_raises(tmp_path):
     skops.io.dump(Ridge().fit([[0.0], [1.0]], [0.0, 1.0]), tmp_path / "other.skops")
     with pytest.raises(ModelFileError, match=r"no item named 'card\.json'"):
         load_model(tmp_path / "other.skops")
 
 
-def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
-    model, card = load_model(ridge)
+def test_file_is_checked_before_loading(ridge_file, tmp_path):
+    model, card = load_model(ridge_file)
     bank = EasyMKL().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     save_model(
         make_pipeline(bank), tmp_path / "bank.skops", card
-    )  # which holds a method
+    )  # contains a bound method
     assert load_model(tmp_path / "bank.skops")[0].predict([[3.0]]) == [1]
     unkept = make_pipeline(FunctionTransformer(memoryview(b"rows")))
     with pytest.raises(ModelFileError, match="FunctionTransformer cannot be saved"):
@@ -810,7 +839,7 @@ def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
     save_model(model, tmp_path / "newer.skops", card | {"versions": newer})
     with pytest.warns(UserWarning, match=r"numpy 1\.0"):
         load_model(tmp_path / "newer.skops")
-    with zipfile.ZipFile(ridge) as archive:
+    with zipfile.ZipFile(ridge_file) as archive:
         assert json.loads(archive.read(model_file.CARD)) == card
 
 
@@ -819,48 +848,48 @@ MODELS = sorted((Path(__file__).parent / "models").glob("*.skops"))
 
 @pytest.mark.filterwarnings("ignore:.*was written with")
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-def test_a_file_of_an_earlier_version_predicts_what_it_did(path):
-    """Kept by tools/keep_model.py; with newer packages digits may differ."""
-    told = json.loads(path.with_suffix(".json").read_text())
+def test_file_of_earlier_version_predicts_the_same(path):
+    """Written by tools/keep_model.py; digits may differ with newer packages."""
+    stored = json.loads(path.with_suffix(".json").read_text())
     model, card = load_model(path)
     assert path.stem.startswith(card["versions"]["adakern"])
-    found = model.predict(pd.DataFrame(told["rows"]))
-    np.testing.assert_allclose(found, told["predicted"], rtol=1e-6)
+    predicted = model.predict(pd.DataFrame(stored["rows"]))
+    np.testing.assert_allclose(predicted, stored["predicted"], rtol=1e-6)
 
 
-def test_the_files_of_this_version_are_kept():
+def test_files_of_this_version_are_stored():
     assert {"0.1.0-adaptive", "0.1.0-dank"} <= {path.stem for path in MODELS}
 
 
-def test_a_class_that_a_spreadsheet_would_compute_is_written_as_text(run, folder):
+def test_class_names_are_not_spreadsheet_formulas(run, folder):
     classes = np.array(["=cmd|' /C calc'!A0", "+", "-1"])
     x = np.arange(90) % 3
     frame = pd.DataFrame({"x": x + 0.01 * np.arange(90), "y": classes[x]})
     frame.to_csv(folder / "evil.csv", index=False)
     run("fit evil.csv --target y --method sklearn.tree.DecisionTreeClassifier")
-    said = run("predict evil.skops evil.csv --proba")
-    found = predictions(said)
-    assert found["y"].tolist() == [
+    printed = run("predict evil.skops evil.csv --proba")
+    predicted = read_predictions(printed)
+    assert predicted["y"].tolist() == [
         f"'{classes[0]}" if k == 0 else classes[k] for k in x
     ]
-    assert "start with an apostrophe" in said.err
-    assert list(found) == ["y", *(f"y={label}" for label in sorted(classes))]
+    assert "start with an apostrophe" in printed.err
+    assert list(predicted) == ["y", *(f"y={label}" for label in sorted(classes))]
 
 
-def test_a_class_that_commands_a_terminal_is_written_without_its_command(run, folder):
-    """A file of text holds no such character; a stranger's model may."""
+def test_control_characters_of_class_names_are_removed(run, folder):
+    """Text files cannot contain them, but a foreign model can."""
     model = DecisionTreeClassifier().fit([[0.0], [1.0]], ["\x1b[31mred", "\x1b[31mred"])
-    card = a_card(
+    card = make_card(
         target="\x1b[2J", targets=["\x1b[2J"], estimator="DecisionTreeClassifier"
     )
     save_model(make_pipeline(model), folder / "evil.skops", card)
     (folder / "one.csv").write_text("a,z\n1,2\n")
-    said = run("predict evil.skops one.csv")
-    assert "red" in said.out and "\x1b" not in said.out + said.err
+    printed = run("predict evil.skops one.csv")
+    assert "red" in printed.out and "\x1b" not in printed.out + printed.err
 
 
-def test_an_ascii_terminal_takes_names_of_other_letters(folder):
-    """Python of the C locale would not even read its own arguments."""
+def test_non_ascii_names_on_ascii_terminal(folder):
+    """With the C locale, Python could not even decode its arguments."""
     frame = pd.DataFrame({"Größe": ["größer", "x"] * 30, "dose": np.arange(60) % 7})
     frame.to_csv(folder / "größe.csv", index=False)
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -884,7 +913,7 @@ def test_an_ascii_terminal_takes_names_of_other_letters(folder):
     assert "größer" in predict.stdout.decode()
 
 
-def test_a_threshold_is_chosen_by_fit_and_kept_in_the_file(run, folder):
+def test_threshold_option_is_stored_in_the_file(run, folder):
     run("fit my.csv --target outcome --drop cost --preset fast --threshold f1")
     model = load_model(folder / "my.skops")[0]
     rows = pd.read_csv(folder / "new.csv", sep=";", decimal=",")

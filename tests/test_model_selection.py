@@ -1,4 +1,4 @@
-"""The shared search is GridSearchCV: same scores, same choice, same interface."""
+"""KernelSearchCV gives the same scores and choice as GridSearchCV."""
 
 import time
 import warnings
@@ -28,63 +28,61 @@ from adakern.model_selection import KernelSearchCV
 GRID = {"C": [0.1, 1, 10, 100], "gamma": [1e-3, 1e-2, 0.1, 1.0]}
 
 
-def scaled(load):
+def load_scaled(load):
     X, y = load(return_X_y=True)
     return StandardScaler().fit_transform(X)[:400], y[:400]
 
 
-def both(estimator, grid, X, y, **kwargs):
+def fit_both(estimator, grid, X, y, **kwargs):
     shared = KernelSearchCV(estimator, grid, **kwargs).fit(X, y)
     plain = GridSearchCV(estimator, grid, **kwargs).fit(X, y)
     assert shared.shared_
     return shared, plain
 
 
-def assert_same(shared, plain, atol):
+def assert_same_results(shared, plain, atol):
     assert shared.best_params_ == plain.best_params_
-    found, expected = shared.cv_results_, plain.cv_results_
-    assert found["params"] == expected["params"] and found.keys() == expected.keys()
+    actual, expected = shared.cv_results_, plain.cv_results_
+    assert actual["params"] == expected["params"] and actual.keys() == expected.keys()
     for key in ("mean_test_score", "std_test_score", "split0_test_score"):
-        np.testing.assert_allclose(found[key], expected[key], rtol=0, atol=atol)
+        np.testing.assert_allclose(actual[key], expected[key], rtol=0, atol=atol)
     assert shared.best_score_ == pytest.approx(plain.best_score_, abs=atol)
 
 
 @pytest.mark.parametrize(
     "load", [load_iris, load_wine, load_breast_cancer, load_digits]
 )
-def test_same_choice_as_grid_search_classification(load):
-    X, y = scaled(load)
-    shared, plain = both(SVC(), GRID, X, y, cv=StratifiedKFold(3))
-    assert_same(shared, plain, atol=1e-12)
+def test_equals_grid_search_in_classification(load):
+    X, y = load_scaled(load)
+    shared, plain = fit_both(SVC(), GRID, X, y, cv=StratifiedKFold(3))
+    assert_same_results(shared, plain, atol=1e-12)
     np.testing.assert_array_equal(shared.predict(X), plain.predict(X))
     assert shared.score(X, y) == plain.score(X, y)
 
 
 @pytest.mark.parametrize("scoring", ["neg_mean_squared_error", "r2", None])
-def test_same_choice_as_grid_search_regression(scoring):
-    X, y = scaled(load_diabetes)
+def test_equals_grid_search_in_regression(scoring):
+    X, y = load_scaled(load_diabetes)
     y = (y - y.mean()) / y.std()
     grid = {"C": [0.1, 1, 10], "gamma": [1e-3, 0.1, "scale"], "epsilon": [0.1, 0.5]}
-    shared, plain = both(SVR(), grid, X, y, cv=3, scoring=scoring)
-    assert_same(shared, plain, atol=5e-3)
+    shared, plain = fit_both(SVR(), grid, X, y, cv=3, scoring=scoring)
+    assert_same_results(shared, plain, atol=5e-3)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 def test_kernel_ridge(kernel):
     X, y = datasets.make_friedman1(150, random_state=0)
     grid = {"alpha": np.geomspace(1e-6, 10, 3), "gamma": [0.01, 0.3, None]}
-    shared, plain = both(KernelRidge(kernel=kernel), grid, X, y, cv=4)
-    assert_same(shared, plain, atol=1e-6)
+    shared, plain = fit_both(KernelRidge(kernel=kernel), grid, X, y, cv=4)
+    assert_same_results(shared, plain, atol=1e-6)
 
 
 @pytest.mark.parametrize("estimator", [KernelSVC(), KernelSVR()])
 @pytest.mark.parametrize(
     ("kernel", "metric"), [("laplacian", "l1"), ("l2-laplacian", "l2")]
 )
-def test_laplacian_models_are_the_models_on_their_gram_matrix(
-    estimator, kernel, metric
-):
-    X, y = scaled(load_wine)
+def test_laplacian_models_equal_precomputed_kernel(estimator, kernel, metric):
+    X, y = load_scaled(load_wine)
     estimator.set_params(kernel=kernel, gamma=0.2, C=3.0)
     K = np.exp(-0.2 * pairwise_distances(X, metric=metric))
     reference = {KernelSVC: SVC, KernelSVR: SVR}[type(estimator)]
@@ -92,11 +90,11 @@ def test_laplacian_models_are_the_models_on_their_gram_matrix(
     np.testing.assert_allclose(
         estimator.fit(X, y).predict(X), model.predict(K), atol=1e-3
     )
-    shared, plain = both(estimator, GRID | {"kernel": [kernel, "rbf"]}, X, y, cv=3)
-    assert_same(shared, plain, atol=5e-3)
+    shared, plain = fit_both(estimator, GRID | {"kernel": [kernel, "rbf"]}, X, y, cv=3)
+    assert_same_results(shared, plain, atol=5e-3)
 
 
-def test_splits_may_be_masks():
+def test_cv_splits_given_as_masks():
     X, y = load_iris(return_X_y=True)
     numbers = list(StratifiedKFold(3).split(X, y))
     masks = [
@@ -111,7 +109,7 @@ def test_splits_may_be_masks():
 
 
 def test_falls_back_to_grid_search():
-    X, y = scaled(load_iris)
+    X, y = load_scaled(load_iris)
     for estimator, grid, kwargs in (
         (SVC(kernel="poly"), {"C": [1, 10]}, {}),
         (SVC(), {"kernel": ["rbf", "linear"]}, {}),
@@ -127,8 +125,8 @@ def test_falls_back_to_grid_search():
         assert not search.shared_ and hasattr(search, "best_params_")
 
 
-def test_failed_points_are_told_as_grid_search_tells_them():
-    X, y = scaled(load_iris)
+def test_failed_fits_are_reported_like_grid_search():
+    X, y = load_scaled(load_iris)
     with (
         pytest.warns(FitFailedWarning, match="5 fits failed out of a total of 10"),
         pytest.warns(UserWarning, match="non-finite"),
@@ -149,16 +147,16 @@ def test_failed_points_are_told_as_grid_search_tells_them():
     for scoring in (
         "roc_auc",
         "neg_log_loss",
-    ):  # of probabilities, which SVC has none of
+    ):  # SVC has no probabilities
         with pytest.warns(UserWarning, match=r"Scoring failed|non-finite"):
             search = KernelSearchCV(SVC(), {"C": [1.0, 2.0]}, scoring=scoring).fit(X, y)
         assert np.isnan(search.cv_results_["mean_test_score"]).all()
 
 
 @pytest.mark.parametrize("gamma", [-1.0, 0.0, "bogus", None, np.inf, np.nan])
-def test_a_gamma_that_stands_for_nothing_is_left_to_grid_search(gamma):
-    """It was taken for "scale", or for a kernel that grows with the distance."""
-    X, y = scaled(load_iris)
+def test_invalid_gamma_falls_back_to_grid_search(gamma):
+    """Regression test: it was treated as "scale", or gave an increasing kernel."""
+    X, y = load_scaled(load_iris)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         searches = [
@@ -171,16 +169,16 @@ def test_a_gamma_that_stands_for_nothing_is_left_to_grid_search(gamma):
 
 
 @pytest.mark.parametrize("estimator", [SVC(), SVR(), KernelRidge()])
-def test_a_kernel_that_the_estimator_lacks_is_left_to_grid_search(estimator):
-    X, y = scaled(load_iris)
+def test_unsupported_kernel_falls_back_to_grid_search(estimator):
+    X, y = load_scaled(load_iris)
     kernel = "l2-laplacian" if isinstance(estimator, KernelRidge) else "laplacian"
     for search in (KernelSearchCV, GridSearchCV):
         with pytest.raises(ValueError, match="All the 5 fits failed"):
             search(estimator, {"kernel": [kernel], "gamma": [0.1]}).fit(X, y)
 
 
-def test_the_time_of_a_gram_matrix_counts():
-    """All that the search does is in the times of its points, but for distances."""
+def test_fit_times_include_gram_matrices():
+    """All computations except distances are included in the fit times."""
     X, y = datasets.make_friedman1(1500, random_state=0)
     grid = {"gamma": [0.1, 0.2, 0.3], "alpha": [1.0]}
     search = KernelSearchCV(KernelRidge(kernel="rbf"), grid, cv=3, refit=False)

@@ -1,4 +1,4 @@
-"""What `adakern predict` says beside predictions: why, and which rows differ."""
+"""Options of `adakern predict`: explanations and comparison with the training rows."""
 
 import shlex
 from io import StringIO
@@ -14,7 +14,7 @@ from adakern.model_file import load_model, make_card, save_model, table_pipeline
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Flats with their rents, and a model for the rent and one for who lets them."""
+    """Flats with rents and owners, and a model for each."""
     folder, rng = tmp_path_factory.mktemp("flats"), np.random.default_rng(0)
     n = 60
     flats = pd.DataFrame(
@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def run(folder, monkeypatch, capsys):
-    """Run a command in the folder; returns its exit code and what it prints."""
+    """Run a command in the folder; returns its exit code and output."""
     monkeypatch.chdir(folder)
 
     def run(line):
@@ -54,52 +54,54 @@ def run(folder, monkeypatch, capsys):
     return run
 
 
-@pytest.mark.parametrize(("most", "told"), [(2, True), (3, False)])
-def test_explanations_of_many_rows_are_announced(run, folder, monkeypatch, most, told):
+@pytest.mark.parametrize(("limit", "is_announced"), [(2, True), (3, False)])
+def test_explanations_of_many_rows_are_announced(
+    run, folder, monkeypatch, limit, is_announced
+):
     flats = pd.read_csv(folder / "flats.csv")
     flats.iloc[4:7].to_csv(folder / "new.csv", index=False)
-    monkeypatch.setattr(cli, "ROWS_QUICKLY_EXPLAINED", most)
-    _, said = run("predict rent.skops new.csv --explain")
-    assert ("explaining 3 rows" in said.err) == told
+    monkeypatch.setattr(cli, "ROWS_QUICKLY_EXPLAINED", limit)
+    _, printed = run("predict rent.skops new.csv --explain")
+    assert ("explaining 3 rows" in printed.err) == is_announced
 
 
 @pytest.mark.parametrize("target", ["rent", "owner"])
-def test_explanations_stand_beside_predictions(run, folder, target):
+def test_explain_option_adds_columns(run, folder, target):
     flats = pd.read_csv(folder / "flats.csv")
     flats.iloc[4:7].to_csv(folder / "new.csv", index=False)
-    code, said = run(f"predict {target}.skops new.csv --explain")
+    code, printed = run(f"predict {target}.skops new.csv --explain")
     assert code == 0
-    out = pd.read_csv(StringIO(said.out))
+    out = pd.read_csv(StringIO(printed.out))
     model, _ = load_model(folder / f"{target}.skops")
     predicted = out[target]
     if target == "owner":
         proba = model.predict_proba(flats.iloc[4:7])
         predicted = proba[range(3), np.searchsorted(model.classes_, predicted)]
-    added = [f"{target}_by_{name}" for name in ("area", "kind", "built")]
-    total = out[f"{target}_mean"] + out[added].sum(axis=1)
+    contributions = [f"{target}_by_{name}" for name in ("area", "kind", "built")]
+    total = out[f"{target}_mean"] + out[contributions].sum(axis=1)
     np.testing.assert_allclose(total, predicted)
     for place, text in zip(range(4, 7), out[f"{target}_rows"], strict=True):
         rows = [int(pair.split(":")[0]) for pair in text.split()]
         assert len(rows) == 5
-        assert place in rows  # a training row leans on itself
+        assert place in rows  # a training row influences itself
 
 
-def test_an_explanation_needs_a_model_that_explains(run, folder):
+def test_explain_option_requires_explain_method(run, folder):
     run("fit flats.csv --target rent --drop owner --method sklearn.linear_model.Ridge")
     with pytest.raises(SystemExit, match="Ridge has no explain"):
         run("predict flats.skops flats.csv --explain")
 
 
-def test_rows_that_differ_are_said_and_fail_if_asked(run, folder):
+def test_check_and_fail_on_shift_options(run, folder):
     flats = pd.read_csv(folder / "flats.csv")
     flats.iloc[::2].to_csv(folder / "same.csv", index=False)
     code, same = run("predict rent.skops same.csv --fail-on-shift")
     assert code == 0
     assert "0 of 3 columns differ" in same.err
     flats.assign(area=flats["area"] * 10.7).to_csv(folder / "feet.csv", index=False)
-    code, said = run("predict rent.skops feet.csv")
+    code, shifted = run("predict rent.skops feet.csv")
     assert code == 0
-    assert "note: 60 rows unlike the training rows: area:" in said.err
+    assert "note: 60 rows unlike the training rows: area:" in shifted.err
     code, checked = run("predict rent.skops feet.csv --check")
     assert code == 0
     assert "1 of 3 columns differ" in checked.err
@@ -108,7 +110,7 @@ def test_rows_that_differ_are_said_and_fail_if_asked(run, folder):
     assert len(failed.out.splitlines()) == 61
 
 
-def test_the_printed_command_quotes_a_name_with_a_blank(folder, monkeypatch, capsys):
+def test_printed_command_quotes_file_name(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     cli.main(["fit", "flats.csv", "--target", "rent", "--output", "my model.skops"])
     line = next(t for t in capsys.readouterr().out.splitlines() if "predict" in t)

@@ -1,4 +1,4 @@
-"""The service of docs/service.md, as it is printed there, on 127.0.0.1."""
+"""The service of docs/service.md, run on 127.0.0.1."""
 
 import json
 import re
@@ -21,8 +21,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "service.md"
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    """Address of the service, and the model that it is of."""
+def service(tmp_path_factory):
+    """Address of the service, its model and the training table."""
     pytest.importorskip("fastapi", reason="the page's service is FastAPI's")
     pytest.importorskip("uvicorn")
     pytest.importorskip("skops")
@@ -61,7 +61,7 @@ def served(tmp_path_factory):
     process.communicate()
 
 
-def ask(address, rows):
+def request_predictions(address, rows):
     request = urllib.request.Request(
         f"{address}/predict",
         data=json.dumps(rows).encode(),
@@ -72,29 +72,34 @@ def ask(address, rows):
 
 
 @pytest.mark.slow
-def test_one_row_and_many_are_predicted_as_by_the_model(served):
-    address, model, frame = served
+def test_service_predictions_equal_the_model(service):
+    address, model, frame = service
     rows = frame.drop(columns="outcome")
     expected = model.predict(rows).tolist()
-    assert ask(address, json.loads(rows.to_json(orient="records"))) == {
+    assert request_predictions(address, json.loads(rows.to_json(orient="records"))) == {
         "outcome": expected
     }
-    one = {"age": 61, "ward": "north", "dose": 0.4}  # as the page asks
+    one = {"age": 61, "ward": "north", "dose": 0.4}  # as on the page
     assert str(one).replace("'", '"') in PAGE.read_text()
-    assert ask(address, [one])["outcome"] == model.predict(pd.DataFrame([one])).tolist()
+    assert (
+        request_predictions(address, [one])["outcome"]
+        == model.predict(pd.DataFrame([one])).tolist()
+    )
 
 
 @pytest.mark.slow
-def test_columns_that_are_missing_and_categories_that_are_new(served):
-    address, *_ = served
-    assert ask(address, [{"dose": 3.0}]) == {"outcome": ["ill"]}
-    assert ask(address, [{"dose": -3.0, "ward": "east"}]) == {"outcome": ["well"]}
+def test_service_with_missing_columns_and_new_categories(service):
+    address, *_ = service
+    assert request_predictions(address, [{"dose": 3.0}]) == {"outcome": ["ill"]}
+    assert request_predictions(address, [{"dose": -3.0, "ward": "east"}]) == {
+        "outcome": ["well"]
+    }
 
 
 @pytest.mark.slow
-def test_what_is_no_number_is_refused_in_words(served):
-    address, *_ = served
+def test_service_with_invalid_input_returns_an_error(service):
+    address, *_ = service
     with pytest.raises(urllib.error.HTTPError) as refused:
-        ask(address, [])
+        request_predictions(address, [])
     assert refused.value.code == 422
     assert "no rows" in refused.value.read().decode()

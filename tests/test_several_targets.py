@@ -1,4 +1,4 @@
-"""Several targets of one table: `adakern fit --target a,b` and `adakern predict`."""
+"""Several targets with `adakern fit --target a,b` and `adakern predict`."""
 
 import re
 from io import StringIO
@@ -19,7 +19,7 @@ N = 60
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Weights and prices of parcels, of which some have one of the two."""
+    """Weights and prices of parcels, with missing values in both."""
     folder, rng = tmp_path_factory.mktemp("parcels"), np.random.default_rng(0)
     size, zone = rng.uniform(1, 5, N).round(2), rng.choice(["near", "far"], N)
     table = pd.DataFrame({"size": size, "zone": zone})
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def run(folder, monkeypatch, capsys):
-    """Run a command in the folder; returns what it prints."""
+    """Run a command in the folder; returns its output."""
     monkeypatch.chdir(folder)
 
     def run(*line):
@@ -48,19 +48,19 @@ def run(folder, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_a_model_of_two_targets_from_a_file_and_back(run, folder):
+def test_fit_and_predict_two_targets(run, folder):
     options = "--target weight,price --preset fast --output m.skops"
-    said = run("fit", "parcels.csv", *options.split()).out
-    assert "regression of 'weight', 'price'" in said
-    assert "left out: 1 row without a target" in said
-    assert "9 rows without some of the targets" in said
-    assert "the mean over 2 targets" in said
+    printed = run("fit", "parcels.csv", *options.split()).out
+    assert "regression of 'weight', 'price'" in printed
+    assert "left out: 1 row without a target" in printed
+    assert "9 rows without some of the targets" in printed
+    assert "the mean over 2 targets" in printed
     for name in ("weight", "price"):
-        assert re.search(rf"\n  {name}: R² (0\.9|1)", said)
+        assert re.search(rf"\n  {name}: R² (0\.9|1)", printed)
     model, card = load_model(folder / "m.skops")
     assert card["targets"] == ["weight", "price"] and card["target"] == "weight,price"
-    given = pd.read_csv(folder / "parcels.csv").dropna().head(12)
-    given.drop(columns=["weight", "price"]).to_csv(folder / "new.csv", index=False)
+    complete = pd.read_csv(folder / "parcels.csv").dropna().head(12)
+    complete.drop(columns=["weight", "price"]).to_csv(folder / "new.csv", index=False)
     line = "predict m.skops new.csv --interval 0.9 --explain"
     out = pd.read_csv(StringIO(run(*line.split()).out))
     names = ["weight", "price"]
@@ -68,9 +68,9 @@ def test_a_model_of_two_targets_from_a_file_and_back(run, folder):
         *names,
         *[f"{name}_{side}" for name in names for side in ("low", "high")],
     ]
-    np.testing.assert_allclose(out[names], model.predict(given), rtol=1e-12)
+    np.testing.assert_allclose(out[names], model.predict(complete), rtol=1e-12)
     for name in names:
-        assert r2_score(given[name], out[name]) > 0.9
+        assert r2_score(complete[name], out[name]) > 0.9
         assert (out[f"{name}_low"] <= out[name]).all()
         assert (out[name] <= out[f"{name}_high"]).all()
         parts = out[[f"{name}_mean", f"{name}_by_size", f"{name}_by_zone"]]
@@ -78,49 +78,49 @@ def test_a_model_of_two_targets_from_a_file_and_back(run, folder):
 
 
 @pytest.mark.slow
-def test_a_method_of_one_target_is_fitted_once_for_each(run, folder):
+def test_single_output_method_is_fitted_to_each_target(run, folder):
     full = pd.read_csv(folder / "parcels.csv").dropna()
     full.to_csv(folder / "full.csv", index=False)
     options = "--target weight,price --output svr.skops --method"
-    said = run("fit", "full.csv", *options.split(), "sklearn.svm.SVR(C=100)")
-    assert "SVR takes one target: a copy is fitted to each" in said.err
+    printed = run("fit", "full.csv", *options.split(), "sklearn.svm.SVR(C=100)")
+    assert "SVR takes one target: a copy is fitted to each" in printed.err
     full.to_csv(folder / "again.csv", index=False)
     out = pd.read_csv(StringIO(run("predict", "svr.skops", "again.csv").out))
     assert r2_score(full[["weight", "price"]], out) > 0.8
-    said = run("fit", "full.csv", *options.split(), "sklearn.linear_model.Ridge()")
-    assert "takes one target" not in said.err
+    printed = run("fit", "full.csv", *options.split(), "sklearn.linear_model.Ridge()")
+    assert "takes one target" not in printed.err
     with pytest.raises(SystemExit, match="9 rows without some of the targets"):
         run("fit", "parcels.csv", *options.split(), "sklearn.linear_model.Ridge()")
 
 
-def test_a_name_with_a_comma_is_a_name(folder):
-    found = cli.of_targets(
+def test_target_name_with_comma(folder):
+    table = cli.of_targets(
         lambda target: read_table(folder / "comma.csv", target), "price, net"
     )
-    assert found.y.name == "price, net" and found.y.ndim == 1
+    assert table.y.name == "price, net" and table.y.ndim == 1
 
 
 @pytest.mark.parametrize(
-    ("targets", "said"),
+    ("targets", "message"),
     [
         (["weight", "prize"], "no column 'prize'.*price"),
         (["weight", "weight"], "'weight' cannot be group, time or another target"),
         (["weight", "zone"], "all be numeric, and 'zone' has classes"),
     ],
 )
-def test_targets_that_cannot_be_are_named(folder, targets, said):
-    with pytest.raises(TableError, match=said):
+def test_invalid_targets_raise(folder, targets, message):
+    with pytest.raises(TableError, match=message):
         read_table(folder / "parcels.csv", targets)
 
 
-def test_scores_of_several_targets_are_means_in_units_of_their_spread():
+def test_scores_are_means_over_standardised_targets():
     rng = np.random.default_rng(0)
     Y = rng.standard_normal((30, 2)) * [1, 1000]
     predicted = Y + rng.standard_normal((30, 2)) * [0.5, 100]
-    found = score("regression", Y, predicted)
-    assert found["r2"] == pytest.approx(r2_score(Y, predicted))
+    scores = score("regression", Y, predicted)
+    assert scores["r2"] == pytest.approx(r2_score(Y, predicted))
     rmse = np.sqrt(np.mean((Y - predicted) ** 2, axis=0)) / Y.std(axis=0)
-    assert found["rmse"] == pytest.approx(rmse.mean())
+    assert scores["rmse"] == pytest.approx(rmse.mean())
     Y[:4, 1] = np.nan
     rest = score(
         "regression", Y[4:, 1] / Y[4:, 1].std(), predicted[4:, 1] / Y[4:, 1].std()

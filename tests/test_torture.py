@@ -1,10 +1,10 @@
-"""A representative part of the campaign; ``make torture`` runs all of it."""
+"""A subset of the campaign of extreme inputs; ``make torture`` runs all of it."""
 
 import pytest
 
 from torture import ESTIMATORS, cases, judge
 
-#: One of each kind of trouble that was ever found.
+#: One case of each kind of failure found so far.
 CHOSEN = {
     "scale of X": ["1e+200", "1e+70", "1e-70"],
     "scale of y": ["1e+70"],
@@ -16,7 +16,7 @@ CHOSEN = {
     "kernel matrices": ["asymmetric", "indefinite"],
     "memory order": ["Fortran"],
 }
-#: Of those whose one fit takes seconds.
+#: Cases for estimators whose fits take seconds.
 FEWER = {
     "scale of X": ["1e+200"],
     "new rows": ["1e+300"],
@@ -26,7 +26,7 @@ SLOW = {"ResNetRegressor", "SimpleBlendClassifier", "SimpleBlendRegressor"}
 
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS, ids=lambda e: e.__name__)
-def test_extremes_end_in_a_finite_answer_or_a_clear_refusal(Estimator):
+def test_extreme_input_gives_finite_output_or_clear_error(Estimator):
     chosen = FEWER if Estimator.__name__ in SLOW else CHOSEN
     wrong = {
         (category, name): verdict.outcome

@@ -1,11 +1,11 @@
-"""Packages of a method whose pins contradict the workflow's, as files of wheels."""
+"""Wheels of a method whose pinned versions conflict with the workflow's."""
 
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
-#: A package of before this project, and a method that cannot do without it.
+#: An old package, and a method that needs it.
 OLD = {"sklearn/__init__.py": '__version__ = "0.1"\n'}
 TINY = {
     "tiny/__init__.py": """\
@@ -49,7 +49,7 @@ class Means:
 
 
 def wheel(folder, name, number, files, needs=()):
-    """Write a wheel of these files."""
+    """Write a wheel with these files."""
     stem = f"{name.replace('-', '_')}-{number}"
     about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n"
     about += "".join(f"Requires-Dist: {need}\n" for need in needs)
@@ -63,13 +63,13 @@ def wheel(folder, name, number, files, needs=()):
 
 
 def write_wheels(folder, name="tiny", versions=("1.5",)):
-    """Wheels of the method, of an old scikit-learn, and of what leads to NumPy."""
+    """Write wheels of the method, an old scikit-learn, and a link to NumPy."""
     wheel(folder, "scikit-learn", "0.1", OLD)
     for number in versions:
         needs = ["scikit-learn==0.1", "of-the-workflow"]
         files = {path.replace("tiny", name): text for path, text in TINY.items()}
         wheel(folder, name, number, files, needs)
-    # NumPy, which an environment of a real method has from its lock file.
+    # NumPy; the environment of a real method has it from its lock file.
     place = str(Path(np.__file__).parents[1])
     wheel(folder, "of-the-workflow", "1.0", {"of_the_workflow.pth": f"{place}\n"})
     return folder

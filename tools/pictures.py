@@ -29,7 +29,7 @@ from adakern import AdaptiveKernelRegressor
 from adakern_bench.report.page import report
 from adakern_bench.report.show import runs_page
 from mlflow_server import serve
-from test_exports import bank
+from test_exports import write_bank_bookings
 
 STORE = "sqlite:///mlflow.db"
 BUILD = Path("build/pictures")
@@ -124,7 +124,7 @@ def compare_a_rare_class():
     MLflow.
     """
     file = BUILD / "bookings.csv"
-    bank(file, 1500, 0)
+    write_bank_bookings(file, 1500, 0)
     kept = ["tracking.models=true", "tracking.register=fraud"]
     compare(file, "--target", "fraud", "--metric", "auc", *kept)
 

@@ -9,40 +9,36 @@ from adakern._version import __version__ as __version__
 # Planning a thousand jobs takes no estimator: they are imported, which is slow because
 # of scikit-learn, when one of them is first used.
 if TYPE_CHECKING:
-    from adakern.adaptive import AdaptiveKernelClassifier as AdaptiveKernelClassifier
-    from adakern.adaptive import AdaptiveKernelRegressor as AdaptiveKernelRegressor
-    from adakern.dank import DANKClassifier as DANKClassifier
-    from adakern.dank import DANKRegressor as DANKRegressor
-    from adakern.knpl import KNPLClassifier as KNPLClassifier
-    from adakern.lab import AsymmetricKernelRidge as AsymmetricKernelRidge
-    from adakern.lab import LABRBFRegressor as LABRBFRegressor
-    from adakern.nystrom import CriterionNystroem as CriterionNystroem
-    from adakern.nystrom import NystromKernelSelector as NystromKernelSelector
+    from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+    from adakern.dank import DANKClassifier, DANKRegressor
+    from adakern.knpl import KNPLClassifier
+    from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor
     from adakern.nystrom import (
-        SelectedKernelRidgeClassifier as SelectedKernelRidgeClassifier,
+        CriterionNystroem,
+        NystromKernelSelector,
+        SelectedKernelRidgeClassifier,
     )
 
-_FAMILIES = {
-    "AdaptiveKernelClassifier": "adaptive",
-    "AdaptiveKernelRegressor": "adaptive",
-    "AsymmetricKernelRidge": "lab",
-    "CriterionNystroem": "nystrom",
-    "DANKClassifier": "dank",
-    "DANKRegressor": "dank",
-    "KNPLClassifier": "knpl",
-    "LABRBFRegressor": "lab",
-    "NystromKernelSelector": "nystrom",
-    "SelectedKernelRidgeClassifier": "nystrom",
-}
-
-__all__ = list(_FAMILIES)
+__all__ = [
+    "AdaptiveKernelClassifier",
+    "AdaptiveKernelRegressor",
+    "AsymmetricKernelRidge",
+    "CriterionNystroem",
+    "DANKClassifier",
+    "DANKRegressor",
+    "KNPLClassifier",
+    "LABRBFRegressor",
+    "NystromKernelSelector",
+    "SelectedKernelRidgeClassifier",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Import the estimators or a subpackage on first use."""
-    if name in _FAMILIES:
-        for each, family in _FAMILIES.items():
-            globals()[each] = getattr(import_module(f"adakern.{family}"), each)
+    if name in __all__:
+        for family in ("adaptive", "dank", "knpl", "lab", "nystrom"):
+            found = vars(import_module(f"adakern.{family}"))
+            globals().update({each: found[each] for each in __all__ if each in found})
         return globals()[name]
     if find_spec(f"adakern.{name}"):
         return import_module(f"adakern.{name}")
@@ -50,4 +46,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_FAMILIES})
+    return sorted({*globals(), *__all__})

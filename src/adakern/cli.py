@@ -129,83 +129,23 @@ def add_commands(commands):
     """Add ``fit`` and ``predict`` to argparse's subparsers, and return all commands."""
     fit = commands.add_parser("fit", help="fit a model to a table")
     add_table_arguments(fit)
-    option = fit.add_argument
-    option("--output", type=Path, help="model file (default: my.skops for my.csv)")
-    preset = "fast: fewer members, in about a quarter of the time"
-    option("--preset", choices=("best", "fast"), default="best", help=preset)
-    other = (
-        "another estimator, such as 'sklearn.svm.SVC(C=10)', or a method of conf/method"
-    )
-    option("--method", metavar="CLASS", help=other)
-    threshold = (
-        "metric that the decision threshold between two classes maximises out of fold; "
-        "balanced: balanced accuracy. Probabilities are unchanged"
-    )
-    option("--threshold", choices=("balanced", "f1", "accuracy"), help=threshold)
+    _add_arguments(fit, FIT)
     fit.set_defaults(handle=_fit)
     predict = commands.add_parser("predict", help="predict the rows of a table")
-    option = predict.add_argument
-    option("model", type=Path, help="model file written by `adakern fit`")
-    option("file", type=Path, help="table with the same columns")
-    part = below(1, "between 0 and 1, such as 0.9")
-    option("--interval", type=part, help="add prediction intervals of this coverage")
-    option("--proba", action="store_true", help="add the probability of each class")
-    explain = (
-        "add the contribution of each column to the prediction (or to the probability "
-        "of the predicted class) and the most influential training rows"
-    )
-    option("--explain", action="store_true", help=explain)
-    check = "report distribution shift from the training rows on standard error"
-    option("--check", action="store_true", help=check)
-    fail = "like --check; exit with code 3 if a column has shifted"
-    option("--fail-on-shift", action="store_true", help=fail)
-    types = "dotted names of types of other packages to load, separated by commas"
-    option("--trust", default="", help=types)
+    _add_arguments(predict, PREDICT)
     predict.set_defaults(handle=_predict)
     return commands.choices
 
 
 def add_table_arguments(command, needs_target=True):
     """Add the options about the table and its target, for ``fit`` and ``compare``."""
-    option = command.add_argument
-    option(
-        "file",
-        type=Path,
-        help="table: .csv, .tsv, .txt, .parquet or .xlsx, compressed or not",
-    )
-    looks = "column to predict, or several numeric ones, separated by commas"
-    option("--target", required=needs_target, help=looks)
-    task = "task (default: inferred from the target)"
-    option("--task", choices=("classification", "regression"), help=task)
-    option("--drop", default="", help="columns to drop, separated by commas")
-    kept = (
-        "columns to keep even if they look like identifiers or free text, separated by "
-        "commas; all: every column that --drop does not name; rows:totals, rows:units, "
-        "rows:headers, rows:remarks: rows that look like these"
-    )
-    option("--keep", default="", help=kept)
-    looks = "columns to treat as categorical even if they are numbers or dates"
-    option("--categorical", default="", help=looks)
-    alike = (
-        "columns whose categories are merged if they differ only in case, accents or "
-        "blanks; they get the most frequent spelling; all: every column"
-    )
-    option("--merge", default="", help=alike)
-    written = (
-        "format of a column, if inferred wrongly: price=, (decimal comma), mass=.kg "
-        "(decimal point, unit), or day=%%m/%%d/%%Y; may be repeated for other columns"
-    )
-    form = {"action": "append", "default": [], "type": column_form}
-    option("--form", metavar="COLUMN=FORM", help=written, **form)
-    shared = (
-        "column of group labels, such as patient, for predictions of unseen groups "
-        "(default: an identifier with repeated values; none: rows are independent)"
-    )
-    option("--group", metavar="COLUMN", help=shared)
-    later = "column of dates or numbers, for predictions of rows later than these"
-    option("--time", metavar="COLUMN", help=later)
-    time = below(float("inf"), "above 0")
-    option("--minutes", type=time, help="approximate time limit")
+    target = TABLE["--target"] | {"required": needs_target}
+    _add_arguments(command, TABLE | {"--target": target})
+
+
+def _add_arguments(command, arguments):
+    for name, settings in arguments.items():
+        command.add_argument(name, **settings)
 
 
 def named_columns(arguments):
@@ -236,6 +176,113 @@ def below(high, allowed):
         return float(text)
 
     return number
+
+
+#: Arguments about a table, with the settings of argparse.
+TABLE = {
+    "file": {
+        "type": Path,
+        "help": "table: .csv, .tsv, .txt, .parquet or .xlsx, compressed or not",
+    },
+    "--target": {
+        "help": "column to predict, or several numeric ones, separated by commas",
+    },
+    "--task": {
+        "choices": ("classification", "regression"),
+        "help": "task (default: inferred from the target)",
+    },
+    "--drop": {"default": "", "help": "columns to drop, separated by commas"},
+    "--keep": {
+        "default": "",
+        "help": "columns to keep even if they look like identifiers or free text, "
+        "separated by commas; all: every column that --drop does not name; "
+        "rows:totals, rows:units, rows:headers, rows:remarks: rows that look like "
+        "these",
+    },
+    "--categorical": {
+        "default": "",
+        "help": "columns to treat as categorical even if they are numbers or dates",
+    },
+    "--merge": {
+        "default": "",
+        "help": "columns whose categories are merged if they differ only in case, "
+        "accents or blanks; they get the most frequent spelling; all: every column",
+    },
+    "--form": {
+        "action": "append",
+        "default": [],
+        "type": column_form,
+        "metavar": "COLUMN=FORM",
+        "help": "format of a column, if inferred wrongly: price=, (decimal comma), "
+        "mass=.kg (decimal point, unit), or day=%%m/%%d/%%Y; may be repeated for other "
+        "columns",
+    },
+    "--group": {
+        "metavar": "COLUMN",
+        "help": "column of group labels, such as patient, for predictions of unseen "
+        "groups (default: an identifier with repeated values; none: rows are "
+        "independent)",
+    },
+    "--time": {
+        "metavar": "COLUMN",
+        "help": "column of dates or numbers, for predictions of rows later than these",
+    },
+    "--minutes": {
+        "type": below(float("inf"), "above 0"),
+        "help": "approximate time limit",
+    },
+}
+
+#: Further arguments of ``fit``.
+FIT = {
+    "--output": {
+        "type": Path,
+        "help": "model file (default: my.skops for my.csv)",
+    },
+    "--preset": {
+        "choices": ("best", "fast"),
+        "default": "best",
+        "help": "fast: fewer members, in about a quarter of the time",
+    },
+    "--method": {
+        "metavar": "CLASS",
+        "help": "another estimator, such as 'sklearn.svm.SVC(C=10)', or a method of "
+        "conf/method",
+    },
+    "--threshold": {
+        "choices": ("balanced", "f1", "accuracy"),
+        "help": "metric that the decision threshold between two classes maximises out "
+        "of fold; balanced: balanced accuracy. Probabilities are unchanged",
+    },
+}
+
+#: Arguments of ``predict``.
+PREDICT = {
+    "model": {"type": Path, "help": "model file written by `adakern fit`"},
+    "file": {"type": Path, "help": "table with the same columns"},
+    "--interval": {
+        "type": below(1, "between 0 and 1, such as 0.9"),
+        "help": "add prediction intervals of this coverage",
+    },
+    "--proba": {"action": "store_true", "help": "add the probability of each class"},
+    "--explain": {
+        "action": "store_true",
+        "help": "add the contribution of each column to the prediction (or to the "
+        "probability of the predicted class) and the most influential training rows",
+    },
+    "--check": {
+        "action": "store_true",
+        "help": "report distribution shift from the training rows on standard error",
+    },
+    "--fail-on-shift": {
+        "action": "store_true",
+        "help": "like --check; exit with code 3 if a column has shifted",
+    },
+    "--trust": {
+        "default": "",
+        "help": "dotted names of types of other packages to load, separated by commas",
+    },
+}
 
 
 def _fit(arguments):

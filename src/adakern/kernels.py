@@ -94,11 +94,11 @@ def manhattan_distances(X, Y=None):
     if is_numpy_array(X) and is_numpy_array(Y):
         return cdist(X, Y, "cityblock").astype(X.dtype, copy=False)
     xp = array_namespace(X, Y)
-    blocks = [
-        xp.sum(xp.abs(X[rows, None, :] - Y[None, :, :]), axis=2)
-        for rows in row_blocks(X.shape[0], 8 * Y.shape[0] * Y.shape[1])
-    ]
-    return xp.concat(blocks, axis=0)
+    return by_row_blocks(
+        lambda rows: xp.sum(xp.abs(rows[:, None, :] - Y[None, :, :]), axis=2),
+        X,
+        8 * Y.shape[0] * Y.shape[1],
+    )
 
 
 #: Kernels ``exp(-gamma D)`` and their distances D.
@@ -197,7 +197,7 @@ def exponential_decay(D, gamma):
 
 def kernel_product(X, Y, V, **kernel):
     """``K(X, Y) V`` without storing K."""
-    return _by_tiles(X, Y, lambda tile: (tile @ V,), (V,), kernel)[0]
+    return _by_tiles(X, Y, lambda tile: (tile @ V,), kernel)[0]
 
 
 def kernel_products(X, Y, V, U, **kernel):
@@ -208,18 +208,14 @@ def kernel_products(X, Y, V, U, **kernel):
         tile *= tile
         return KV, tile @ U
 
-    return _by_tiles(X, Y, products, (V, U), kernel)
+    return _by_tiles(X, Y, products, kernel)
 
 
-def _by_tiles(X, Y, products, factors, kernel):
+def _by_tiles(X, Y, products, kernel):
     """Products with the Gram matrix, which is computed by tiles that fit into cache."""
     xp = array_namespace(X)
-    if 0 in (X.shape[0], Y.shape[0]):
-        like = {"dtype": X.dtype, "device": getattr(X, "device", None)}
-        return [xp.zeros((X.shape[0], *V.shape[1:]), **like) for V in factors]
-    blocks = row_blocks(
-        X.shape[0], Y.shape[0] * xp.finfo(X.dtype).bits // 8, TILE_BYTES
-    )
+    row_bytes = Y.shape[0] * xp.finfo(X.dtype).bits // 8
+    blocks = [*row_blocks(X.shape[0], row_bytes, TILE_BYTES)] or [slice(0)]
     parts = [products(gram_matrix(X[rows, :], Y, **kernel)) for rows in blocks]
     return [xp.concat(part) for part in zip(*parts, strict=True)]
 

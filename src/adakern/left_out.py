@@ -21,10 +21,11 @@ def note(message):
 def fit_table(pipeline, table):
     """Fit the pipeline, passing times or groups of the rows to the flagship."""
     given = {}
-    if hasattr(pipeline[-1], "members") and table.times is not None:
-        given = {"model__time": table.times}
-    elif hasattr(pipeline[-1], "members") and table.groups is not None:
-        given = {"model__groups": table.groups}
+    if hasattr(pipeline[-1], "members"):
+        if table.times is not None:
+            given = {"model__time": table.times}
+        elif table.groups is not None:
+            given = {"model__groups": table.groups}
     pipeline.fit(table.X, table.y, **given)
 
 

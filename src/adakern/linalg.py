@@ -15,8 +15,15 @@ from adakern._utils.resources import CACHE_BYTES
 #: faster if it does not fit into the cache.
 FEW_COLUMNS, MANY_ROWS = 5, 2000
 
+#: Up to this number of columns, systems are solved one by one, so that a solution does
+#: not depend on the other columns, not even by rounding.
+MANY_COLUMNS = 50
+
 #: LAPACK's factorisation, solution and inverse for a dtype.
 CHOLESKY = {"d": (dpotrf, dpotrs, dpotri), "f": (spotrf, spotrs, spotri)}
+
+#: Maximum number of rounds of Lanczos before it is restarted with a wider block.
+MOST_ROUNDS = 20
 
 #: Number of rows up to which a dense eigendecomposition is as fast as Lanczos.
 DENSE_ROWS = 200
@@ -72,13 +79,13 @@ def project_onto_simplex(v):
     return project_onto_feasible(v, np.ones(len(v)), C=1.0, total=1.0)
 
 
-def is_positive_semidefinite(K, tol=1e-10):
+def is_positive_semidefinite(K):
     """Whether the symmetric K is positive semidefinite, up to rounding errors.
 
-    No eigenvalue may be below ``-tol`` times their mean size.
+    No eigenvalue may be below -1e-8 times their mean size.
     """
     size = max(np.abs(np.diag(K)).mean(), np.abs(K).mean())
-    shifted = K + (tol * size + np.finfo(K.dtype).tiny) * np.eye(len(K))
+    shifted = K + (1e-8 * size + np.finfo(K.dtype).tiny) * np.eye(len(K))
     try:
         np.linalg.cholesky(shifted)
     except np.linalg.LinAlgError:
@@ -88,7 +95,7 @@ def is_positive_semidefinite(K, tol=1e-10):
 
 def require_positive_semidefinite(K, kernel, method):
     """Raise ValueError if the Gram matrix of the named kernel is indefinite."""
-    if not is_positive_semidefinite(K, tol=1e-8):
+    if not is_positive_semidefinite(K):
         values = np.linalg.eigvalsh(K)
         raise ValueError(
             f"the Gram matrix of kernel={kernel!r} is not positive semidefinite: its "
@@ -193,7 +200,7 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     return values, vectors, vectors if vectors.shape[1] else start
 
 
-def _block_lanczos(A, X, threshold, tol, max_rounds=20):
+def _block_lanczos(A, X, threshold, tol):
     """Eigenvalues above the threshold (None if not all were found) and their Ritz
     vectors.
     """
@@ -201,7 +208,7 @@ def _block_lanczos(A, X, threshold, tol, max_rounds=20):
     eps = np.finfo(float).eps
     basis = _orthonormal(X)
     image = A @ basis
-    for _ in range(max_rounds):
+    for _ in range(MOST_ROUNDS):
         ritz, rotation = np.linalg.eigh(basis.T @ image)
         ritz, rotation = ritz[: -width - 1 : -1], rotation[:, : -width - 1 : -1]
         basis, image = basis @ rotation, image @ rotation
@@ -247,6 +254,11 @@ def left_out_residuals(dual, inverse_diagonal):
     )
 
 
+def _roots(weights, n):
+    """Square roots of sample weights (None for ones), shape (n, 1)."""
+    return np.ones((n, 1)) if weights is None else np.sqrt(weights)[:, None]
+
+
 def leave_one_out(K, Y, ridge, weights=None):
     """Leave-one-out predictions of kernel ridge regression.
 
@@ -254,7 +266,7 @@ def leave_one_out(K, Y, ridge, weights=None):
     Cholesky factorisation; r ridges take one eigendecomposition and give an array (r,
     n, k). K may be indefinite by rounding, as in :func:`ridge_solution`.
     """
-    root = np.ones((len(K), 1)) if weights is None else np.sqrt(weights)[:, None]
+    root = _roots(weights, len(K))
     K = root * K * root.T
     target = root * Y
     if np.ndim(ridge) == 0:
@@ -277,7 +289,7 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
     Takes O(n m^2) for V of shape (n, m). Yields the predictions, (n, k), and the
     coefficients of the columns of V in the fit to all rows, (m, k).
     """
-    root = np.ones((len(V), 1)) if weights is None else np.sqrt(weights)[:, None]
+    root = _roots(weights, len(V))
     U, s, Wt = np.linalg.svd(root * V, full_matrices=False)
     target = root * Y
     leverages = U**2
@@ -285,10 +297,8 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
     for ridge in ridges:
         shrink = s**2 / (s**2 + ridge)
         # ridge R = I - U diag(shrink) U', and the ridge cancels in the quotient.
-        dual, diagonal = (
-            target - U @ (shrink[:, None] * rotated),
-            1 - leverages @ shrink,
-        )
+        dual = target - U @ (shrink[:, None] * rotated)
+        diagonal = 1 - leverages @ shrink
         coef = Wt.T @ ((s / (s**2 + ridge))[:, None] * rotated)
         yield Y - left_out_residuals(dual, diagonal) / root, coef
 
@@ -363,4 +373,6 @@ def ridge_solution(K, Y, ridge=0.0):
         K = add_to_diagonal(K, definite_shift(K) * ones)
         solve = factorised(K)
         ridge = float(K[0, 0]) - before  # including the shifts tried before
+    if is_numpy_array(K) and Y.shape[1] > MANY_COLUMNS:
+        return np.ascontiguousarray(solve(Y)), ridge
     return xp.stack([solve(column) for column in Y.T], axis=1), ridge

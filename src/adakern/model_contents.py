@@ -113,10 +113,7 @@ def refused_names(archive, trust):
     for node in _nodes(json.loads(archive.read("schema.json"))):
         name = _name(node)
         if not _is_known(node, name):
-            method = (
-                node["content"]["func"] if node["__loader__"] == "MethodNode" else ""
-            )
-            unknown.add(f"{name}.{method}".rstrip("."))
+            unknown.add(name)
     for_good = {name for name in unknown if name.partition(".")[0] in OWN}
     return sorted(for_good), sorted(unknown - for_good - set(trust))
 
@@ -148,7 +145,7 @@ def is_sound(model):
 
 
 def parts_of(root):
-    """All objects that a loaded model consists of."""
+    """All objects that a loaded model, or a schema, consists of."""
     seen = {}
     left = [root]
     while left:
@@ -169,20 +166,20 @@ def parts_of(root):
 
 
 def _nodes(schema):
-    """Yield every object described by the schema."""
-    left = [schema]
-    while left:
-        node = left.pop()
-        if isinstance(node, dict):
-            if isinstance(node.get("__loader__"), str):
-                yield node
-            left += node.values()
-        elif isinstance(node, list):
-            left += node
+    """Every object described by the schema."""
+    return [
+        part
+        for part in parts_of(schema)
+        if isinstance(part, dict) and isinstance(part.get("__loader__"), str)
+    ]
 
 
 def _name(node):
-    return f"{node['__module__']}.{node['__class__']}"
+    """Dotted name of a class, of a function, or of a method with its class."""
+    name = f"{node['__module__']}.{node['__class__']}"
+    if node["__loader__"] == "MethodNode":
+        name += f".{node['content']['func']}"
+    return name
 
 
 def _is_known(node, name):
@@ -195,10 +192,8 @@ def _is_known(node, name):
             return False
     if loader in PLAIN:
         return bool(re.fullmatch(PLAIN[loader], name))
-    if loader == "FunctionNode":
+    if loader in ("FunctionNode", "MethodNode"):
         return name in FUNCTIONS
-    if loader == "MethodNode":
-        return f"{name}.{node['content']['func']}" in FUNCTIONS
     if loader in CONTAINERS:
         kind = CONTAINERS[loader]
         plain = {f"builtins.{kind.__name__}", "collections.OrderedDict"}
@@ -267,15 +262,16 @@ def _is_sound(part):
     for name in ("cluster_centers_", "_fit_X"):
         if hasattr(part, name) and np.shape(getattr(part, name))[1:] != (width,):
             return False
-    for kind, is_sound in CHECKS.items():
-        if isinstance(part, kind) and not is_sound(part):
-            return False
-    return True
+    return all(
+        is_sound(part)
+        for kind, fitted, is_sound in CHECKS
+        if isinstance(part, kind) and hasattr(part, fitted)
+    )
 
 
 def _is_sound_ensemble(forest):
     """Check that the trees match: a forest passes rows and outputs on unchecked."""
-    grown = np.asarray(getattr(forest, "estimators_", []), dtype=object)
+    grown = np.asarray(forest.estimators_, dtype=object)
     width = getattr(forest, "_max_features", getattr(forest, "n_features_in_", None))
     columns = getattr(forest, "n_trees_per_iteration_", None)
     if columns is not None and grown.shape[1:] != (columns,):
@@ -291,8 +287,6 @@ def _is_sound_ensemble(forest):
 
 def _is_sound_initial(boosting):
     """Whether the initial predictions have a column for each tree of an iteration."""
-    if not hasattr(boosting, "estimators_"):
-        return True
     # Other estimators are rejected untested, since their own parts may not be sound.
     if not isinstance(boosting.init_, str | DummyClassifier | DummyRegressor):
         return False
@@ -302,8 +296,7 @@ def _is_sound_initial(boosting):
 
 
 def _is_sound_tree(estimator):
-    if (tree := getattr(estimator, "tree_", None)) is None:
-        return True
+    tree = estimator.tree_
     width = estimator.n_features_in_
     inner = tree.children_left != -1
     children = np.stack([tree.children_left, tree.children_right])[:, inner]
@@ -314,8 +307,6 @@ def _is_sound_tree(estimator):
 
 def _is_sound_boosting(model):
     """Check nodes and category maps of scikit-learn's histogram gradient boosting."""
-    if not hasattr(model, "_predictors"):
-        return True
     width = model.n_features_in_
     bins = model._bin_mapper
     if model._preprocessor is not None:
@@ -361,8 +352,6 @@ def _leads_downwards(inner, children, features, width):
 
 def _is_sound_svm(model):
     """Whether the arrays of LIBSVM have sizes consistent with each other."""
-    if not hasattr(model, "support_vectors_"):
-        return True
     n = len(model.support_)
     given = model.kernel == "precomputed"
     classes = len(model.classes_) if is_classifier(model) else 2
@@ -385,8 +374,6 @@ def _is_sound_svm(model):
 
 def _is_sound_metric(model):
     """Whether labels and parameters of a metric fit the training rows."""
-    if not hasattr(model, "_fit_X"):
-        return True
     params = {**(model.metric_params or {}), **model.effective_metric_params_}
     if any({*np.shape(v)} - {model.n_features_in_} for v in params.values()):
         return False
@@ -418,13 +405,18 @@ def _is_sound_neighbours(tree):
     )
 
 
-#: Checks by class; all checks of the classes that an object is an instance of apply.
-CHECKS = {
-    BaseDecisionTree: _is_sound_tree,
-    BaseForest | BaseGradientBoosting | IsolationForest: _is_sound_ensemble,
-    BaseGradientBoosting: _is_sound_initial,
-    BaseHistGradientBoosting: _is_sound_boosting,
-    BaseLibSVM: _is_sound_svm,
-    NeighborsBase: _is_sound_metric,
-    KDTree | BallTree: _is_sound_neighbours,
-}
+#: Checks of the classes that an object is an instance of, if it has an attribute that
+#: is set by ``fit``.
+CHECKS = [
+    (BaseDecisionTree, "tree_", _is_sound_tree),
+    (
+        BaseForest | BaseGradientBoosting | IsolationForest,
+        "estimators_",
+        _is_sound_ensemble,
+    ),
+    (BaseGradientBoosting, "estimators_", _is_sound_initial),
+    (BaseHistGradientBoosting, "_predictors", _is_sound_boosting),
+    (BaseLibSVM, "support_vectors_", _is_sound_svm),
+    (NeighborsBase, "_fit_X", _is_sound_metric),
+    (KDTree | BallTree, "data", _is_sound_neighbours),
+]

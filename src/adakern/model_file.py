@@ -183,8 +183,11 @@ def make_card(table, **facts):
     """Return the model card of a model of a :class:`adakern.datasets.TableFile`."""
     import pandas as pd
 
-    names = [name for name, kind in table.kinds.items() if kind == "categorical"]
-    found = {name: sorted(table.X[name].dropna().unique()) for name in names}
+    found = {
+        name: sorted(table.X[name].dropna().unique())
+        for name, kind in table.kinds.items()
+        if kind == "categorical"
+    }
     rows = pd.util.hash_pandas_object(pd.concat([table.X, table.y], axis=1))
     targets = list(table.y.to_frame() if table.y.ndim == 1 else table.y)
     return {
@@ -210,17 +213,22 @@ def _origin(table):
     origin = {}
     not_for = ["categories that are not among those listed here"]
     if table.groups is not None:
-        n_groups = int(table.groups.nunique())
-        origin["groups"] = {"column": str(table.groups.name), "number": n_groups}
+        origin["groups"] = {
+            "column": str(table.groups.name),
+            "number": int(table.groups.nunique()),
+        }
     else:
         not_for.append(
             "rows that share something, such as a patient, with training rows of "
             "another result: they were taken for independent"
         )
     if table.times is not None:
-        first = str(table.times.min())
         last = str(table.times.max())
-        origin["times"] = {"column": str(table.times.name), "from": first, "to": last}
+        origin["times"] = {
+            "column": str(table.times.name),
+            "from": str(table.times.min()),
+            "to": last,
+        }
         not_for.append(f"rows long after {last}: the score is of the latest ones alone")
     else:
         not_for.append("a time other than that of these rows, which is not known")

@@ -177,9 +177,8 @@ class KernelSearchCV(GridSearchCV):
         results = []
         # Row indices: splitters may return masks.
         train, test = (np.arange(len(y))[part] for part in split)
-        if not isinstance(
-            gamma, Real
-        ):  # SVC has two rules; None is 1 / d in KernelRidge
+        if not isinstance(gamma, Real):
+            # SVC has two rules; None is 1 / d in KernelRidge.
             gamma = resolve_gamma(gamma or "auto", X[train])
         K = exponential_decay(principal_submatrix(distances, train), gamma)
         K_test = exponential_decay(distances[np.ix_(test, train)], gamma)
@@ -200,12 +199,16 @@ class KernelSearchCV(GridSearchCV):
                     score = _score(
                         model, K_test, y[test], scorer, None, self.error_score
                     )
-            times = {
-                "fit_time": fitted - start,
-                "score_time": time.perf_counter() - fitted,
-            }
-            results.append({**times, "test_scores": score, "fit_error": error})
-            start = time.perf_counter()
+            scored = time.perf_counter()
+            results.append(
+                {
+                    "fit_time": fitted - start,
+                    "score_time": scored - fitted,
+                    "test_scores": score,
+                    "fit_error": error,
+                }
+            )
+            start = scored
         return results
 
 

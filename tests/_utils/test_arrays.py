@@ -1,4 +1,4 @@
-"""One policy for arrays: any library's rows in, the same library's answers out."""
+"""Estimators accept arrays of any library and return arrays of the same library."""
 
 import importlib
 
@@ -31,8 +31,8 @@ def data(rng):
     return X, np.sin(3 * X[:, 0]) + X[:, 1]
 
 
-def kind(array):
-    """The library that an array belongs to."""
+def library_name(array):
+    """Name of the library of an array."""
     return importlib.import_module(type(array).__module__.split(".")[0]).__name__
 
 
@@ -49,21 +49,21 @@ ESTIMATORS = [
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 @pytest.mark.filterwarnings("ignore:.*max_iter", "ignore:.*held out no better")
-def test_estimators_answer_in_kind(estimator, xp, data):
+def test_estimators_return_arrays_of_the_input_library(estimator, xp, data):
     X, y = data
     if is_classifier(estimator):
         y = np.digitize(y, [-0.5, 0.5])
     A, b = put(xp, X), put(xp, y)
     expected = estimator.fit(X, y).predict(X)
-    answer = estimator.fit(A, b).predict(A)
-    assert kind(answer) == xp.__name__
-    same = np.isclose(as_numpy(answer), expected, atol=1e-3)
+    predicted = estimator.fit(A, b).predict(A)
+    assert library_name(predicted) == xp.__name__
+    same = np.isclose(as_numpy(predicted), expected, atol=1e-3)
     assert same.mean() > 0.95 if is_classifier(estimator) else same.all()
     assert isinstance(estimator.predict(X), np.ndarray)
     if is_classifier(estimator):
-        assert kind(estimator.decision_function(A)) == xp.__name__
-        words = np.array(["low", "middle", "high"])[y]
-        assert estimator.fit(A, words).predict(A).dtype.kind == "U"
+        assert library_name(estimator.decision_function(A)) == xp.__name__
+        labels = np.array(["low", "middle", "high"])[y]
+        assert estimator.fit(A, labels).predict(A).dtype.kind == "U"
     else:
         assert_allclose(estimator.fit(A, y).predict(X), expected, atol=1e-3)
 
@@ -73,9 +73,9 @@ def test_conversions_keep_library_type_and_values(xp, data):
     array = put(xp, X.astype(np.float32))
     assert_array_equal(as_numpy(array), X.astype(np.float32))
     for other in (X, put(xp, X)):
-        given = asarray_like(other, array)
-        assert kind(given) == xp.__name__
-        assert given.dtype == xp.float32
+        converted = asarray_like(other, array)
+        assert library_name(converted) == xp.__name__
+        assert converted.dtype == xp.float32
     assert isinstance(asarray_like(array, X), np.ndarray)
     index = as_index(np.array([2, 0]), array)
     taken = array_namespace(array).take(array, index, axis=0)
@@ -96,7 +96,7 @@ def test_conversions_keep_library_type_and_values(xp, data):
         (lambda X, y: (X + 1j * X, y), "X must be real"),
     ],
 )
-def test_bad_arrays_are_named(xp, change, message):
+def test_invalid_arrays_raise(xp, change, message):
     X, y = xp.ones((5, 2), dtype=xp.float32), xp.ones(5, dtype=xp.float64)
     with pytest.raises(ValueError, match=message):
         DANKRegressor().fit(*change(X, y))
@@ -104,10 +104,10 @@ def test_bad_arrays_are_named(xp, change, message):
         DANKRegressor(C=1e80).fit(X, y)
 
 
-def test_features_are_compared_and_integers_become_floating(xp, data):
+def test_validate_arrays_checks_features_and_converts_integers(xp, data):
     X, y = data
     estimator = DANKRegressor()
-    dtype = getattr(xp, "float16", xp.int64)  # half precision where the library has it
+    dtype = getattr(xp, "float16", xp.int64)  # half precision if the library has it
     rows, target = validate_arrays(estimator, xp.ones((5, 2), dtype=dtype), y[:5])
     assert rows.dtype == xp.float64
     assert isinstance(target, np.ndarray)

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Files are written completely or not at all."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import pytest
 from adakern._utils.files import atomic_path, read_json, write_json
 
 
-def test_replaces_the_old_file_only_at_the_end(tmp_path):
+def test_file_is_replaced_only_at_the_end(tmp_path):
     target = tmp_path / "deep" / "value.json"
     write_json(target, {"old": 1})
     with atomic_path(target) as path:
@@ -21,7 +21,7 @@ def test_replaces_the_old_file_only_at_the_end(tmp_path):
     assert os.listdir(target.parent) == ["value.json"]
 
 
-def test_an_error_leaves_the_old_file(tmp_path):
+def test_error_keeps_the_old_file(tmp_path):
     target = tmp_path / "value.json"
     write_json(target, [1])
     with pytest.raises(TypeError):
@@ -33,7 +33,7 @@ def test_an_error_leaves_the_old_file(tmp_path):
     assert os.listdir(tmp_path) == ["value.json"]
 
 
-def test_a_killed_writer_leaves_the_old_file(tmp_path):
+def test_killed_writer_keeps_the_old_file(tmp_path):
     target = tmp_path / "value.json"
     write_json(target, "old")
     program = (
@@ -52,7 +52,7 @@ def test_a_killed_writer_leaves_the_old_file(tmp_path):
     writer.wait()
     writer.stdout.close()
     assert read_json(target) == "old"
-    # What it left has a hidden name that no rule asks for.
+    # The remaining file has a hidden name that no rule uses.
     assert all(
         name.startswith(".") for name in os.listdir(tmp_path) if name != target.name
     )

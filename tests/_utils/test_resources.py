@@ -1,4 +1,4 @@
-"""The numbers of threads that fits work with, and leave behind."""
+"""Numbers of threads during and after fits."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
@@ -18,25 +18,25 @@ from adakern._utils.resources import (
 from adakern.dank import DANKClassifier, exact, quartic
 
 
-def threads():
-    """Threads of the BLAS that NumPy brought and of the one that SciPy brought."""
-    found = {}
+def blas_threads():
+    """Numbers of threads of the BLAS libraries of NumPy and of SciPy."""
+    n_threads = {}
     for library in ThreadpoolController().lib_controllers:
         folders = library.filepath.replace("\\", "/").split("/")[-3:-1]
         for owner in ("numpy", "scipy"):
             if library.user_api == "blas" and any(f.startswith(owner) for f in folders):
-                found[owner] = library.num_threads
-    return found
+                n_threads[owner] = library.num_threads
+    return n_threads
 
 
 @pytest.fixture(autouse=True)
 def two_threads():
-    """Two threads for every library, whatever the machine has, and again at the end."""
+    """Two threads for every library during the test, checked at the end."""
     with ThreadpoolController().limit(limits=2):
-        if threads() != {"numpy": 2, "scipy": 2}:
-            pytest.skip(f"not two libraries that take two threads: {threads()}")
+        if blas_threads() != {"numpy": 2, "scipy": 2}:
+            pytest.skip(f"not two libraries that take two threads: {blas_threads()}")
         yield
-        assert threads() == {"numpy": 2, "scipy": 2}
+        assert blas_threads() == {"numpy": 2, "scipy": 2}
 
 
 @pytest.mark.parametrize(
@@ -49,34 +49,34 @@ def two_threads():
         (one_thread, None, (1, 1)),
     ],
 )
-def test_contexts_limit_what_they_name(context, size, inside):
+def test_contexts_limit_threads(context, size, inside):
     with context(size):
-        assert threads() == dict(zip(("numpy", "scipy"), inside, strict=True))
+        assert blas_threads() == dict(zip(("numpy", "scipy"), inside, strict=True))
         if inside == (1, 1):
             workers = set(map_in_threads(lambda item: get_ident(), [1, 2, 3]))
             assert workers == {get_ident()}
 
 
-def test_items_are_shared_out_among_the_threads_of_linear_algebra():
+def test_map_in_threads_distributes_items():
     both_are_there = Barrier(2, timeout=60)
 
     def work(item):
-        both_are_there.wait()  # for ever, if one thread did one item after another
-        return item, threads(), get_ident(), known.get()
+        both_are_there.wait()  # would block if a single thread processed all items
+        return item, blas_threads(), get_ident(), variable.get()
 
-    known = ContextVar("known")
-    known.set("by the caller")  # such as the device that arrays are on
+    variable = ContextVar("known")
+    variable.set("by the caller")  # such as the device of arrays
     assert limits.blas_threads() == 2
     items, inside, workers, context = zip(
         *map_in_threads(work, list(range(6))), strict=True
     )
     assert items == tuple(range(6))
     assert set(context) == {"by the caller"}
-    assert all(found == {"numpy": 1, "scipy": 1} for found in inside)
+    assert all(n_threads == {"numpy": 1, "scipy": 1} for n_threads in inside)
     assert len(set(workers)) == 2
 
 
-def test_maps_that_overlap_leave_the_threads_as_they_were():
+def test_concurrent_maps_restore_the_threads():
     inside, ended = Event(), Event()
 
     def wait_inside(item):
@@ -92,7 +92,7 @@ def test_maps_that_overlap_leave_the_threads_as_they_were():
         assert get_ident() not in first.result()
 
 
-def test_errors_in_threads_are_raised_and_leave_the_threads_as_they_were():
+def test_error_in_thread_is_raised_and_threads_are_restored():
     with pytest.raises(ZeroDivisionError):
         map_in_threads(lambda item: 1 / item, [1, 0, 2])
 
@@ -101,18 +101,18 @@ def test_errors_in_threads_are_raised_and_leave_the_threads_as_they_were():
     ("strategy", "module", "name"),
     [("exact", exact, "best_multiple"), ("whole", quartic, "solve")],
 )
-def test_small_fits_hold_linear_algebra_to_one_thread(
-    monkeypatch, strategy, module, name
-):
-    """In all that goes back and forth between NumPy and SciPy."""
-    seen, step = [], getattr(module, name)
+def test_small_fits_use_one_blas_thread(monkeypatch, strategy, module, name):
+    """In all computations that alternate between NumPy and SciPy."""
+    recorded, step = [], getattr(module, name)
 
-    def watched(*args, **kwargs):
-        seen.append(threads())
+    def record_threads(*args, **kwargs):
+        recorded.append(blas_threads())
         return step(*args, **kwargs)
 
-    monkeypatch.setattr(module, name, watched)
+    monkeypatch.setattr(module, name, record_threads)
     X = np.random.default_rng(0).normal(size=(300, 3))
     y = X[:, 0] > 0  # few support vectors: "whole" stores no Gram matrix
     DANKClassifier(C=10, strategy=strategy, random_state=0).fit(X, y)
-    assert seen and all(found == {"numpy": 1, "scipy": 1} for found in seen)
+    assert recorded and all(
+        n_threads == {"numpy": 1, "scipy": 1} for n_threads in recorded
+    )

@@ -1,5 +1,5 @@
-"""A method that is cut off says how far it came, and names the line that called
-adakern.
+"""Convergence warnings state the remaining gap and are attributed to the line of the
+caller.
 """
 
 import pytest
@@ -44,10 +44,12 @@ ASCENT = {"C": 100.0, "eta": 0.01, "method": "accelerated", "max_iter": 2}
         (DANKRegressor(**ASCENT), "duality gap .* objective"),
     ],
 )
-@pytest.mark.parametrize("piped", [False, True])
-def test_non_convergence_is_told_at_the_line_of_the_caller(estimator, message, piped):
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_convergence_warning_is_raised_at_the_line_of_the_caller(
+    estimator, message, in_pipeline
+):
     X, y = make_moons(60, noise=0.25, random_state=0)
-    model = make_pipeline(StandardScaler(), estimator) if piped else estimator
+    model = make_pipeline(StandardScaler(), estimator) if in_pipeline else estimator
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         model.fit(X, y)
     assert [w.filename for w in caught if w.category is ConvergenceWarning] == [

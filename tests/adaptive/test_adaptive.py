@@ -1,4 +1,4 @@
-"""The flagship on tables as people have them, and on worse ones."""
+"""The adaptive estimators on ordinary and difficult tables."""
 
 import pickle
 import warnings
@@ -20,12 +20,14 @@ BOTH = [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
 X, y = load_iris(return_X_y=True)
 
 
-def fast(estimator, **params):
+def make_estimator(estimator, **params):
     return estimator(**{"members": FAST, "random_state": 0} | params)
 
 
 def mixed_table(n=90, seed=0):
-    """Words, numbers, gaps, a constant, a copy; what matters is a word and a number."""
+    """Categories, numbers, missing values, a constant and a duplicate column; the
+    target depends on a category and a number.
+    """
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(seed)
     colour = rng.choice(["red", "green", "blue"], n)
@@ -43,7 +45,7 @@ def mixed_table(n=90, seed=0):
     ("estimator", "name"),
     [(e, name) for e in BOTH for name in MEMBERS if (e, name) != (BOTH[0], "svm")],
 )
-def test_each_member_alone_learns(estimator, name):
+def test_each_member_learns(estimator, name):
     rows, target = (
         (X[:, :3], X[:, 3]) if estimator is AdaptiveKernelRegressor else (X, y)
     )
@@ -54,20 +56,20 @@ def test_each_member_alone_learns(estimator, name):
     assert model.oof_score_ > 0.87
 
 
-def test_a_table_of_words_gaps_and_copies():
+def test_mixed_types_missing_values_and_duplicate_columns():
     frame, y = mixed_table()
     array = frame.to_numpy(dtype=object)
-    model, of_array = (
-        fast(AdaptiveKernelRegressor).fit(rows, y) for rows in (frame, array)
+    model, array_model = (
+        make_estimator(AdaptiveKernelRegressor).fit(rows, y) for rows in (frame, array)
     )
-    np.testing.assert_array_equal(of_array.predict(array), model.predict(frame))
+    np.testing.assert_array_equal(array_model.predict(array), model.predict(frame))
     assert model.oof_score_ > 0.5
     importances = dict(zip(frame.columns, model.feature_importances_, strict=True))
     assert importances["one"] == pytest.approx(0, abs=1e-9)
     assert importances["late"] == pytest.approx(0, abs=1e-9)
     assert importances["colour"] + importances["size"] + importances["again"] > 0.999
     labels = np.where(y > np.median(y), "high", "low")
-    classifier = fast(AdaptiveKernelClassifier).fit(frame, labels)
+    classifier = make_estimator(AdaptiveKernelClassifier).fit(frame, labels)
     assert classifier.oof_score_ > 0.7
     new = frame.iloc[:5].assign(colour=["violet", None, "red", 3, "blue"])
     assert np.isfinite(classifier.predict_proba(new)).all()
@@ -75,32 +77,32 @@ def test_a_table_of_words_gaps_and_copies():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("estimator", BOTH)
-def test_the_order_of_rows_does_not_matter(estimator):
+def test_invariance_to_row_order(estimator):
     frame, y = mixed_table()
     y = y > 1 if estimator is AdaptiveKernelClassifier else y
     shuffled = np.random.default_rng(1).permutation(len(y))
-    model = fast(estimator).fit(frame, y)
-    again = fast(estimator).fit(frame.iloc[shuffled], y[shuffled])
+    model = make_estimator(estimator).fit(frame, y)
+    again = make_estimator(estimator).fit(frame.iloc[shuffled], y[shuffled])
     np.testing.assert_array_equal(
         model.oof_prediction_[shuffled], again.oof_prediction_
     )
 
 
-def test_repeated_rows_do_not_flatter():
+def test_repeated_rows_do_not_inflate_the_score():
     """Noise repeated five times is still noise."""
     rng = np.random.default_rng(0)
     X, y = np.repeat(rng.standard_normal((40, 3)), 5, axis=0), rng.standard_normal(200)
     copies = np.repeat(rng.standard_normal(40), 5)
     for target in (y, copies):
-        assert fast(AdaptiveKernelRegressor).fit(X, target).oof_score_ < 0.1
+        assert make_estimator(AdaptiveKernelRegressor).fit(X, target).oof_score_ < 0.1
 
 
-def test_units_of_the_target_do_not_matter():
+def test_invariance_to_target_units():
     X, y = load_diabetes(return_X_y=True)
     X, y = X[:80], y[:80]
-    expected = fast(AdaptiveKernelRegressor).fit(X, y).predict(X)
-    for unit in (2.0**-990, 2.0**-30, 2.0**30, 2.0**1014):  # which change no digit
-        predicted = fast(AdaptiveKernelRegressor).fit(X, y * unit).predict(X)
+    expected = make_estimator(AdaptiveKernelRegressor).fit(X, y).predict(X)
+    for unit in (2.0**-990, 2.0**-30, 2.0**30, 2.0**1014):  # powers of two are exact
+        predicted = make_estimator(AdaptiveKernelRegressor).fit(X, y * unit).predict(X)
         np.testing.assert_allclose(predicted / unit, expected, rtol=1e-12)
 
 
@@ -109,16 +111,16 @@ def test_probabilities_are_calibrated():
     X = rng.standard_normal((1200, 2))
     chance = 1 / (1 + np.exp(-2 * X[:, 0]))
     y = (rng.uniform(size=1200) < chance).astype(int)
-    model = fast(AdaptiveKernelClassifier).fit(X[:300], y[:300])
+    model = make_estimator(AdaptiveKernelClassifier).fit(X[:300], y[:300])
     predicted = model.predict_proba(X[300:])[:, 1]
     assert np.mean(np.abs(predicted - chance[300:])) < 0.08
 
 
-def test_many_rows_are_predicted_in_threads_as_in_one():
-    """Blocks of rows are the same whatever predicts them, so every digit is."""
+def test_predictions_do_not_depend_on_number_of_threads():
+    """The blocks of rows are the same for any number of threads."""
     X, y = make_friedman1(300, random_state=0)
     model, again = (
-        fast(
+        make_estimator(
             AdaptiveKernelRegressor,
             members=["laplacian", "forest", "extra-trees"],
             n_folds=2,
@@ -140,16 +142,16 @@ def test_many_rows_are_predicted_in_threads_as_in_one():
     "options",
     [pytest.param({"n_jobs": 2}, marks=pytest.mark.slow), {"time_limit": 1e6}],
 )
-def test_processes_and_time_enough_change_nothing(estimator, options):
-    model = fast(estimator).fit(X, y)
+def test_n_jobs_and_ample_time_limit_do_not_change_the_model(estimator, options):
+    model = make_estimator(estimator).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        again = fast(estimator, **options).fit(X, y)
+        again = make_estimator(estimator, **options).fit(X, y)
     assert len(again.members_) == len(FAST)
     np.testing.assert_array_equal(model.oof_prediction_, again.oof_prediction_)
 
 
-def test_silent_on_a_plain_table_and_pickled_small_and_the_same():
+def test_no_warnings_and_small_pickle():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = AdaptiveKernelClassifier(random_state=0).fit(X, y)
@@ -161,24 +163,26 @@ def test_silent_on_a_plain_table_and_pickled_small_and_the_same():
     )
 
 
-def test_progress_and_members_are_printed(capsys):
-    model = fast(AdaptiveKernelClassifier, verbose=1).fit(X, y)
-    told = capsys.readouterr().out
-    assert "extra-trees: " in told and "s; the other members take about" in told
-    assert "out-of-fold score" in told and repr(model.members_) in told
+def test_verbose_prints_progress_and_members(capsys):
+    model = make_estimator(AdaptiveKernelClassifier, verbose=1).fit(X, y)
+    output = capsys.readouterr().out
+    assert "extra-trees: " in output and "s; the other members take about" in output
+    assert "out-of-fold score" in output and repr(model.members_) in output
     lines = repr(model.members_).splitlines()
     assert lines[0].split() == ["member", "weight", "score", "log", "loss", "seconds"]
     assert len(lines) == 1 + len(FAST)
     assert sum(model.weights_.values()) == pytest.approx(1)
 
 
-def test_class_weights_are_sample_weights():
-    by_class = fast(AdaptiveKernelClassifier, class_weight={0: 1, 1: 3, 2: 1}).fit(X, y)
-    by_row = fast(AdaptiveKernelClassifier).fit(X, y, np.where(y == 1, 3, 1))
+def test_class_weight_equals_sample_weight():
+    by_class = make_estimator(
+        AdaptiveKernelClassifier, class_weight={0: 1, 1: 3, 2: 1}
+    ).fit(X, y)
+    by_row = make_estimator(AdaptiveKernelClassifier).fit(X, y, np.where(y == 1, 3, 1))
     np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
 
 
-def large_table(estimator):
+def make_large_table(estimator):
     X, y = make_friedman1(LEARNERS + 2000, n_features=6, random_state=0)
     y = y if estimator is AdaptiveKernelRegressor else (y > 14).astype(int)
     return X[:-1000], X[-1000:], y[:-1000], y[-1000:]
@@ -187,8 +191,8 @@ def large_table(estimator):
 @pytest.mark.filterwarnings("ignore:9000 distinct rows")
 @pytest.mark.parametrize("estimator", BOTH)
 @pytest.mark.slow
-def test_on_many_rows_members_are_screened(estimator, capsys):
-    X, new, y, true = large_table(estimator)
+def test_members_are_screened_on_many_rows(estimator, capsys):
+    X, new, y, true = make_large_table(estimator)
     few = {"max_support": 100, "n_folds": 2, "random_state": 0}
     model = estimator(verbose=1, **few).fit(X, y)
     assert "screening: " in capsys.readouterr().out
@@ -197,20 +201,18 @@ def test_on_many_rows_members_are_screened(estimator, capsys):
     assert {m.name for m in model.members_} == set(expected)
     used = {member.name for member in model.ensemble_.members}
     dropped = [m for m in model.members_ if m.name not in used]
-    assert "linear" in {m.name for m in dropped}  # of a target that is not
+    assert "linear" in {m.name for m in dropped}  # the target is not linear
     assert all(m.weight == 0 and m.score < model.oof_score_ for m in dropped)
     assert {m.name for m in model.members_ if m.dropped} <= {m.name for m in dropped}
     assert sum(model.weights_.values()) == pytest.approx(1)
-    everyone = estimator(members=list(model.weights_), **few).fit(X, y)
-    assert model.score(new, true) > everyone.score(new, true) - 0.01
+    without_screening = estimator(members=list(model.weights_), **few).fit(X, y)
+    assert model.score(new, true) > without_screening.score(new, true) - 0.01
 
 
 @pytest.mark.parametrize("estimator", BOTH)
 @pytest.mark.slow
-def test_on_few_rows_kernels_are_judged_in_closed_form(estimator):
-    """Not those of groups, of which others know, nor where time may end before their
-    folds.
-    """
+def test_kernels_are_selected_in_closed_form_on_few_rows(estimator):
+    """Not with groups, on which other members depend, nor with a time limit."""
     X, y = make_friedman1(600, n_features=5, random_state=0)
     y = y if estimator is AdaptiveKernelRegressor else (y > 14).astype(int)
     _, members, dropped = fitted_members(estimator(random_state=0), X[:300], y[:300])
@@ -231,22 +233,22 @@ def test_on_few_rows_kernels_are_judged_in_closed_form(estimator):
 
 @pytest.mark.filterwarnings("ignore:9000 distinct rows")
 @pytest.mark.slow
-def test_members_that_the_user_named_are_not_screened_nor_without_time(capsys):
-    X, _, y, _ = large_table(AdaptiveKernelRegressor)
+def test_no_screening_of_named_members_or_without_time(capsys):
+    X, _, y, _ = make_large_table(AdaptiveKernelRegressor)
     few = {"max_support": 100, "verbose": 1, "random_state": 0}
     AdaptiveKernelRegressor(members=["linear", "rbf"], **few).fit(X, y)
-    hasty = AdaptiveKernelRegressor(time_limit=1e-6, **few)
+    limited = AdaptiveKernelRegressor(time_limit=1e-6, **few)
     with pytest.warns(
         UserWarning, match="=1e-06 s was too short for the members .*fitted: linear"
     ):
-        hasty.fit(X, y)
-    assert list(hasty.weights_) == ["linear"]
+        limited.fit(X, y)
+    assert list(limited.weights_) == ["linear"]
     assert "screening" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 9])
 @pytest.mark.parametrize("estimator", BOTH)
-def test_a_handful_of_rows(estimator, n):
+def test_few_rows(estimator, n):
     rng = np.random.default_rng(n)
     X, y = rng.standard_normal((n, 2)), np.arange(n) % 2
     model = estimator(random_state=0).fit(X, y)
@@ -255,27 +257,27 @@ def test_a_handful_of_rows(estimator, n):
 
 @pytest.mark.parametrize("X", [np.ones((20, 2)), np.full((20, 2), np.nan)])
 @pytest.mark.parametrize("estimator", BOTH)
-def test_nothing_to_learn_from(estimator, X):
-    model = fast(estimator).fit(X, np.tile([0, 1, 1, 1], 5))
+def test_constant_or_missing_features(estimator, X):
+    model = make_estimator(estimator).fit(X, np.tile([0, 1, 1, 1], 5))
     expected = 1 if estimator is AdaptiveKernelClassifier else 0.75
     np.testing.assert_allclose(model.predict(X[:2]), expected)
 
 
-def test_a_constant_target_and_a_single_class():
-    model = fast(AdaptiveKernelRegressor).fit(X, np.full(150, 7.0))
+def test_constant_target_and_single_class():
+    model = make_estimator(AdaptiveKernelRegressor).fit(X, np.full(150, 7.0))
     np.testing.assert_allclose(model.predict_interval(X), 7.0)
     np.testing.assert_allclose(model.predict(X), 7.0)
-    classifier = fast(AdaptiveKernelClassifier).fit(X, np.full(150, "only"))
+    classifier = make_estimator(AdaptiveKernelClassifier).fit(X, np.full(150, "only"))
     assert set(classifier.predict(X)) == {"only"}
     np.testing.assert_allclose(classifier.predict_proba(X), 1.0)
 
 
-def test_classes_of_one_row():
+def test_classes_with_one_row():
     rows = np.vstack([X, [[9, 9, 9, 9]], [[-9, -9, -9, -9]]])
-    model = fast(AdaptiveKernelClassifier).fit(rows, np.append(y, [3, 4]))
-    chances = model.predict_proba(rows)
-    np.testing.assert_allclose(chances.sum(axis=1), 1)
-    assert (chances > 0).all()
+    model = make_estimator(AdaptiveKernelClassifier).fit(rows, np.append(y, [3, 4]))
+    proba = model.predict_proba(rows)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert (proba > 0).all()
 
 
 def test_many_classes():
@@ -283,11 +285,11 @@ def test_many_classes():
     centres = rng.standard_normal((60, 5)) * 4
     y = np.repeat(np.arange(60), 5)
     X = centres[y] + 0.3 * rng.standard_normal((300, 5))
-    assert fast(AdaptiveKernelClassifier).fit(X, y).oof_score_ > 0.9
+    assert make_estimator(AdaptiveKernelClassifier).fit(X, y).oof_score_ > 0.9
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e300])
-def test_extreme_numbers(size):
+def test_extreme_values(size):
     rows = np.where(np.arange(4) == 2, X * size, X)
     model = AdaptiveKernelClassifier(random_state=0).fit(rows, y)
     assert model.oof_score_ > 0.9
@@ -296,19 +298,21 @@ def test_extreme_numbers(size):
 
 
 @pytest.mark.parametrize("estimator", BOTH)
-def test_a_column_that_changes_its_type(estimator):
-    """Words instead of numbers are gaps, with a warning; so are numbers for words."""
+def test_column_with_other_type_in_predict_warns(estimator):
+    """Strings in a numeric column are treated as missing, and so are numbers in a
+    categorical one.
+    """
     frame, y = mixed_table()
-    model = fast(estimator).fit(frame, y > 1 if estimator is BOTH[1] else y)
+    model = make_estimator(estimator).fit(frame, y > 1 if estimator is BOTH[1] else y)
     missing = model.predict(frame.assign(size=np.nan, colour=None))
     with pytest.warns(UserWarning, match="is numeric: no number in 90 cells"):
         predicted = model.predict(frame.assign(size="large", colour=1.5))
     np.testing.assert_array_equal(predicted, missing)
 
 
-def test_many_rows_stand_on_centres_and_say_so():
+def test_nystrom_form_on_many_rows_warns():
     X, y = make_friedman1(700, n_features=5, random_state=0)
-    model = fast(
+    model = make_estimator(
         AdaptiveKernelRegressor, members=["laplacian-ard", "linear"], max_support=150
     )
     with pytest.warns(UserWarning, match="500 distinct rows: .* max_support=150"):
@@ -324,24 +328,23 @@ def test_many_rows_stand_on_centres_and_say_so():
 
 @pytest.mark.parametrize("estimator", BOTH)
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_tensors_give_the_model_of_the_arrays(estimator, n_jobs):
-    """Up to rounding: PyTorch adds up in another order than NumPy.
-
-    The search for scales adds up n terms in single precision, and two orders of adding
-    differ by at most n eps, relative to targets of size 1 (Higham, Accuracy and
-    Stability of Numerical Algorithms, 2002, section 4.2), whatever the BLAS kernel.
+def test_tensors_give_the_same_model_as_arrays(estimator, n_jobs):
+    """Up to rounding: PyTorch sums in another order than NumPy. The search for scales
+    sums n terms in single precision, and two orders of summation differ by at most n
+    eps, relative to targets of size 1 (Higham, Accuracy and Stability of Numerical
+    Algorithms, 2002, section 4.2), whatever the BLAS kernel.
     """
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     X, y, weights = rng.normal(size=(60, 3)), np.arange(60) % 2, rng.uniform(1, 2, 60)
     rounding = len(X) * np.finfo(np.float32).eps
-    arrays = fast(estimator).fit(X, y, weights)
-    tensors = fast(estimator).set_params(n_jobs=n_jobs)
+    arrays = make_estimator(estimator).fit(X, y, weights)
+    tensors = make_estimator(estimator).set_params(n_jobs=n_jobs)
     tensors.fit(*(put(torch, part) for part in (X, y, weights)))
     assert b"torch" not in pickle.dumps(tensors), "it asks for PyTorch to be read"
-    for answer in {"predict", "predict_proba", "predict_interval"} & {*dir(arrays)}:
-        expected, ask = getattr(arrays, answer)(X), getattr(tensors, answer)
-        found = ask(put(torch, X))
-        assert isinstance(found, torch.Tensor)
-        np.testing.assert_allclose(as_numpy(found), expected, rtol=0, atol=rounding)
-        np.testing.assert_allclose(ask(X), expected, rtol=0, atol=rounding)
+    for method in {"predict", "predict_proba", "predict_interval"} & {*dir(arrays)}:
+        expected, predict = getattr(arrays, method)(X), getattr(tensors, method)
+        actual = predict(put(torch, X))
+        assert isinstance(actual, torch.Tensor)
+        np.testing.assert_allclose(as_numpy(actual), expected, rtol=0, atol=rounding)
+        np.testing.assert_allclose(predict(X), expected, rtol=0, atol=rounding)

@@ -1,4 +1,4 @@
-"""What equal rows say, against leaving rows out one by one and a known variance."""
+"""Targets of equal rows, compared with explicit leave-one-out and a known variance."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from adakern.adaptive.model import PRIORS, EqualRows
 from adakern.adaptive.table import make_table
 
 
-def kinds(n_kinds, between, within, seed=0):
+def make_groups(n_kinds, between, within, seed=0):
     """Groups of one to four equal rows; targets vary between and within groups."""
     rng = np.random.default_rng(seed)
     group = np.repeat(np.arange(n_kinds), rng.integers(1, 5, n_kinds))
@@ -19,8 +19,8 @@ def kinds(n_kinds, between, within, seed=0):
     return group[:, None] / 3, Y[:, None], group
 
 
-def learned(X, Y, predicted, weights=None):
-    """EqualRows of rows and of what was predicted for each."""
+def fit_equal_rows(X, Y, predicted, weights=None):
+    """EqualRows fitted to rows and the predictions for each."""
     weights = np.ones(len(X)) if weights is None else weights
     table, place = make_table(X, Y, weights, 5, np.random.RandomState(0))
     merged = np.zeros(table.Y.shape)
@@ -29,8 +29,8 @@ def learned(X, Y, predicted, weights=None):
 
 
 @given(st.integers(0, 10**6))
-def test_the_prior_is_that_of_leaving_out_each_row(seed):
-    X, Y, group = kinds(30, 1.0, 0.4, seed)
+def test_prior_minimises_leave_one_out_error(seed):
+    X, Y, group = make_groups(30, 1.0, 0.4, seed)
     predicted = np.random.default_rng(seed).standard_normal(30)[group, None] / 2
 
     def error(prior):
@@ -42,27 +42,27 @@ def test_the_prior_is_that_of_leaving_out_each_row(seed):
             total += (Y[i, 0] - estimate) ** 2
         return total
 
-    equal = learned(X, Y, predicted)
+    equal = fit_equal_rows(X, Y, predicted)
     assert equal.prior_rows_ in (min(PRIORS, key=error), np.inf)
 
 
-def test_weights_are_no_repetitions_and_their_scale_does_not_matter():
-    X, Y, group = kinds(40, 1.0, 0.3)
+def test_weights_are_not_repetitions_and_scale_invariant():
+    X, Y, group = make_groups(40, 1.0, 0.3)
     zeros = np.zeros(Y.shape)
     alone = np.unique(group, return_index=True)[1]
     weights = np.random.default_rng(0).integers(1, 5, len(Y)).astype(float)
-    weighted = learned(X[alone], Y[alone], zeros[alone], weights[alone])
+    weighted = fit_equal_rows(X[alone], Y[alone], zeros[alone], weights[alone])
     assert weighted.prior_rows_ == np.inf
-    once, twice = (learned(X, Y, zeros, f * weights) for f in (1, 1e300))
+    once, twice = (fit_equal_rows(X, Y, zeros, f * weights) for f in (1, 1e300))
     assert once.prior_rows_ == twice.prior_rows_ < np.inf
     np.testing.assert_allclose(once.adjust(X, zeros), twice.adjust(X, zeros))
 
 
-def test_rows_with_missing_values_and_negative_zeros_are_equal():
+def test_missing_values_and_negative_zeros_are_equal():
     group = np.arange(40) // 2
     X = np.column_stack([np.zeros(40), np.full(40, np.nan), group])
     Y = np.where(group % 2, 5.0, -5.0)[:, None]
-    equal = learned(X, Y, np.zeros(Y.shape))
+    equal = fit_equal_rows(X, Y, np.zeros(Y.shape))
     new = np.array([[-0.0, np.nan, 1.0], [0.0, np.nan, 1.5]])
     assert equal.adjust(new, np.zeros((2, 1)))[:, 0] == pytest.approx([5, 0], abs=0.1)
 
@@ -70,13 +70,13 @@ def test_rows_with_missing_values_and_negative_zeros_are_equal():
 @pytest.mark.parametrize(
     "estimator", [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
 )
-def test_one_case_entered_twice_is_known_the_third_time(estimator):
+def test_repeated_cases_are_predicted_exactly(estimator):
     rng = np.random.default_rng(0)
     X = np.repeat(rng.standard_normal((60, 3)), 2, axis=0)
     y = np.repeat(rng.integers(0, 2, 60), 2)
     model = estimator(members=["linear"], random_state=0).fit(X, y)
     np.testing.assert_allclose(model.predict(X), y, atol=0.02)
-    assert model.oof_score_ < 0.75  # of rows that are new
+    assert model.oof_score_ < 0.75  # of new rows
     if estimator is AdaptiveKernelRegressor:
         low, high = model.predict_interval(X).T
         assert np.all((low <= model.predict(X)) & (model.predict(X) <= high))

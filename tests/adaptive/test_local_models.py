@@ -1,4 +1,4 @@
-"""Models of cells: what they are, and that they are added only where they help."""
+"""Local models of cells, which are added only if they reduce the error."""
 
 import numpy as np
 import pytest
@@ -11,34 +11,34 @@ from adakern.kernels import gram_matrix
 
 
 @pytest.mark.parametrize("levels", [2, 10**6])
-def test_cells_are_small_and_near_rows_share_one(levels):
+def test_cells_are_small_and_contain_close_rows(levels):
     X = np.random.default_rng(0).integers(0, levels, (5000, 3)) / levels
     cells = Cells(X)
     place = cells.of(X)
     assert np.bincount(place, minlength=cells.n_cells).max() <= CELL_ROWS
     assert np.mean([X[place == cell].std() for cell in range(cells.n_cells)]) < X.std()
-    one = np.zeros((CELL_ROWS + 1, 2))  # cannot be told apart
+    one = np.zeros((CELL_ROWS + 1, 2))  # indistinguishable rows
     assert Cells(one).n_cells == 1
 
 
-def test_a_local_model_is_ridge_regression_in_its_cell():
+def test_local_model_equals_ridge_regression_in_its_cell():
     rng = np.random.default_rng(0)
     X, weights = rng.standard_normal((1500, 2)), rng.uniform(1, 2, 1500)
     R, new = np.sin(3 * X), rng.standard_normal((9, 2))
     cells = Cells(X)
     local = LocalModels("laplacian", cells, X, R, weights, 0.1)
     assert 0.9 < local.share <= 1
-    place, found = cells.of(X), local.predict(new)
+    place, predicted = cells.of(X), local.predict(new)
     for row, cell in enumerate(cells.of(new)):
-        some = X[place == cell]
-        K = gram_matrix(some, kernel="laplacian", gamma=local.gamma)
+        cell_rows = X[place == cell]
+        K = gram_matrix(cell_rows, kernel="laplacian", gamma=local.gamma)
         K += np.diag(0.1 / weights[place == cell])
-        k = gram_matrix(new[[row]], some, kernel="laplacian", gamma=local.gamma)
+        k = gram_matrix(new[[row]], cell_rows, kernel="laplacian", gamma=local.gamma)
         expected = local.share * k @ np.linalg.solve(K, R[place == cell])
-        np.testing.assert_allclose(found[[row]], expected, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(predicted[[row]], expected, rtol=1e-8, atol=1e-10)
 
 
-def test_noise_has_no_share():
+def test_local_models_of_noise_have_small_share():
     rng = np.random.default_rng(0)
     X, R, ones = (
         rng.standard_normal((1500, 2)),
@@ -49,7 +49,7 @@ def test_noise_has_no_share():
     assert local.share < 0.05
 
 
-def test_what_few_centres_cannot_tell_cells_can():
+def test_local_models_improve_on_few_centres():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(2500, 2))
     Y = np.sin(20 * X[:, :1]) * np.sin(20 * X[:, 1:])

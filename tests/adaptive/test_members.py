@@ -1,4 +1,4 @@
-"""Which members there are, and what the one with a margin and the trees are for."""
+"""The members of the flagship, compared with scikit-learn where possible."""
 
 import re
 from functools import partial
@@ -34,7 +34,7 @@ from steps import fitted_members, member, suited
 @pytest.mark.parametrize("classify", [True, False])
 @pytest.mark.parametrize("n", [30, 500, 5000, 50_000])
 @pytest.mark.parametrize("d", [2, 50, 5000])
-def test_every_table_has_members_and_the_fast_ones_are_fewer(n, d, classify):
+def test_members_suit_every_table(n, d, classify):
     best, fast = (suited(n, d, classify=classify, fast=fast) for fast in (False, True))
     assert {*fast, *best} <= set(MEMBERS)
     assert len(fast) < len(best)
@@ -48,15 +48,14 @@ def test_every_table_has_members_and_the_fast_ones_are_fewer(n, d, classify):
 @pytest.mark.parametrize(
     ("n", "pair", "has"), [(9001, 9000, 1), (25_000, 9000, 1), (9500, 9001, 0)]
 )
-def test_machines_of_many_rows_where_no_two_classes_have_many(n, pair, has):
+def test_svm_suits_many_rows_if_pairs_of_classes_are_small(n, pair, has):
     assert ("svm" in suited(n, 6, pair=pair, classify=True)) == has
     assert "svm" not in suited(n, 6, pair=pair)
 
 
-def table_of_rules(seed=0):
-    """A full factorial of four levels in five columns, a polynomial boundary, no noise.
-
-    Half of the rows to learn from, half to predict.
+def make_polynomial_classes(seed=0):
+    """A full factorial of four levels in five columns, with a polynomial boundary and
+    no noise, split into training and test halves.
     """
     X = np.stack(np.meshgrid(*[np.arange(4.0)] * 5), axis=-1).reshape(-1, 5)
     Z = X - 1.5
@@ -65,8 +64,8 @@ def table_of_rules(seed=0):
     return [(X[rows], y[rows]) for rows in np.split(order, 2)]
 
 
-def test_a_margin_finds_a_boundary_without_noise():
-    (X, y), (X_new, y_new) = table_of_rules()
+def test_svm_learns_boundary_without_noise():
+    (X, y), (X_new, y_new) = make_polynomial_classes()
     options = {"random_state": 0}
     margin = AdaptiveKernelClassifier(members=["rbf", "svm"], **options).fit(X, y)
     ridge = AdaptiveKernelClassifier(members=["rbf"], **options).fit(X, y)
@@ -75,41 +74,43 @@ def test_a_margin_finds_a_boundary_without_noise():
 
 
 @pytest.mark.parametrize("n", [900, 1200])
-def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
-    """By their log loss, with scikit-learn's machines and Platt's sigmoids."""
+def test_svm_parameters_are_chosen_on_first_fold_for_many_rows(n):
+    """By log loss, computed with scikit-learn's SVC and Platt scaling."""
     rng = np.random.default_rng(0)
     X, fold = rng.uniform(-1, 1, size=(n, 2)), np.arange(n) % 3
-    noise = np.where(fold == 0, 0.05, 1.5)  # the first fold has the clearest classes
+    noise = np.where(
+        fold == 0, 0.05, 1.5
+    )  # the classes are best separated in the first fold
     y = (X[:, 0] * X[:, 1] + 0.2 * noise * rng.standard_normal(n) > 0).astype(int)
     one = np.ones(n)
     table = Table(X, np.eye(2)[y], one, fold, np.arange(n), one, one, one == 1)
-    judged, losses = fold <= (0 if n > 1000 else 2), {}
+    evaluated, losses = fold <= (0 if n > 1000 else 2), {}
     for factor in SCALE_FACTORS:
         for C in COSTS:
             decision = np.zeros(n)
             for k in range(3):
                 model = SVC(C=C, gamma=factor**2).fit(X[fold != k], y[fold != k])
                 decision[fold == k] = model.decision_function(X[fold == k])
-            Z = decision[judged, None]
-            p = LogisticRegression(C=1e6).fit(Z, y[judged]).predict_proba(Z)
-            losses[factor, C] = log_loss(y[judged], p)
+            Z = decision[evaluated, None]
+            p = LogisticRegression(C=1e6).fit(Z, y[evaluated]).predict_proba(Z)
+            losses[factor, C] = log_loss(y[evaluated], p)
     kernel, scales, C = choose_parameters(table, {"rbf": (np.ones(2), 1.0)})
     assert kernel == "rbf"
     assert losses[scales[0], C] <= 1.01 * min(losses.values())
 
 
 @pytest.mark.parametrize(("n", "rows"), [(300, 250), (2000, 500), (4000, 1000)])
-def test_the_fast_preset_searches_on_a_quarter_of_the_rows(n, rows):
+def test_fast_preset_searches_on_a_quarter_of_the_rows(n, rows):
     X = np.zeros((n, 10))
     table = SimpleNamespace(X=X, learns_all=True)
-    found = member("rbf-ard", fast=True).set_up(table, {})
-    assert (found.search.max_iter, found.search.most_rows) == (15, rows)
-    assert found.fold_search.most_rows <= rows
+    kernel_member = member("rbf-ard", fast=True).set_up(table, {})
+    assert (kernel_member.search.max_iter, kernel_member.search.most_rows) == (15, rows)
+    assert kernel_member.fold_search.most_rows <= rows
 
 
-def test_machines_of_pairs_are_those_of_one_gram_matrix():
-    """LIBSVM's one-vs-one on all rows is the reference; one class of a pair may be
-    rare.
+def test_pairs_equal_one_vs_one_on_the_gram_matrix():
+    """Compared with LIBSVM's one-vs-one on all rows; one class of a
+    pair may be rare.
     """
     rng = np.random.default_rng(0)
     X, codes = (
@@ -128,7 +129,7 @@ def test_machines_of_pairs_are_those_of_one_gram_matrix():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_scores_come_from_the_decision_values_of_scikit_learn(n_classes):
+def test_scores_use_scikit_learn_decision_values(n_classes):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 3))
     codes = np.arange(80) % n_classes
@@ -136,7 +137,7 @@ def test_scores_come_from_the_decision_values_of_scikit_learn(n_classes):
     svc = SVC(kernel="precomputed", decision_function_shape="ovo").fit(K, codes)
     decision = svc.decision_function(K)
     if n_classes == 2:
-        # Positive for the second class, unlike with more classes.
+        # With two classes, positive values belong to the second class.
         decision = -decision[:, None]
     public = SimpleNamespace(
         classes_=svc.classes_, decision_function=lambda K: decision
@@ -145,8 +146,8 @@ def test_scores_come_from_the_decision_values_of_scikit_learn(n_classes):
     np.testing.assert_allclose(_scores(svc, K, n_classes), expected, atol=1e-12)
 
 
-def test_odds_of_pairs_are_coupled_as_by_price():
-    """P_i is in proportion to 1 / (sum_j 1 / mu_ij - (k - 2))."""
+def test_pairwise_coupling_of_price():
+    """P_i is proportional to 1 / (sum_j 1 / mu_ij - (k - 2))."""
     F = np.random.default_rng(0).standard_normal((50, 6))
     model = SimpleNamespace(classes_=np.arange(4), decision_function=lambda K: F)
     mu = np.ones((50, 4, 4))
@@ -156,35 +157,59 @@ def test_odds_of_pairs_are_coupled_as_by_price():
     np.testing.assert_allclose(np.exp(_scores(model, F, 4, by_odds=True)), p)
 
 
+def test_scores_are_mean_log_probabilities_against_each_other_class(rng):
+    """Also of decision values whose exponentials overflow."""
+    decision = rng.normal(size=(9, 3)) * [
+        [1],
+        [1],
+        [1],
+        [1],
+        [1],
+        [1],
+        [9],
+        [99],
+        [999],
+    ]
+    pairs = SimpleNamespace(
+        classes_=np.array([0, 1, 3]), decision_function=lambda rows: decision
+    )
+    ab, ac, bc = decision.T
+    expected = [
+        -2 / 3 * sum(np.logaddexp(0, -2 * margin) for margin in margins)
+        for margins in ((ab, ac), (-ab, bc), (-ac, -bc))
+    ]
+    scores = _scores(pairs, decision, 4)
+    np.testing.assert_allclose(scores[:, [0, 1, 3]], np.transpose(expected), rtol=1e-12)
+    np.testing.assert_array_equal(scores[:, 2], np.min(expected, axis=0) - 1)
+
+
 @pytest.mark.parametrize("by_odds", [False, True])
-def test_decision_values_of_many_pairs_are_never_stored_for_all_rows(
-    monkeypatch, by_odds
-):
+def test_decision_values_of_many_pairs_are_computed_in_blocks(monkeypatch, by_odds):
     codes = np.arange(200) % 40
     X = np.random.default_rng(0).normal(size=(200, 3)) + codes[:, None] / 5
     model = SVC(decision_function_shape="ovo").fit(X, codes)
     whole = _scores(model, X, 40, by_odds=by_odds)
-    asked = []
+    block_sizes = []
 
     def decision_function(rows):
-        asked.append(len(rows))
+        block_sizes.append(len(rows))
         return model.decision_function(rows)
 
-    spied = SimpleNamespace(
+    recording_model = SimpleNamespace(
         classes_=model.classes_, decision_function=decision_function
     )
     monkeypatch.setattr(svm, "by_row_blocks", partial(svm.by_row_blocks, budget=50_000))
-    scores = _scores(spied, X, 40, by_odds=by_odds)
-    assert max(asked) * 8 * 780 <= 50_000 and sum(asked) == 200
+    scores = _scores(recording_model, X, 40, by_odds=by_odds)
+    assert max(block_sizes) * 8 * 780 <= 50_000 and sum(block_sizes) == 200
     np.testing.assert_array_equal(scores, whole)
 
 
 @pytest.mark.slow
-def test_machines_of_many_rows_start_at_scales_that_the_screening_found(monkeypatch):
+def test_svm_on_many_rows_starts_from_screened_scales(monkeypatch):
     for module, name, value in (
         *((svm, "SHARED_GRAM_ROWS", 200), (svm, "PAIR_ROWS", 700)),
         (kernel_ridge, "MANY_ROWS", 700),
-        *((fit_all, "LEARNERS", 600), (choose, "RISE", -1)),  # all are kept
+        *((fit_all, "LEARNERS", 600), (choose, "RISE", -1)),  # no candidate is dropped
     ):
         monkeypatch.setattr(module, name, value)
     X = np.random.default_rng(0).uniform(-1, 1, (900, 2))
@@ -199,13 +224,13 @@ def test_machines_of_many_rows_start_at_scales_that_the_screening_found(monkeypa
         np.ptp(scales)
         and np.corrcoef(scales, models[f"{kernel}-ard"].scales_)[0, 1] > 0.9
     )
-    (machines,) = (member for member in members if member.name == "svm")
+    (svm_member,) = (member for member in members if member.name == "svm")
     codes = problem.table.left_out.Y.argmax(axis=1)
-    assert np.mean(machines.fits.predicted.argmax(axis=1) == codes) > 0.9
+    assert np.mean(svm_member.fits.predicted.argmax(axis=1) == codes) > 0.9
 
 
 @pytest.mark.parametrize("is_large", [False, True])
-def test_scores_of_two_classes_differ_by_twice_the_decision_value(is_large, rng):
+def test_score_difference_is_twice_the_decision_value(is_large, rng):
     X = rng.normal(size=(60, 2))
     codes = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0, 2, 0)
     K = gram_matrix(X, kernel="rbf", gamma=1.0)
@@ -218,11 +243,11 @@ def test_scores_of_two_classes_differ_by_twice_the_decision_value(is_large, rng)
     difference = scores[:, 2] - scores[:, 0]
     decision = model.decision_function(K)
     np.testing.assert_allclose(difference, 2 * decision, rtol=1e-9, atol=1e-12)
-    assert (scores[:, 1] < scores[:, [0, 2]].min(axis=1)).all()  # never seen
+    assert (scores[:, 1] < scores[:, [0, 2]].min(axis=1)).all()  # class without rows
 
 
 @pytest.mark.parametrize("classify", [True, False])
-def test_trees_of_a_screening_are_fewer_in_regression(classify):
+def test_screening_uses_fewer_trees_in_regression(classify):
     setting = {"classify": classify, "is_categorical": np.zeros(1, dtype=bool)}
     X = np.random.default_rng(0).uniform(size=(2500, 1))
     Y, counts = np.hstack([X > 0.5, X <= 0.5]).astype(float)[:, : 1 + classify], []
@@ -236,36 +261,35 @@ def test_trees_of_a_screening_are_fewer_in_regression(classify):
 
 @pytest.mark.parametrize("extra", [False, True])
 @pytest.mark.parametrize("classify", [False, True])
-def test_forests_answer_as_scikit_learns_do(classify, extra, rng):
+def test_forest_predictions_equal_scikit_learn(classify, extra, rng):
     X, y = make_friedman1(150, random_state=0)
     X[::5, 1] = np.nan
     Y = np.eye(3)[np.digitize(y, [12, 17])] if classify else y[:, None]
     name = "extra-trees" if extra else "forest"
-    found = member(name, classify=classify).fit(X, Y, rng.uniform(size=150))
-    trees = found.model_
+    fitted = member(name, classify=classify).fit(X, Y, rng.uniform(size=150))
+    trees = fitted.model_
     expected = trees.predict(X)[:, None]
     if classify:
         proba = trees.predict_proba(X)
         expected = np.log((proba * len(trees) + 0.5) / (len(trees) + 1))
-    np.testing.assert_array_equal(found.predict(X), expected)
-    alone = np.vstack([found.predict(row[None]) for row in X[:5]])
+    np.testing.assert_array_equal(fitted.predict(X), expected)
+    alone = np.vstack([fitted.predict(row[None]) for row in X[:5]])
     np.testing.assert_array_equal(alone, expected[:5])
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("most_leaves", [0, 8])
-def test_boosting_answers_as_scikit_learns_does(
+def test_boosting_predictions_equal_scikit_learn(
     n_classes, categories, most_leaves, rng, monkeypatch
 ):
-    """Also of few rows, and with tables of leaves, both without scikit-learn's trees.
-
-    Two models are asked together, each of which has categories that the other lacks.
+    """Also for few rows and with tables of leaves, neither with scikit-learn's trees.
+    Two models predict together; each knows categories that the other does not.
     """
     monkeypatch.setattr(leaf_sets, "MOST_LEAVES", most_leaves)
     X, y = make_friedman1(260, random_state=0)
     X[:, 0] = np.floor(4 * X[:, 0])
-    # Fifty rare categories and two that have rows enough to be split off.
+    # Fifty rare categories and two with enough rows for a split.
     X[:, 3] = np.where(X[:, 3] < 0.5, np.floor(100 * X[:, 3]), 60 + (X[:, 3] > 0.75))
     X[::5, 1] = np.nan
     X[::7, 3] = np.nan
@@ -279,41 +303,43 @@ def test_boosting_answers_as_scikit_learns_does(
         for rows in (slice(200), slice(60, 260))
     ]
     if categories:
-        assert all(np.any(_splits(found.models_[0]) > 31) for found in models)
-    for model, of_model in zip(models, models[0].predict_each(models, X), strict=True):
+        assert all(
+            np.any(_left_categories(fitted.models_[0]) > 31) for fitted in models
+        )
+    for model, predicted in zip(models, models[0].predict_each(models, X), strict=True):
         if n_classes:
             expected = np.log(np.maximum(model.models_[0].predict_proba(X), 1e-6))
         else:
             expected = model.models_[0].predict(X)[:, None]
-        np.testing.assert_array_equal(of_model, expected)
+        np.testing.assert_array_equal(predicted, expected)
         np.testing.assert_array_equal(model.predict(X), expected)
         alone = np.vstack([model.predict(row[None]) for row in X[::8]])
         np.testing.assert_array_equal(alone, expected[::8])
     few = models[0].predict_each(models, X[:7])
-    many = [of_model[:7] for of_model in models[0].predict_each(models, X)]
+    many = [predicted[:7] for predicted in models[0].predict_each(models, X)]
     np.testing.assert_array_equal(few, many)
 
 
-def _splits(boosting):
-    """Categories that some split of the trees sends left."""
+def _left_categories(boosting):
+    """Categories that a split of the trees sends to the left."""
     trees = [tree for trees in boosting._predictors for tree in trees]
-    words = np.concatenate([tree.raw_left_cat_bitsets for tree in trees])
+    bitsets = np.concatenate([tree.raw_left_cat_bitsets for tree in trees])
     return np.flatnonzero(
-        np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").any(axis=0)
+        np.unpackbits(bitsets.view(np.uint8), axis=1, bitorder="little").any(axis=0)
     )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_linear_member_answers_as_scikit_learns_regression(n_classes, rng):
+def test_linear_predictions_equal_logistic_regression(n_classes, rng):
     X, y = make_friedman1(150, random_state=0)
     Y = np.eye(n_classes)[np.digitize(y, [12, 17][: n_classes - 1])]
-    found = member("linear", classify=True).fit(X, Y, np.ones(150))
-    expected = np.log(np.maximum(found.model_.predict_proba(X), 1e-6))
-    # A scalar product of ten numbers below 100, its rounding and that of the logarithm.
-    np.testing.assert_allclose(found.predict(X), expected, rtol=0, atol=1e-10)
+    fitted = member("linear", classify=True).fit(X, Y, np.ones(150))
+    expected = np.log(np.maximum(fitted.model_.predict_proba(X), 1e-6))
+    # Rounding of a scalar product of ten numbers below 100 and of the logarithm.
+    np.testing.assert_allclose(fitted.predict(X), expected, rtol=0, atol=1e-10)
 
 
-def test_the_number_of_boosted_trees_is_bounded_for_many_classes():
+def test_number_of_boosted_trees_is_limited_for_many_classes():
     X, y = make_friedman1(300, random_state=0)
     Y = np.eye(60)[np.argsort(np.argsort(y)) % 60]
     boosting = member(
@@ -324,8 +350,8 @@ def test_the_number_of_boosted_trees_is_bounded_for_many_classes():
 
 
 @pytest.fixture
-def neighbours(tmp_path, monkeypatch):
-    """The package of members with the file that CONTRIBUTING.md prints."""
+def neighbours_member(tmp_path, monkeypatch):
+    """The package of members with the file shown in CONTRIBUTING.md."""
     page = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (source,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     (tmp_path / "neighbours.py").write_text(source, encoding="utf-8")
@@ -333,8 +359,10 @@ def neighbours(tmp_path, monkeypatch):
     monkeypatch.setattr(choose, "REGISTRY", members.found())
 
 
-def test_a_member_is_added_by_one_file(neighbours):
-    """It predicts as scikit-learn's regression, and "auto" has it but for "fast"."""
+def test_member_is_added_by_one_file(neighbours_member):
+    """It predicts like scikit-learn's regressor; "auto" selects it
+    except with "fast".
+    """
     X, y = make_friedman1(90, noise=0.1, random_state=0)
     X_new, _ = make_friedman1(20, random_state=1)
     model = AdaptiveKernelRegressor(members=["neighbours"], random_state=0).fit(X, y)
@@ -354,9 +382,9 @@ def test_a_member_is_added_by_one_file(neighbours):
         assert ("neighbours" in model.weights_) == has
 
 
-def test_an_added_member_is_blended_for_classes_too(neighbours, rng):
+def test_added_member_is_blended_in_classification(neighbours_member, rng):
     X = rng.uniform(-1, 1, size=(120, 2))
-    y = np.sign(X[:, 0] * X[:, 1])  # of which no linear model knows anything
+    y = np.sign(X[:, 0] * X[:, 1])  # not linearly separable
     model = AdaptiveKernelClassifier(members=["linear", "neighbours"], random_state=0)
     assert model.fit(X, y).weights_["neighbours"] > 0.5
     assert model.oof_score_ > 0.8

@@ -1,4 +1,4 @@
-"""Folds, weights, calibration and intervals, each against its definition."""
+"""Folds, weights, calibration and intervals, compared with their definitions."""
 
 from types import SimpleNamespace
 
@@ -32,7 +32,7 @@ from adakern.adaptive.table import FULL_CELL, assign_folds, make_table
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 
 
-def made(values, seed, largest_weight=1):
+def make_data(values, seed, largest_weight=1):
     """Rows of few values, with repetitions and missing values, as a table in folds."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([values, rng.integers(0, 2, len(values))]).astype(float)
@@ -46,8 +46,8 @@ def made(values, seed, largest_weight=1):
 
 @settings(max_examples=25)
 @given(integers, st.integers(0, 10**6))
-def test_repetitions_are_merged_and_none_is_lost(values, seed):
-    X, Y, weights, table, place = made(values, seed, largest_weight=3)
+def test_make_table_merges_repeated_rows(values, seed):
+    X, Y, weights, table, place = make_data(values, seed, largest_weight=3)
     used = place >= 0
     np.testing.assert_array_equal(used, weights > 0)
     np.testing.assert_array_equal(X[used], table.X[place[used]])
@@ -55,16 +55,16 @@ def test_repetitions_are_merged_and_none_is_lost(values, seed):
     np.testing.assert_array_equal(table.counts, np.bincount(place[used]))
     total = np.bincount(place[used], weights[used])
     np.testing.assert_allclose(table.weights / table.weights.sum(), total / total.sum())
-    different = {tuple(row) for row in np.nan_to_num(table.X, nan=-1.0)}
-    assert len(different) == table.cell[-1] + 1
+    distinct = {tuple(row) for row in np.nan_to_num(table.X, nan=-1.0)}
+    assert len(distinct) == table.cell[-1] + 1
 
 
 @settings(max_examples=25)
 @given(integers, st.integers(0, 10**6))
-def test_cells_of_few_rows_lie_in_one_fold_and_full_ones_in_all(values, seed):
-    *_, table, _ = made(values, seed)
+def test_small_cells_are_in_one_fold_and_full_cells_in_all(values, seed):
+    *_, table, _ = make_data(values, seed)
     n_cells = table.cell[-1] + 1
-    full = 3 if n_cells <= 6 else FULL_CELL  # of three folds
+    full = 3 if n_cells <= 6 else FULL_CELL  # with three folds
     for cell in range(n_cells):
         rows = table.cell == cell
         if table.counts[rows].sum() < full:
@@ -77,7 +77,7 @@ def test_cells_of_few_rows_lie_in_one_fold_and_full_ones_in_all(values, seed):
                 assert sizes.max() - sizes.min() <= 1
 
 
-def test_rows_count_by_what_they_are_worth():
+def test_effective_number_of_rows():
     X, ones = np.arange(30.0)[:, None], np.ones(30)
 
     def sizes(X, weights):
@@ -94,7 +94,7 @@ def test_rows_count_by_what_they_are_worth():
 
 @settings(max_examples=25)
 @given(integers, st.integers(2, 6), st.integers(0, 10**6))
-def test_groups_lie_in_one_fold_and_folds_are_even(values, n_folds, seed):
+def test_groups_are_in_one_fold_and_folds_are_balanced(values, n_folds, seed):
     group = np.unique(values, return_inverse=True)[1]
     n_groups = group.max() + 1
     fold = assign_folds(group, min(n_folds, n_groups), np.random.RandomState(seed))
@@ -103,22 +103,24 @@ def test_groups_lie_in_one_fold_and_folds_are_even(values, n_folds, seed):
     assert sizes.max() - sizes.min() <= 1
 
 
-def test_classes_are_dealt_evenly():
+def test_folds_are_stratified():
     stratum = np.repeat([0, 1], [80, 20])
     fold = assign_folds(np.arange(100), 5, np.random.RandomState(0), stratum)
     assert {np.sum(stratum[fold == k]) for k in range(5)} == {4}
 
 
-def on_the_simplex(loss, m):
-    def at(z):
+def minimise_on_simplex(loss, m):
+    def loss_at(z):
         b = np.exp(z - z.max())
         return loss(b / b.sum())
 
-    z = minimize(at, np.zeros(m), method="Nelder-Mead", options={"maxiter": 8000}).x
-    return at(z)
+    z = minimize(
+        loss_at, np.zeros(m), method="Nelder-Mead", options={"maxiter": 8000}
+    ).x
+    return loss_at(z)
 
 
-def test_squared_error_weights_are_the_least():
+def test_squared_error_weights_minimise_the_loss():
     rng = np.random.default_rng(0)
     y = rng.standard_normal(50)
     F = y + np.array([[0.5], [0.7], [2.0]]) * rng.standard_normal((3, 50))
@@ -126,40 +128,40 @@ def test_squared_error_weights_are_the_least():
     def loss(b):
         return np.mean((y - b @ F) ** 2)
 
-    found = blending.squared_error_weights(F, y, np.ones(50), prior=0.0)
-    assert found.sum() == pytest.approx(1)
-    assert found.min() >= 0
-    assert loss(found) == pytest.approx(on_the_simplex(loss, 3), rel=1e-5)
+    weights = blending.squared_error_weights(F, y, np.ones(50), prior=0.0)
+    assert weights.sum() == pytest.approx(1)
+    assert weights.min() >= 0
+    assert loss(weights) == pytest.approx(minimise_on_simplex(loss, 3), rel=1e-5)
 
 
-def test_mixture_weights_are_the_most_likely():
+def test_mixture_weights_maximise_the_likelihood():
     likelihoods = np.random.default_rng(0).uniform(0.05, 1, (3, 60))
 
     def loss(b):
         return -np.mean(np.log(b @ likelihoods))
 
-    found = blending.mixture_weights(
+    weights = blending.mixture_weights(
         likelihoods, np.ones(60), prior=0.0, max_iter=20_000
     )
-    assert loss(found) == pytest.approx(on_the_simplex(loss, 3), rel=1e-5)
+    assert loss(weights) == pytest.approx(minimise_on_simplex(loss, 3), rel=1e-5)
 
 
-def test_a_strong_prior_gives_the_weights_of_single_members():
+def test_strong_prior_determines_the_weights():
     F = np.random.default_rng(0).uniform(0.1, 1, (3, 20))
     ones = np.ones(20)
     np.testing.assert_allclose(
         blending.mixture_weights(F, ones, prior=1e9), 1 / 3, atol=1e-3
     )
     expected = np.mean((F - 1) ** 2, axis=1) ** -2.0
-    found = blending.squared_error_weights(F, ones, ones, prior=1e9)
-    np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-3)
+    weights = blending.squared_error_weights(F, ones, ones, prior=1e9)
+    np.testing.assert_allclose(weights, expected / expected.sum(), atol=1e-3)
 
 
-def test_a_row_that_all_members_miss_decides_nothing():
+def test_row_with_large_error_of_all_members_has_limited_influence():
     rng = np.random.default_rng(0)
     y = np.zeros(101)
     good, bad = rng.standard_normal(101), 3 * rng.standard_normal(101)
-    good[0], bad[0] = 1000.0, 900.0  # alone of more weight than all others together
+    good[0], bad[0] = 1000.0, 900.0  # larger than all other errors together
 
     def weights(*errors):
         errors = np.array(errors)
@@ -174,7 +176,7 @@ def test_a_row_that_all_members_miss_decides_nothing():
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 5), st.integers(0, 10**6))
-def test_no_blend_is_worse_than_its_best_member(m, seed):
+def test_no_worse_than_best(m, seed):
     rng = np.random.default_rng(seed)
     errors = rng.lognormal(size=(m, 1)) * rng.standard_t(1.5, (m, 30))
     errors += rng.standard_normal(30)
@@ -186,72 +188,76 @@ def test_no_blend_is_worse_than_its_best_member(m, seed):
         errors, np.zeros(30), np.ones(30), prior=0.0
     )
     start = rng.dirichlet(np.ones(m))
-    found = blending.no_worse_than_best(start, optimum, loss_of)
-    assert found.sum() == pytest.approx(1)
-    assert loss_of(found) <= min(map(loss_of, np.eye(m))) * (1 + 1e-9)
+    weights = blending.no_worse_than_best(start, optimum, loss_of)
+    assert weights.sum() == pytest.approx(1)
+    assert loss_of(weights) <= min(map(loss_of, np.eye(m))) * (1 + 1e-9)
     best = np.eye(m)[np.argmin([loss_of(b) for b in np.eye(m)])]
     np.testing.assert_array_equal(
         blending.no_worse_than_best(best, start, loss_of), best
     )
 
 
-def test_perfect_members_share_the_weight():
+def test_perfect_members_get_equal_weights():
     y = np.arange(4.0)
-    found = blending.squared_error_weights(np.array([y, y, y + 1]), y, np.ones(4))
-    np.testing.assert_array_equal(found, [0.5, 0.5, 0])
+    weights = blending.squared_error_weights(np.array([y, y, y + 1]), y, np.ones(4))
+    np.testing.assert_array_equal(weights, [0.5, 0.5, 0])
 
 
-def test_calibration_undoes_a_temperature():
+def test_calibration_recovers_slope_and_shift():
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((4000, 3))
     proba = np.exp(2 * scores + [0.5, 0, -0.5])
     proba /= proba.sum(axis=1, keepdims=True)
     codes = (rng.uniform(size=(4000, 1)) > proba.cumsum(axis=1)).sum(axis=1)
-    found = Calibration().fit(scores, codes, np.ones(4000))
-    assert found.slope_ == pytest.approx(2, abs=0.15)
+    calibration = Calibration().fit(scores, codes, np.ones(4000))
+    assert calibration.slope_ == pytest.approx(2, abs=0.15)
     np.testing.assert_allclose(
-        found.shift_ - found.shift_.mean(), [0.5, 0, -0.5], atol=0.15
+        calibration.shift_ - calibration.shift_.mean(), [0.5, 0, -0.5], atol=0.15
     )
-    after = log_loss(found.log_probabilities(scores), codes, np.ones(4000))
+    after = log_loss(calibration.log_probabilities(scores), codes, np.ones(4000))
     assert after <= log_loss(np.log(proba), codes, np.ones(4000)) + 1e-4
 
 
 @settings(max_examples=25)
 @given(st.integers(1, 60), st.floats(0.05, 0.95), st.integers(0, 10**6))
-def test_the_conformal_quantile_is_its_definition(n, level, seed):
+def test_conformal_quantile_equals_its_definition(n, level, seed):
     values = np.random.default_rng(seed).standard_normal(n)
-    found = conformal_quantile(values, np.ones(n), level)
+    quantile = conformal_quantile(values, np.ones(n), level)
     rank = int(np.ceil(round(level * (n + 1), 9)))
-    assert found == (np.inf if rank > n else np.sort(values)[rank - 1])
-    assert found == conformal_quantile(values, np.full(n, 1e-9), level)
+    assert quantile == (np.inf if rank > n else np.sort(values)[rank - 1])
+    assert quantile == conformal_quantile(values, np.full(n, 1e-9), level)
 
 
 @pytest.mark.parametrize("extra", [False, True])
 @pytest.mark.parametrize("n, k", [(1000, 60), (1600, 400), (2000, 800)])
-def test_trees_of_many_classes_have_bounded_room_and_are_the_first_of_all(n, k, extra):
+def test_forest_size_is_limited_for_many_classes(n, k, extra):
     rng = np.random.default_rng(0)
     codes = np.arange(n) % k
     X, Y = rng.normal(size=(n, 5)) + codes[:, None] / 9, np.eye(k)[codes]
     setting = Setting(classify=True)
     forest = Forest(extra=extra, random_state=0, setting=setting)
     trees = forest.fit(X, Y, np.ones(n)).model_.estimators_
-    held = sum(tree.tree_.value.size for tree in trees)
-    assert held <= max(MOST_NODE_VALUES, 2 * trees[0].tree_.value.size)
-    wanted = 20 if n < SMALL_ROWS else 60
-    assert len(trees) == wanted or held + 2 * held / len(trees) > MOST_NODE_VALUES
-    same = FORESTS[extra][1](2, random_state=0).fit(X, codes, sample_weight=np.ones(n))
-    for tree, other in zip(trees, same, strict=False):
+    n_values = sum(tree.tree_.value.size for tree in trees)
+    assert n_values <= max(MOST_NODE_VALUES, 2 * trees[0].tree_.value.size)
+    n_trees = 20 if n < SMALL_ROWS else 60
+    assert (
+        len(trees) == n_trees or n_values + 2 * n_values / len(trees) > MOST_NODE_VALUES
+    )
+    full_forest = FORESTS[extra][1](2, random_state=0).fit(
+        X, codes, sample_weight=np.ones(n)
+    )
+    for tree, other in zip(trees, full_forest, strict=False):
         np.testing.assert_array_equal(tree.tree_.feature, other.tree_.feature)
 
 
-def test_a_forest_without_room_for_a_tree_is_not_fitted_unasked():
+def test_forest_does_not_suit_too_many_classes():
     few, many = Shape(5000, k=50), Shape(5000, k=5000)
     forest = Forest(extra=True, setting=Setting(classify=True))
     assert forest.suits(few)
     assert not forest.suits(many)
 
 
-def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():
+def test_extra_trees_use_all_rows_and_forest_a_subsample():
     n = ROWS_PER_TREE + 1000
     X, weights = np.arange(n)[:, None].astype(float), np.ones(n)
     for extra in (True, False):
@@ -262,15 +268,15 @@ def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():
 
 
 @pytest.mark.parametrize("n", [9000, 30_000])
-def test_a_screening_draws_rows_of_both_sides_of_the_first_fold(n):
+def test_subsample_contains_rows_within_and_outside_first_fold(n):
     X = np.arange(n, dtype=float)[:, None]
     table, _ = make_table(X, 2 * X, X[:, 0] + 1, 5, np.random.RandomState(0))
     part = table.subsample(np.random.RandomState(0), LEARNERS, JUDGES)
-    drawn = part.X[:, 0].astype(int)
-    assert len(set(drawn)) == len(drawn)
-    np.testing.assert_array_equal(part.fold == 0, table.fold[drawn] == 0)
-    np.testing.assert_array_equal(part.Y, table.Y[drawn])
-    np.testing.assert_array_equal(part.weights, table.weights[drawn])
+    indices = part.X[:, 0].astype(int)
+    assert len(set(indices)) == len(indices)
+    np.testing.assert_array_equal(part.fold == 0, table.fold[indices] == 0)
+    np.testing.assert_array_equal(part.Y, table.Y[indices])
+    np.testing.assert_array_equal(part.weights, table.weights[indices])
     judges = np.sum(table.fold == 0)
     assert np.sum(part.fold == 0) == min(JUDGES, judges)
     assert np.sum(part.fold == -1) == min(LEARNERS, n - judges)
@@ -278,7 +284,7 @@ def test_a_screening_draws_rows_of_both_sides_of_the_first_fold(n):
 
 @settings(max_examples=50)
 @given(st.integers(1, 6), st.integers(0, 10**6))
-def test_candidates_kept_do_nearly_as_well_as_all(m, seed):
+def test_candidates_kept_have_nearly_the_loss_of_all(m, seed):
     rng = np.random.default_rng(seed)
     errors = rng.lognormal(size=(m, 1)) * rng.standard_normal((m, 40))
     errors += rng.standard_normal(40)
@@ -289,22 +295,22 @@ def test_candidates_kept_do_nearly_as_well_as_all(m, seed):
         return np.mean((blend @ some) ** 2)
 
     most = (1 + RISE) * loss_of(np.arange(m))
-    may_go = rng.integers(0, 4, m) > 0
-    kept = candidates_kept(loss_of, may_go)
-    assert kept[~may_go].all()
+    can_be_dropped = rng.integers(0, 4, m) > 0
+    kept = candidates_kept(loss_of, can_be_dropped)
+    assert kept[~can_be_dropped].all()
     kept = np.flatnonzero(kept)
     assert loss_of(kept) <= most
     if len(kept) > 1:
-        assert all(loss_of(kept[kept != i]) > most for i in kept if may_go[i])
+        assert all(loss_of(kept[kept != i]) > most for i in kept if can_be_dropped[i])
     trees = rng.integers(0, 2, m).astype(bool)
-    reach = 2 * loss_of(np.arange(m))  # 16 times the rows, to the power of a quarter
-    may = trees & np.array([loss_of([i]) <= reach for i in range(m)])
+    reach = 2 * loss_of(np.arange(m))  # 16 ** 0.25
+    expected = trees & np.array([loss_of([i]) <= reach for i in range(m)])
     np.testing.assert_array_equal(
-        choose.trees_on_trial(loss_of, trees, 16 * LEARNERS), may
+        choose.trees_on_trial(loss_of, trees, 16 * LEARNERS), expected
     )
 
 
-def test_a_member_on_trial_has_to_improve_the_first_fold():
+def test_member_on_trial_must_improve_the_first_fold():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 2))
     table, _ = make_table(
@@ -320,3 +326,14 @@ def test_a_member_on_trial_has_to_improve_the_first_fold():
         (rng.standard_normal(len(first)), False),
     ):
         assert improves(problem, fitted, (None, values[:, None])) == better
+
+
+def test_a_mixture_ignores_members_without_weight(rng):
+    """Bit for bit, also where such a member excludes the true class."""
+    log_proba = np.log(rng.dirichlet(np.ones(4), size=(3, 30)))
+    weights = np.array([0.3, 0.0, 0.7])
+    expected = np.log(np.tensordot(weights, np.exp(log_proba), axes=1))
+    np.testing.assert_allclose(blending.mix(log_proba, weights), expected)
+    np.testing.assert_array_equal(blending.mix(log_proba, np.eye(3)[1]), log_proba[1])
+    log_proba[1] = -np.inf
+    np.testing.assert_allclose(blending.mix(log_proba, weights), expected)

@@ -1,4 +1,4 @@
-"""New rows beside those that were learned from."""
+"""Comparison of new rows with the training rows."""
 
 import warnings
 
@@ -38,40 +38,44 @@ def model():
     )
 
 
-def warned(model, X):
-    """The sentences that come with predictions."""
-    with warnings.catch_warnings(record=True) as found:
+def shift_warnings(model, X):
+    """Warnings about shifted rows in predict."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.predict(X)
-    sentences = [str(warning.message) for warning in found]
-    # New categories are told of by the reader, too.
-    return [said for said in sentences if "unlike the training rows" in said]
+    sentences = [str(warning.message) for warning in caught]
+    # The reader also warns about new categories.
+    return [
+        sentence for sentence in sentences if "unlike the training rows" in sentence
+    ]
 
 
 @pytest.mark.parametrize("n", [1, 10, 300])
-def test_rows_of_the_same_distribution_bring_no_warning(model, n):
-    """One call in a hundred may; three of 30 do once in 300 times."""
+def test_no_warning_for_rows_of_the_same_distribution(model, n):
+    """One call in a hundred may warn; three of 30 have a probability of 1/300."""
     rng = np.random.default_rng(n)
-    sentences = [s for _ in range(30) for s in warned(model, draw(rng, n))]
+    sentences = [s for _ in range(30) for s in shift_warnings(model, draw(rng, n))]
     assert len(sentences) <= 2
     shifted = [model.check(draw(rng, n)).shifted for _ in range(20)]
-    # At most 5 % are expected: five of 20 come once in 400 times.
+    # At most 5 % are expected; five of 20 have a probability of 1/400.
     assert sum(map(bool, shifted)) <= 4
 
 
-def test_what_is_outside_missing_or_new_is_said_once_with_its_share(model):
+def test_warning_lists_outside_missing_and_new_values(model):
     X = draw(np.random.default_rng(1), 40)
     X.loc[:9, "normal"] = 50.0
     X.loc[:19, "count"] = np.nan
     X.loc[:29, "kind"] = "new"
     X["day"] += pd.Timedelta(5000, "D")
-    (said,) = warned(model, X)
-    assert "40 rows unlike" in said
-    assert "normal: 25% outside" in said
-    assert "count: 50% missing or in a new category (missing in training: 0%)" in said
-    assert "kind: 75% missing or in a new category" in said
-    assert "heavy" not in said
-    assert "day" not in said  # later rows are what a model is for
+    (message,) = shift_warnings(model, X)
+    assert "40 rows unlike" in message
+    assert "normal: 25% outside" in message
+    assert (
+        "count: 50% missing or in a new category (missing in training: 0%)" in message
+    )
+    assert "kind: 75% missing or in a new category" in message
+    assert "heavy" not in message
+    assert "day" not in message  # later rows are expected
     report = model.check(X)
     assert {"normal", "count", "kind", "day"} <= set(report.shifted)
     assert report.outside == 1.0
@@ -82,17 +86,17 @@ def test_what_is_outside_missing_or_new_is_said_once_with_its_share(model):
     assert "4 of 6 columns differ" in repr(report)
 
 
-def test_tests_are_those_of_scipy_after_holm(model):
+def test_p_values_equal_scipy_after_holm(model):
     X = draw(np.random.default_rng(2), 60)
     X["normal"] = np.clip(X["normal"] / 3, -1, 1)
     X["kind"] = np.where(X["kind"] == "a", "b", X["kind"])
     seen, reader = model.ensemble_.seen, model.reader_
     assert len(seen.sample) == 200
-    read = reader.transform(X.to_numpy(dtype=object))
-    found = {
-        check.column: check for check in shift.check_rows(seen, reader, read).columns
+    numbers = reader.transform(X.to_numpy(dtype=object))
+    checks = {
+        check.column: check for check in shift.check_rows(seen, reader, numbers).columns
     }
-    # The training rows, all of them kept here.
+    # All training rows are stored.
     old = draw(np.random.default_rng(0), 200)
     ks = ks_2samp(old["normal"], X["normal"], method="asymp").pvalue
     parts = [part["kind"].value_counts() for part in (old, X)]
@@ -100,16 +104,16 @@ def test_tests_are_those_of_scipy_after_holm(model):
     rare = counts.sum(axis=1) < 10
     counts = np.vstack([counts[~rare], counts[rare].sum()])
     chi = chi2_contingency(counts).pvalue
-    assert found["kind"].test == "chi-squared"
-    assert found["kind"].p == pytest.approx(min(1, chi * 18))
-    assert found["normal"].test == "KS"
-    assert found["normal"].p == pytest.approx(ks * 17)
-    assert [c.p for c in found.values()] == sorted(c.p for c in found.values())
+    assert checks["kind"].test == "chi-squared"
+    assert checks["kind"].p == pytest.approx(min(1, chi * 18))
+    assert checks["normal"].test == "KS"
+    assert checks["normal"].p == pytest.approx(ks * 17)
+    assert [c.p for c in checks.values()] == sorted(c.p for c in checks.values())
     assert holm_correction([0.1, 0.2]).tolist() == [0.2, 0.2]
 
 
-def test_the_range_leaves_out_what_theory_says():
-    """Of n rows' range a new one is outside with probability 2 / (n + 1)."""
+def test_probability_outside_the_range():
+    """A new row is outside the range of n rows with probability 2 / (n + 1)."""
     rng, outside = np.random.default_rng(0), []
     for _ in range(2000):
         old, new = rng.normal(size=(19, 1)), rng.normal(size=(1, 1))
@@ -122,36 +126,36 @@ def test_the_range_leaves_out_what_theory_says():
     assert np.mean(outside) == pytest.approx(0.1, abs=0.025)
 
 
-def test_equal_rows_count_as_often_as_they_were_entered():
+def test_repeated_rows_are_counted_with_multiplicity():
     X = np.repeat([[0.0, 1.0], [2.0, 3.0]], [190, 10], axis=0)
     model = AdaptiveKernelClassifier(members=["linear"]).fit(X, X[:, 0] > 1)
     seen = model.ensemble_.seen
     assert seen.n == 200
     assert (seen.sample[:, 0] == 2).sum() == 10
     assert model.check(X).shifted == []
-    assert warned(model, X) == []
+    assert shift_warnings(model, X) == []
 
 
-def test_a_model_that_kept_nothing_says_so_when_asked(model):
+def test_check_without_stored_rows_raises(model):
     X = draw(np.random.default_rng(1), 3)
     kept, model.ensemble_.seen = model.ensemble_.seen, None
     try:
-        assert warned(model, X.assign(normal=1e9)) == []
+        assert shift_warnings(model, X.assign(normal=1e9)) == []
         with pytest.raises(ValueError, match="fit it again"):
             model.check(X)
     finally:
         model.ensemble_.seen = kept
 
 
-def test_several_targets_of_classes_are_refused_with_the_way_out():
+def test_multioutput_classification_raises():
     X, y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2
     for Y in (np.column_stack([y, y]), pd.DataFrame({"a": y, "b": y}), [[0, 1]] * 6):
         with pytest.raises(ValueError, match=r"y with 2 columns.*OutputClassifier"):
             AdaptiveKernelClassifier().fit(X, Y)
 
 
-def test_arrays_of_objects_are_read_as_the_frame_was(model):
-    """As the maskers of explainers make them: rows, values of other rows in places."""
+def test_object_array_equals_data_frame(model):
+    """Explainers create such arrays by mixing the values of several rows."""
     X = draw(np.random.default_rng(5), 6)
     rows = X.to_numpy(dtype=object)
     masked = np.where(np.arange(6) % 2 == 0, rows, rows[0])

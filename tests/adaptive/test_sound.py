@@ -1,4 +1,4 @@
-"""The flagship at the edges: few different rows, weights, claims, odd columns."""
+"""Edge cases: few distinct rows, weights, guarantees, and columns of unusual types."""
 
 import tracemalloc
 
@@ -25,10 +25,10 @@ def classifier(**params):
     return AdaptiveKernelClassifier(**{"members": MEMBERS, "random_state": 0} | params)
 
 
-# Few different rows.
+# Few distinct rows.
 
 
-def test_cells_get_their_means():
+def test_repeated_rows_are_predicted_by_their_means():
     rng = np.random.default_rng(0)
     g = rng.integers(0, 2, 1000)
     model = regressor().fit(g[:, None], 10 * g + rng.standard_normal(1000))
@@ -44,7 +44,7 @@ def test_cells_get_their_means():
 
 
 @pytest.mark.parametrize("n", [30, 100])
-def test_the_exclusive_or_of_two_bits(n):
+def test_exclusive_or(n):
     X = np.random.default_rng(0).integers(0, 2, (n, 2))
     model = classifier().fit(X, X[:, 0] ^ X[:, 1])
     proba = model.predict_proba([[0, 0], [0, 1], [1, 0], [1, 1]])[:, 1]
@@ -53,7 +53,7 @@ def test_the_exclusive_or_of_two_bits(n):
 
 
 @pytest.mark.parametrize("k", [2, 7, 10])
-def test_a_function_of_a_few_levels(k):
+def test_function_of_few_levels(k):
     rng = np.random.default_rng(k)
     x, f = rng.integers(0, k, 120), rng.standard_normal(k)
     model = regressor().fit(x[:, None], f[x])
@@ -62,22 +62,24 @@ def test_a_function_of_a_few_levels(k):
 
 
 @pytest.mark.slow
-def test_a_class_of_two_rows_among_thousands():
-    """A training part of nursery has one; boosting could not hold rows of it out."""
+def test_class_with_two_of_thousands_of_rows():
+    """As in a training part of nursery; boosting cannot hold out rows
+    of such a class.
+    """
     X = np.random.default_rng(0).standard_normal((2600, 2))
     y = np.where(np.arange(2600) < 2, 2, X[:, 0] > 0)
     model = classifier(members=["linear", "boosting"]).fit(X, y)
     assert model.oof_score_ > 0.98 and np.isfinite(model.predict_proba(X)).all()
 
 
-def test_no_class_is_impossible():
+def test_all_classes_have_positive_probability():
     X = np.repeat([0.0, 1.0], 40)[:, None] + np.linspace(0, 0.1, 80)[:, None]
     proba = classifier().fit(X, X[:, 0] > 0.5).predict_proba(X)
-    # A fifth of a row's evidence for classes that are equally frequent.
+    # A prior of a fifth of a row for two equally frequent classes.
     assert 0.1 / 80.2 < proba.min() < 2 * 0.1 / 80.2
 
 
-def test_classes_weigh_where_rows_are_equal():
+def test_class_weight_with_equal_rows():
     X = np.repeat([[0.0], [1.0]], 100, axis=0)
     y = np.r_[np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [95, 5])]
     proba = classifier(class_weight={0: 1, 1: 4}).fit(X, y).predict_proba([[0], [1]])
@@ -88,7 +90,7 @@ def test_classes_weigh_where_rows_are_equal():
 # Weights.
 
 
-def test_weights_of_any_size_leave_a_model():
+def test_weights_of_extreme_size():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 2)), rng.standard_normal(60)
     model = regressor().fit(X, y, 10.0 ** rng.uniform(-300, 300, 60))
@@ -96,7 +98,7 @@ def test_weights_of_any_size_leave_a_model():
 
 
 @pytest.mark.parametrize("factor", [2.0**-30, 1e308])
-def test_the_scale_of_weights_does_not_matter(factor):
+def test_invariance_to_scale_of_weights(factor):
     X, y = load_diabetes(return_X_y=True)
     X, y = X[:80], y[:80]
     weights = np.random.default_rng(0).choice([0.25, 0.5, 1.0], 80)
@@ -106,7 +108,7 @@ def test_the_scale_of_weights_does_not_matter(factor):
     np.testing.assert_allclose(*intervals, rtol=1e-6)
 
 
-def test_intervals_obey_weights():
+def test_intervals_use_weights():
     rng = np.random.default_rng(0)
     X, noisy = rng.standard_normal((400, 1)), rng.uniform(size=400) < 0.5
     y = np.where(noisy, 10.0, 0.1) * rng.standard_normal(400)
@@ -115,17 +117,16 @@ def test_intervals_obey_weights():
         for w in (np.where(noisy, 1, 1e-3), np.where(noisy, 1e-3, 1))
     ]
     assert widths[0] > 10 * widths[1]
-    # Every tree of the error's forest draws the heaviest rows: none is left to judge
-    # them.
+    # All trees of the error model draw the heaviest rows, so none is out of bag.
     noise, weights = rng.standard_normal(400), np.exp(1.5 * rng.standard_normal(400))
     model = regressor(members=["linear"]).fit(X, X[:, 0] + noise, weights)
     assert np.median(np.ptp(model.predict_interval(X, 0.9), axis=1)) < 1.3 * 2 * 1.645
 
 
-# Never worse than the best member.
+# Comparison of the blend with its best member.
 
 
-def test_a_member_that_is_exact_nearly_everywhere_wins():
+def test_member_exact_on_most_rows_has_largest_weight():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (150, 2))
     y = np.sin(3 * X[:, 0]) * X[:, 1]
@@ -135,36 +136,36 @@ def test_a_member_that_is_exact_nearly_everywhere_wins():
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.6])
-def test_a_blend_is_no_worse_than_its_best_member(zeros):
-    """Of classes from 300 rows on: of fewer, which member is best is noise."""
+def test_blend_is_no_worse_than_its_best_member(zeros):
+    """In classification from 300 rows on; with fewer the best member is uncertain."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 3))
     y = np.where(rng.uniform(size=300) < zeros, 0, np.exp(X[:, 0]) + X[:, 1] ** 2)
     y[:3] *= 20
 
-    def blended(problem, members):
+    def fit_and_combine(problem, members):
         blend = fit_blend(problem, members)
         values = [m.fits.left_out for m in members]
         return blend, blend.combine(values, problem.table.X)
 
     problem, members, _ = fitted_members(regressor(), X[:150], y[:150])
-    blend, predicted = blended(problem, members)
+    blend, predicted = fit_and_combine(problem, members)
     assert r2_score(problem.table.Y, predicted) >= max(blend.scores) - 1e-9
     model = classifier(members=MEMBERS[:3])
     problem, members, _ = fitted_members(model, X, y > np.median(y))
 
     def loss(members):
-        blend, predicted = blended(problem, members)
+        blend, predicted = fit_and_combine(problem, members)
         return blend.losses(predicted, problem.table.Y).sum()
 
     assert loss(members) <= (1 + 1e-9) * min(loss([m]) for m in members)
 
 
-# Claims.
+# Scores and intervals.
 
 
-def test_the_score_is_honest_on_few_rows():
-    """Of noise, with many members to choose from."""
+def test_out_of_fold_score_of_noise():
+    """With few rows and many members."""
     scores = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -173,7 +174,7 @@ def test_the_score_is_honest_on_few_rows():
     assert np.mean(scores) < 0.02
 
 
-def test_groups_lie_in_one_fold_and_intervals_hold_new_ones():
+def test_intervals_cover_new_groups():
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(100), 5)
     X = np.repeat(rng.standard_normal((100, 3)), 5, axis=0)
@@ -181,9 +182,9 @@ def test_groups_lie_in_one_fold_and_intervals_hold_new_ones():
     y = 3 * rng.standard_normal(100)[groups] + 0.1 * rng.standard_normal(500)
     old, new = groups < 50, groups >= 50
     covers = []
-    for given in (None, groups[old]):
+    for fit_groups in (None, groups[old]):
         model = regressor(members=["laplacian", "extra-trees"])
-        model.fit(X[old], y[old], groups=given)
+        model.fit(X[old], y[old], groups=fit_groups)
         low, high = model.predict_interval(X[new]).T
         covers.append(np.mean((low <= y[new]) & (y[new] <= high)))
     assert covers[0] < 0.5
@@ -191,7 +192,7 @@ def test_groups_lie_in_one_fold_and_intervals_hold_new_ones():
     assert model.oof_score_ < 0.3
 
 
-def test_intervals_widen_where_the_noise_is_larger():
+def test_intervals_are_wider_with_larger_noise():
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 3, (1200, 1))
     y = X[:, 0] + (0.1 + X[:, 0]) * rng.standard_normal(1200)
@@ -211,7 +212,7 @@ def test_intervals_widen_where_the_noise_is_larger():
         model.predict_quantiles(X, [0.5, 1.5])
 
 
-def test_bounds_of_prices_are_not_negative():
+def test_bounds_have_the_sign_of_the_targets():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((150, 2))
     prices = np.exp(2 * X[:, 0] + rng.standard_normal(150))
@@ -221,8 +222,10 @@ def test_bounds_of_prices_are_not_negative():
 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("member", ["linear", "laplacian", "boosting"])
-def test_predictions_lie_in_their_intervals_and_quantiles_do_not_cross(sign, member):
-    """Of a hinge, whose line is negative on one side, and of waiting times."""
+def test_intervals_contain_predictions_and_quantiles_are_ordered(sign, member):
+    """For a hinge function, for which a linear fit has both signs, and for waiting
+    times.
+    """
     rng = np.random.default_rng(0)
     X, new = rng.uniform(-2, 4, (120, 1)), rng.uniform(-4, 6, (300, 1))
     for y in (np.maximum(X[:, 0], 0), rng.exponential(np.exp(X[:, 0]))):
@@ -240,7 +243,7 @@ def test_predictions_lie_in_their_intervals_and_quantiles_do_not_cross(sign, mem
 
 @hypothesis.settings(max_examples=50, deadline=None)
 @hypothesis.given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=5))
-def test_members_reach_half_the_range_beyond_targets_and_not_beyond_zero(targets):
+def test_bounds_of_predictions(targets):
     Y = np.array(targets)[:, None]
     low, high = WeightedMean().bounds(Y)
     assert low <= Y.min() <= Y.max() <= high
@@ -250,18 +253,18 @@ def test_members_reach_half_the_range_beyond_targets_and_not_beyond_zero(targets
         assert low >= 0 or high <= 0
 
 
-def test_the_sign_of_bounds_is_that_of_all_targets():
-    """Not that of rows of validation alone, which may be later and all positive."""
+def test_sign_of_bounds_uses_all_targets():
+    """Not only validation rows, which may be later and all positive."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, (120, 1))
     later = rng.uniform(0.5, 3, (40, 1))
-    given = {"X_val": later, "y_val": later[:, 0]}
+    validation = {"X_val": later, "y_val": later[:, 0]}
     model = AdaptiveKernelRegressor(members=["linear"], random_state=0)
-    low, high = model.fit(X, X[:, 0], **given).predict_interval([[-2.0]])[0]
+    low, high = model.fit(X, X[:, 0], **validation).predict_interval([[-2.0]])[0]
     assert low <= -2 + 1e-6 and high < 0
 
 
-def test_sets_of_classes_hold_what_they_say():
+def test_coverage_of_prediction_sets():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((900, 2))
     y = (X[:, 0] + rng.standard_normal(900) > 0).astype(int) + (X[:, 1] > 1)
@@ -279,7 +282,7 @@ def test_sets_of_classes_hold_what_they_say():
 
 
 @pytest.mark.parametrize("make", [regressor, classifier])
-def test_rows_of_validation_decide_the_weights(make):
+def test_validation_rows_determine_the_weights(make):
     X, y = load_wine(return_X_y=True)
     train, val = np.arange(0, 178, 2), np.arange(1, 178, 2)
     model = make().fit(X[train], y[train], X_val=X[val], y_val=y[val])
@@ -293,15 +296,15 @@ def test_rows_of_validation_decide_the_weights(make):
     for ours, others in zip(
         model.ensemble_.members, other.ensemble_.members, strict=False
     ):
-        if ours.name == others.name:  # members never see these rows
+        if ours.name == others.name:  # members are not fitted to these rows
             rows = ours.view.transform(X), others.view.transform(X)
             np.testing.assert_allclose(ours.predict(rows[0]), others.predict(rows[1]))
 
 
-# Columns as they come.
+# Column types.
 
 
-def odd_columns(n=60):
+def make_columns_of_many_types(n=60):
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     days = pd.date_range("2020-01-01", periods=n, freq="9D")
@@ -324,8 +327,8 @@ def odd_columns(n=60):
     return frame, season.to_numpy() + 0.1 * rng.standard_normal(n)
 
 
-def test_columns_of_every_kind():
-    frame, y = odd_columns()
+def test_columns_of_many_types():
+    frame, y = make_columns_of_many_types()
     model = regressor().fit(frame, y)
     assert model.oof_score_ > 0.9  # the season
     assert model.feature_importances_.shape == (10,)
@@ -339,7 +342,7 @@ def test_columns_of_every_kind():
         assert np.isfinite(model.predict(frame.assign(day="soon"))).all()
 
 
-def test_coded_categories_count_as_such():
+def test_categorical_features_given_as_numbers():
     rng = np.random.default_rng(0)
     code = rng.integers(0, 12, 300)
     y = rng.standard_normal(12)[code] + 0.1 * rng.standard_normal(300)
@@ -350,7 +353,7 @@ def test_coded_categories_count_as_such():
     assert regressor(members=["linear"]).fit(X, y).oof_score_ < 0.5
 
 
-def objects(*values):
+def object_array(*values):
     return np.array([*values] * 10, dtype=object)
 
 
@@ -365,8 +368,8 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
 @pytest.mark.parametrize(
     ("make", "settings", "data", "message"),
     [
-        (classifier, {}, {"y": objects("a", None)}, r"y\[1\] is None"),
-        (classifier, {}, {"y": objects("a", 1)}, "of one type, got int, str"),
+        (classifier, {}, {"y": object_array("a", None)}, r"y\[1\] is None"),
+        (classifier, {}, {"y": object_array("a", 1)}, "of one type, got int, str"),
         (regressor, {}, {"y": ["a", "b"] * 10}, "y must be numeric"),
         (regressor, {}, {"X": [[10**400]] * 20}, "column 0 has .* 1.8e308"),
         (
@@ -381,7 +384,7 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
         (
             regressor,
             {},
-            {"groups": objects("a", None)},
+            {"groups": object_array("a", None)},
             "None or values of several",
         ),
         (regressor, {}, {"X_val": CODED, "y_val": ROWS * np.nan}, "y contains NaN"),
@@ -413,26 +416,24 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
         (regressor, {"categorical_features": [[0]]}, {}, r"0 to 1.* got \[0\]"),
     ],
 )
-def test_what_cannot_be_learned_from_is_refused_and_named(
-    make, settings, data, message
-):
+def test_invalid_input_raises(make, settings, data, message):
     with pytest.raises((ValueError, TypeError), match=message):
         make(**settings).fit(**{"X": CODED, "y": ROWS} | data)
 
 
-def test_a_missing_label_of_pandas_is_named():
+def test_missing_pandas_label_raises():
     labels = pytest.importorskip("pandas").array(["a", None] * 10, "string")
     with pytest.raises(ValueError, match=r"y\[1\] is <NA>"):
         classifier().fit(CODED, labels)
 
 
-def test_rows_of_one_group_are_rows():
+def test_single_group_is_ignored_with_warning():
     with pytest.warns(UserWarning, match="groups has one value only"):
         model = regressor(members=["linear"]).fit(CODED, ROWS, groups=["site"] * 20)
     assert model.weights_ == regressor(members=["linear"]).fit(CODED, ROWS).weights_
 
 
-def test_a_table_of_arrow():
+def test_arrow_table():
     pytest.importorskip("pandas")
     days = ROWS.astype("M8[D]").astype("M8[us]")
     table = pytest.importorskip("pyarrow").table(
@@ -446,7 +447,7 @@ def test_a_table_of_arrow():
 
 
 @pytest.mark.parametrize("unit", ["us", "ns"])
-def test_times_of_arrow(unit):
+def test_arrow_timestamps(unit):
     pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     days = pd.date_range("2020-01-01", periods=120, freq="9D")
     y = np.sin(2 * np.pi * days.day_of_year / 365)
@@ -455,10 +456,10 @@ def test_times_of_arrow(unit):
     assert model.score(pd.DataFrame({"day": days}), y) > 0.99
 
 
-# What is left of a fit.
+# Fitted state.
 
 
-def test_an_interrupted_refit_is_not_fitted(monkeypatch):
+def test_interrupted_refit_is_not_fitted(monkeypatch):
     X, y = load_iris(return_X_y=True)
     model = classifier(members=["linear"]).fit(X, y)
 
@@ -472,7 +473,7 @@ def test_an_interrupted_refit_is_not_fitted(monkeypatch):
         model.predict(X)
 
 
-def test_importances_of_many_columns_take_little_memory():
+def test_memory_of_importances_of_many_columns():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 600))
     model = regressor(members=["linear"], n_folds=2).fit(X, X[:, 0])

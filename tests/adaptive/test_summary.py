@@ -1,4 +1,4 @@
-"""A threshold for a rare class, and what a fitted model says of itself."""
+"""Decision thresholds, and text and plots of a fitted model."""
 
 import numpy as np
 import pytest
@@ -14,35 +14,33 @@ FEW = {"members": ["linear"], "random_state": 0}
 
 
 @pytest.fixture(scope="module")
-def rare():
+def rare_class():
     return make_classification(
         250, 6, weights=[0.93], class_sep=0.6, flip_y=0.03, random_state=0
     )
 
 
 @pytest.mark.parametrize(
-    ("threshold", "measure"),
+    ("threshold", "metric"),
     [("balanced", balanced_accuracy_score), ("f1", f1_score)],
 )
-def test_a_threshold_is_the_best_out_of_fold_and_leaves_probabilities(
-    rare, threshold, measure
-):
-    X, y = rare
+def test_threshold_maximises_out_of_fold_score(rare_class, threshold, metric):
+    X, y = rare_class
     plain = AdaptiveKernelClassifier(**FEW).fit(X, y)
     model = AdaptiveKernelClassifier(threshold=threshold, **FEW).fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
     p = model.oof_prediction_[:, 1]
-    found = measure(y, p >= model.threshold_)
-    assert found > measure(y, p >= 0.5)
-    # Candidates are every second of the rows' probabilities.
-    best = max(measure(y, p >= at) for at in p)
-    assert found >= best - 0.02
+    score = metric(y, p >= model.threshold_)
+    assert score > metric(y, p >= 0.5)
+    # Only every second probability is a candidate.
+    best = max(metric(y, p >= threshold_value) for threshold_value in p)
+    assert score >= best - 0.02
     expected = model.predict_proba(X)[:, 1] >= model.threshold_
     np.testing.assert_array_equal(model.predict(X), expected.astype(int))
     assert plain.threshold_ is None
 
 
-def test_a_threshold_is_for_two_classes():
+def test_threshold_requires_two_classes():
     X = np.random.default_rng(0).normal(size=(30, 2))
     model = AdaptiveKernelClassifier(threshold="balanced", **FEW)
     with pytest.raises(
@@ -53,18 +51,18 @@ def test_a_threshold_is_for_two_classes():
         AdaptiveKernelClassifier(threshold="rmse", **FEW).fit(X, np.arange(30) % 2)
 
 
-def test_scikit_learns_own_threshold_works(rare):
-    X, y = rare
+def test_tuned_threshold_classifier_cv(rare_class):
+    X, y = rare_class
     tuned = TunedThresholdClassifierCV(AdaptiveKernelClassifier(**FEW), cv=2)
     tuned.fit(X, y)
     assert 0 < tuned.best_threshold_ < 0.5
     by_half = tuned.estimator_.predict(X)
-    found = [balanced_accuracy_score(y, p) for p in (tuned.predict(X), by_half)]
-    assert found[0] > found[1]
+    scores = [balanced_accuracy_score(y, p) for p in (tuned.predict(X), by_half)]
+    assert scores[0] > scores[1]
 
 
-def test_a_fitted_model_prints_what_it_learned(rare):
-    X, y = rare
+def test_str_of_fitted_model(rare_class):
+    X, y = rare_class
     model = AdaptiveKernelClassifier(members=["linear", "rbf"], random_state=0)
     assert str(model) == repr(model)
     model.fit(X, y)
@@ -80,16 +78,16 @@ def test_a_fitted_model_prints_what_it_learned(rare):
     assert bundle["text/html"].endswith("</table>") and rows in bundle["text/html"]
 
 
-def test_scores_that_cannot_be_compared_are_marked():
+def test_scores_of_dropped_members_are_marked():
     used, dropped = Member("linear", 1.0, 0.5, 0.1), Member("rbf", 0.0, 0.6, 0.1, True)
-    _, first, second, *said = repr(MemberTable([used, dropped])).splitlines()
+    _, first, second, *note = repr(MemberTable([used, dropped])).splitlines()
     assert first.split() == ["linear", "1.000", "0.5000", "0.10"]
     assert second.split() == ["rbf", "dropped", "(0.6000)", "0.10"]
-    assert "cannot be compared" in " ".join(said)
+    assert "cannot be compared" in " ".join(note)
     assert len(repr(MemberTable([used])).splitlines()) == 2
 
 
-def test_members_of_equal_accuracy_are_told_apart_by_log_loss(monkeypatch):
+def test_member_table_shows_log_loss(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))
     y = (X[:, 0] + 2 * rng.normal(size=400) > 4.4).astype(int)
@@ -110,7 +108,7 @@ def test_members_of_equal_accuracy_are_told_apart_by_log_loss(monkeypatch):
     assert member.log_loss == pytest.approx(by_scikit_learn, rel=1e-3)
 
 
-def test_names_with_dollars_are_no_formulas():
+def test_dollar_signs_in_names_are_not_mathematics():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     names = ["US$ and A$", "$x_1$", "$\\frac{1}$"]
     X = np.random.default_rng(0).normal(size=(60, 3))
@@ -118,7 +116,7 @@ def test_names_with_dollars_are_no_formulas():
     frame = pandas.DataFrame(X, columns=names)
     model = AdaptiveKernelRegressor(**FEW).fit(frame, X[:, 0])
     _, right = model.plot()
-    right.figure.canvas.draw()  # fails on a formula that is none
+    right.figure.canvas.draw()  # fails on an invalid formula
     boxes = [label.get_window_extent() for label in right.get_yticklabels()]
     assert min(box.width for box in boxes) > 0
     assert {
@@ -127,7 +125,7 @@ def test_names_with_dollars_are_no_formulas():
     pyplot.close(right.figure)
 
 
-def test_a_model_draws_itself():
+def test_plot():
     pytest.importorskip("matplotlib").use("Agg")
     X = np.random.default_rng(0).normal(size=(60, 3))
     model = AdaptiveKernelRegressor(**FEW).fit(X[:40], X[:40, 0])
@@ -135,4 +133,4 @@ def test_a_model_draws_itself():
     *_, errors = model.plot(X[40:], X[40:, 0])
     np.testing.assert_array_equal(errors.lines[0].get_ydata(), X[40:, 0])
     np.testing.assert_array_equal(errors.lines[0].get_xdata(), model.predict(X[40:]))
-    assert "0" in str(model).splitlines()[2]  # of the mean
+    assert "0" in str(model).splitlines()[2]  # the score of the mean

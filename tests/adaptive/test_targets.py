@@ -1,4 +1,4 @@
-"""Several targets: against scikit-learn, one target, and the definitions."""
+"""Several targets, compared with scikit-learn, single targets and definitions."""
 
 import pickle
 import warnings
@@ -19,7 +19,7 @@ from adakern.adaptive.missing_targets import for_missing
 N = 70
 
 
-def drawn(seed=0, n=N):
+def make_data(seed=0, n=N):
     """Rows of three columns and three targets in different units."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
@@ -31,19 +31,19 @@ def regressor(**options):
     return AdaptiveKernelRegressor(random_state=0, n_folds=3, **options)
 
 
-def unfitted(name):
-    """A copy of a member for three columns of numbers."""
+def make_member(name):
+    """An unfitted member for three numeric columns."""
     setting = REGISTRY[name].setting._replace(is_categorical=np.zeros(3, dtype=bool))
     return replace(REGISTRY[name], setting=setting, random_state=0)
 
 
 @pytest.fixture(scope="module")
 def fitted():
-    X, Y = drawn()
+    X, Y = make_data()
     return X, Y, regressor().fit(X, pd.DataFrame(Y, columns=["a", "b", "c"]))
 
 
-def test_answers_have_a_place_for_each_target(fitted):
+def test_outputs_have_one_entry_per_target(fitted):
     X, Y, model = fitted
     assert model.predict(X).shape == model.oof_prediction_.shape == (N, 3)
     assert model.predict_interval(X).shape == (N, 3, 2)
@@ -63,49 +63,51 @@ def test_answers_have_a_place_for_each_target(fitted):
         assert f"  {name}                  {score:.4f}" in str(model)
 
 
-def test_it_is_tagged_and_pickled(fitted):
+def test_tags_and_pickle(fitted):
     X, _, model = fitted
     assert model.__sklearn_tags__().target_tags.multi_output
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
-def test_contributions_of_each_target_sum_to_its_prediction(fitted):
+def test_contributions_sum_to_predictions_of_each_target(fitted):
     X, _, model = fitted
-    found = model.explain(X[:3], n_background=20)
-    assert found.values.shape == (3, 3, 3)
-    size = np.abs(found.predicted).max(axis=0)
-    gap = (found.base + found.values.sum(axis=1) - found.predicted) / size
+    explanation = model.explain(X[:3], n_background=20)
+    assert explanation.values.shape == (3, 3, 3)
+    size = np.abs(explanation.predicted).max(axis=0)
+    gap = (
+        explanation.base + explanation.values.sum(axis=1) - explanation.predicted
+    ) / size
     assert np.abs(gap).max() < 1e-10
-    values, base, predicted = found.of_class("b")
-    np.testing.assert_array_equal(values, found.values[:, :, 1])
-    np.testing.assert_array_equal(predicted, found.predicted[:, 1])
-    assert (base == found.base[1]).all()
-    # The second target knows nothing of the third column.
+    values, base, predicted = explanation.of_class("b")
+    np.testing.assert_array_equal(values, explanation.values[:, :, 1])
+    np.testing.assert_array_equal(predicted, explanation.predicted[:, 1])
+    assert (base == explanation.base[1]).all()
+    # The second target does not depend on the third column.
     assert np.abs(values[:, :2]).sum() > 5 * np.abs(values[:, 2]).sum()
     with pytest.raises(ValueError, match=r"one of .*a.*b.*c.*, got None"):
-        found.of_class()
+        explanation.of_class()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
-def test_one_column_is_one_target_to_the_bit(weighted):
-    X, Y = drawn(1)
+def test_column_vector_equals_one_target(weighted):
+    X, Y = make_data(1)
     weights = np.arange(N) % 4 if weighted else None
     one = regressor().fit(X, Y[:, 0], sample_weight=weights)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scikit-learn's, of a column
+        warnings.simplefilter("ignore")  # scikit-learn warns about a column vector
         column = regressor().fit(X, Y[:, :1], sample_weight=weights)
-    for answer in ("predict", "predict_interval", "predict_quantiles"):
-        given, found = getattr(one, answer)(X), getattr(column, answer)(X)
-        np.testing.assert_array_equal(found, given)
+    for method in ("predict", "predict_interval", "predict_quantiles"):
+        expected, actual = getattr(one, method)(X), getattr(column, method)(X)
+        np.testing.assert_array_equal(actual, expected)
     for name in ("oof_prediction_", "oof_covered_", "feature_importances_"):
         np.testing.assert_array_equal(getattr(column, name), getattr(one, name))
     assert one.weights_ == column.weights_ and one.oof_score_ == column.oof_score_
 
 
-def test_targets_may_change_places_and_units(fitted):
-    """Sums in single precision are rounded otherwise, which searches amplify."""
+def test_invariance_to_order_and_units_of_targets(fitted):
+    """Up to rounding in single precision, which the search amplifies."""
     X, Y, model = fitted
     order, units = [2, 0, 1], np.array([7.0, 1e-5, 300.0])
     other = regressor().fit(X, Y[:, order] * units)
@@ -118,19 +120,19 @@ def test_targets_may_change_places_and_units(fitted):
 
 
 @pytest.mark.parametrize("kernel", ["laplacian", "rbf"])
-def test_kernel_members_are_scikit_learns_of_several_targets(kernel):
-    X, Y = drawn(2)
+def test_kernel_members_equal_scikit_learn(kernel):
+    X, Y = make_data(2)
     Y = Y / Y.std(axis=0)
-    member = unfitted(kernel).fit(X, Y, np.ones(N))
+    member = make_member(kernel).fit(X, Y, np.ones(N))
     model = KernelRidge(alpha=member.alpha_, kernel=kernel, gamma=1.0)
     model.fit(member.support_, Y - Y.mean(axis=0))
-    new, _ = drawn(3)
+    new, _ = make_data(3)
     expected = model.predict(new * member.scales_) + Y.mean(axis=0)
     np.testing.assert_allclose(member.predict(new), expected, rtol=1e-8, atol=1e-8)
 
 
-def test_the_error_left_out_is_the_mean_over_targets_by_definition():
-    X, Y = drawn(4, n=12)
+def test_leave_one_out_error_is_the_mean_over_targets():
+    X, Y = make_data(4, n=12)
     Y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
     error, *_ = LeaveOneOutError(X, Y, np.ones(12), "rbf")(np.full(3, 0.7), 0.1)
     total = 0.0
@@ -142,51 +144,53 @@ def test_the_error_left_out_is_the_mean_over_targets_by_definition():
     np.testing.assert_allclose(np.exp(error), total / 12)
 
 
-def test_linear_chooses_a_ridge_for_each_target():
-    X, Y = drawn(5)
-    together = unfitted("linear").fit(X, Y, np.ones(N)).predict(X)
-    alone = [unfitted("linear").fit(X, y[:, None], np.ones(N)).predict(X) for y in Y.T]
+def test_linear_member_has_a_ridge_per_target():
+    X, Y = make_data(5)
+    together = make_member("linear").fit(X, Y, np.ones(N)).predict(X)
+    alone = [
+        make_member("linear").fit(X, y[:, None], np.ones(N)).predict(X) for y in Y.T
+    ]
     np.testing.assert_allclose(together, np.hstack(alone))
 
 
-def with_gaps(seed=6, n=N):
-    """Targets of which the first two lack the same rows, the third others."""
-    X, Y = drawn(seed, n)
+def make_data_with_missing_targets(seed=6, n=N):
+    """The first two targets are missing in the same rows, the third in others."""
+    X, Y = make_data(seed, n)
     Y[::3, :2], Y[1::5, 2] = np.nan, np.nan
     return X, Y
 
 
 @pytest.mark.parametrize("name", ["rbf", "linear", "extra-trees", "boosting"])
-def test_a_member_learns_a_target_from_the_rows_that_have_it(name):
-    X, Y = with_gaps()
+def test_member_is_fitted_to_rows_with_the_target(name):
+    X, Y = make_data_with_missing_targets()
     weights = 1.0 + np.arange(N) % 2
-    model = for_missing(unfitted(name), Y).fit(X, Y, weights)
+    model = for_missing(make_member(name), Y).fit(X, Y, weights)
     assert len(model.parts) == 2
     few = np.vstack([model.predict(row[None]) for row in X[:4]])
     np.testing.assert_allclose(few, model.predict(X)[:4], rtol=1e-6)
     for columns in ([0, 1], [2]):
         known = ~np.isnan(Y[:, columns[0]])
-        alone = unfitted(name).fit(X[known], Y[known][:, columns], weights[known])
+        alone = make_member(name).fit(X[known], Y[known][:, columns], weights[known])
         np.testing.assert_array_equal(model.predict(X)[:, columns], alone.predict(X))
 
 
-def test_missing_targets_are_of_no_weight():
-    X, Y = with_gaps(7)
+def test_missing_targets_have_no_weight():
+    X, Y = make_data_with_missing_targets(7)
     model = regressor().fit(X, Y)
     known = ~np.isnan(Y)
     np.testing.assert_array_equal(np.isnan(model.oof_covered_), ~known)
     some = known.any(axis=1)
     np.testing.assert_array_equal(np.isnan(model.oof_prediction_).T, [~some] * 3)
     for j, rows in enumerate(known.T):
-        found = r2_score(Y[rows, j], model.oof_prediction_[rows, j])
-        np.testing.assert_allclose(model.oof_scores_[j], found)
-        assert found > 0.6
+        score = r2_score(Y[rows, j], model.oof_prediction_[rows, j])
+        np.testing.assert_allclose(model.oof_scores_[j], score)
+        assert score > 0.6
     assert np.isfinite(model.predict_interval(X)).all()
     assert np.isfinite(model.feature_importances_).all()
 
 
-def test_a_row_without_any_target_is_of_no_weight():
-    X, Y = drawn(8)
+def test_row_without_targets_has_no_weight():
+    X, Y = make_data(8)
     gaps = np.vstack([Y, np.full((9, 3), np.nan)])
     options = {"members": ["rbf", "linear"]}
     model = regressor(**options).fit(X, Y)
@@ -196,8 +200,8 @@ def test_a_row_without_any_target_is_of_no_weight():
     assert other.oof_scores_ == pytest.approx(model.oof_scores_, abs=0.1)
 
 
-def test_a_target_of_one_row_has_its_mean_and_the_others_a_model():
-    X, Y = drawn(9)
+def test_target_known_in_one_row_is_constant():
+    X, Y = make_data(9)
     Y[1:, 0] = np.nan
     model = regressor(members=["rbf", "linear"]).fit(X, Y)
     np.testing.assert_allclose(model.predict(X)[:, 0], Y[0, 0])
@@ -205,7 +209,7 @@ def test_a_target_of_one_row_has_its_mean_and_the_others_a_model():
     assert np.isinf(model.predict_interval(X)[:, 0]).any(axis=1).all()
 
 
-def test_more_targets_than_rows_and_constant_ones():
+def test_more_targets_than_rows_and_constant_targets():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((12, 2))
     Y = X @ rng.standard_normal((2, 30))
@@ -217,8 +221,8 @@ def test_more_targets_than_rows_and_constant_ones():
     assert r2_score(Y, predicted) > 0.9
 
 
-def test_sizes_of_errors_are_those_of_each_target():
-    """Of two targets noise grows with the row, falls with it."""
+def test_error_sizes_per_target():
+    """The noise of one target increases with the row, that of the other decreases."""
     rng = np.random.default_rng(0)
     X = np.sort(rng.uniform(size=(600, 1)), axis=0)
     errors = rng.standard_normal((600, 2)) * np.hstack([0.1 + X, 50 * (1.1 - X)])
@@ -231,7 +235,7 @@ def test_sizes_of_errors_are_those_of_each_target():
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"b": np.inf}, "column 'b' of y contains infinity in row 0"),
         ({"b": np.nan}, "column 'b' of y is NaN in every row"),
@@ -239,14 +243,14 @@ def test_sizes_of_errors_are_those_of_each_target():
         ({"b": 1j}, "y must be numeric.*[Cc]omplex"),
     ],
 )
-def test_bad_targets_are_named(change, said):
-    X, Y = drawn(n=6)
-    with pytest.raises(ValueError, match=said):
+def test_invalid_targets_raise(change, message):
+    X, Y = make_data(n=6)
+    with pytest.raises(ValueError, match=message):
         regressor().fit(X, pd.DataFrame(Y, columns=list("abc")).assign(**change))
 
 
-def test_targets_without_weight_and_of_other_numbers_are_named():
-    X, Y = drawn(n=9)
+def test_target_without_weight_and_wrong_number_of_targets_raise():
+    X, Y = make_data(n=9)
     Y[3:, 1] = np.nan
     weights = np.r_[0, 0, 0, np.ones(6)]
     with pytest.raises(ValueError, match="column 1 of y is missing in every row"):
@@ -257,24 +261,24 @@ def test_targets_without_weight_and_of_other_numbers_are_named():
         regressor().fit(X, Y, X_val=X, y_val=Y[:, 0])
 
 
-def test_rows_of_validation_and_samples_of_rows():
-    X, Y = drawn(10, n=120)
+def test_validation_rows_and_max_rows():
+    X, Y = make_data(10, n=120)
     Y[::4, 0] = np.nan
     options = {"members": ["rbf", "linear"]}
     model = regressor(**options).fit(X[:80], Y[:80], X_val=X[80:], y_val=Y[80:])
     assert model.oof_prediction_.shape == (40, 3) and model.oof_score_ > 0.5
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the Nyström form
+        warnings.simplefilter("ignore")  # about the Nyström form
         model = regressor(max_rows=80, max_support=20, **options).fit(X, Y)
     assert np.isnan(model.oof_prediction_).any(axis=1).sum() == 40
     assert np.isfinite(model.predict(X)).all()
 
 
-def test_folds_of_a_member_keep_the_place_of_targets():
-    """A fold without any row of a target predicts the mean of it."""
-    X, Y = drawn(11, n=20)
+def test_fold_without_rows_of_a_target_predicts_its_mean():
+    """The order of the targets is unchanged."""
+    X, Y = make_data(11, n=20)
     Y[2:, 0] = np.nan
-    model = for_missing(unfitted("linear"), Y)
+    model = for_missing(make_member("linear"), Y)
     held = np.arange(20) < 2
     part = model.fit(X[~held], Y[~held], np.ones(18))
     np.testing.assert_allclose(part.predict(X)[:, 0], Y[:2, 0].mean())

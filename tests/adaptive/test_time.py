@@ -1,4 +1,4 @@
-"""Rows with a time: later ones are predicted from earlier ones, then all learned."""
+"""Rows with a time: later rows are predicted from earlier ones."""
 
 from types import SimpleNamespace
 
@@ -20,36 +20,36 @@ from adakern.adaptive.members.base import Setting, Shape
 from adakern.adaptive.prepare import prepare
 
 
-def blocks(time):
+def make_blocks(time):
     return time_blocks(time, np.ones(len(time)))
 
 
-def test_two_fifths_are_learned_from_and_three_blocks_of_a_fifth_are_predicted():
+def test_time_blocks_are_two_fifths_and_three_fifths():
     order = np.random.default_rng(0).permutation(100)
-    found = blocks(order)
-    assert np.bincount(found).tolist() == [40, 20, 20, 20]
-    assert (np.diff(found[np.argsort(order)]) >= 0).all()
+    block = make_blocks(order)
+    assert np.bincount(block).tolist() == [40, 20, 20, 20]
+    assert (np.diff(block[np.argsort(order)]) >= 0).all()
     dates = pd.Series(pd.date_range("2026-01-01", periods=100))[order]
-    np.testing.assert_array_equal(blocks(dates), found)
+    np.testing.assert_array_equal(make_blocks(dates), block)
 
 
 @pytest.mark.parametrize("sizes", [[50, 50], [5, 95], [95, 5], [30, 30, 30], [1] * 7])
-def test_rows_of_one_time_lie_in_one_block_and_some_are_always_left_out(sizes):
+def test_rows_of_equal_time_are_in_one_block(sizes):
     time = np.repeat(np.arange(len(sizes)), sizes)
-    found = blocks(time)
-    assert found[0] == 0 and found[-1] == found.max() >= 1
-    assert all(len(set(found[time == t])) == 1 for t in time)
-    assert set(found) == set(range(found.max() + 1))
+    block = make_blocks(time)
+    assert block[0] == 0 and block[-1] == block.max() >= 1
+    assert all(len(set(block[time == t])) == 1 for t in time)
+    assert set(block) == set(range(block.max() + 1))
 
 
-def test_rows_without_weight_make_no_block():
+def test_rows_without_weight_are_ignored_in_blocks():
     weights = np.repeat([0.0, 1.0, 0.0], [500, 100, 500])
-    found = time_blocks(np.arange(1100), weights)
-    assert np.bincount(found[500:600]).tolist() == [40, 20, 20, 20]
+    block = time_blocks(np.arange(1100), weights)
+    assert np.bincount(block[500:600]).tolist() == [40, 20, 20, 20]
 
 
 @pytest.mark.parametrize(
-    ("time", "words"),
+    ("time", "message"),
     [
         ([0.0, np.nan] * 10, r"time\[1\] is nan: Input time contains NaN; drop"),
         (
@@ -62,14 +62,14 @@ def test_rows_without_weight_make_no_block():
         (np.ones((20, 2)), "1d array"),
     ],
 )
-def test_times_that_have_no_order_are_refused(time, words):
+def test_invalid_time_raises(time, message):
     X = np.arange(20.0)[:, None]
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         AdaptiveKernelRegressor(members=["linear"]).fit(X, X[:, 0], time=time)
 
 
 @pytest.mark.parametrize(
-    ("shape", "fast", "limit", "said"),
+    ("shape", "fast", "limit", "expected"),
     [
         (
             (2500, 10, 400),
@@ -77,28 +77,28 @@ def test_times_that_have_no_order_are_refused(time, words):
             np.inf,
             "400 classes, of which svm takes",
         ),
-        ((2500, 10, 400), True, np.inf, None),  # no machines of pairs of classes
+        ((2500, 10, 400), True, np.inf, None),  # no one-vs-one support vector machines
         ((2500, 10, 400), False, 60.0, None),
         ((2500, 10, 2), False, np.inf, None),
     ],
 )
-def test_a_long_fit_says_before_it_begins_what_shortens_it(shape, fast, limit, said):
+def test_long_fit_is_announced(shape, fast, limit, expected):
     setting = Setting(classify=True, fast=fast)
     shape = Shape(*shape)
     members = choose("auto", shape, setting, np.random.RandomState(0))
-    told = []
-    limits = Limits(seconds=limit, tell=told.append)
+    messages = []
+    limits = Limits(seconds=limit, tell=messages.append)
     problem = SimpleNamespace(seen=shape, setting=setting)
     announce_long_fit(problem, members, limits)
-    text = "".join(told)
-    assert bool(said) == bool(told) and (said or "") in text
-    if said:
+    text = "".join(messages)
+    assert bool(expected) == bool(messages) and (expected or "") in text
+    if expected:
         total = sum(member.seconds(shape) for member in members)
         assert f"about {total / 60:.0f} min" in text
         assert "--preset fast" in text and "--minutes" in text
 
 
-def test_one_thing_says_which_rows_are_left_out():
+def test_time_with_groups_raises_and_constant_time_warns():
     X, rows = np.arange(20.0)[:, None], np.arange(20)
     model = AdaptiveKernelRegressor(members=["linear"])
     with pytest.raises(ValueError, match="pass groups or time, not both"):
@@ -108,8 +108,8 @@ def test_one_thing_says_which_rows_are_left_out():
     assert np.isfinite(model.oof_prediction_).all()
 
 
-def fitted_member(name, y):
-    """One member, fitted to 100 rows in order of time, and those rows."""
+def fit_member(name, y):
+    """A member fitted to 100 rows in order of time, and those rows."""
     time = np.arange(100.0)
     X = np.column_stack([time, np.sin(7 * time)])
     classify = not REGISTRY[name].regresses
@@ -124,29 +124,30 @@ def fitted_member(name, y):
 
 
 @pytest.mark.parametrize("name", MEMBERS)
-def test_blocks_are_predicted_from_earlier_rows_and_all_rows_are_learned(name):
-    """What happens in the last block is in no prediction of those before, and learned.
-
+def test_blocks_are_predicted_from_earlier_rows(name):
+    """The last block affects the final model, but no prediction for earlier blocks.
     Every value of the last block occurs before it, so that bounds are equal.
     """
     time = np.arange(100)
     calm = np.where(time % 10 < 5, 0.0, 1.0)
     calm[60:] = 0.0
     late = np.where(time >= 80, 1.0, calm)
-    (before, X), (after, _) = fitted_member(name, calm), fitted_member(name, late)
+    (before, X), (after, _) = fit_member(name, calm), fit_member(name, late)
     assert len(before.fits.models) == 3
-    if REGISTRY[name].regresses:  # the support vector machine's C is of all blocks
-        found = [member.fits.predicted[:40] for member in (before, after)]
-        np.testing.assert_array_equal(*found)
-    of_class = [
+    if REGISTRY[
+        name
+    ].regresses:  # C of the support vector machine depends on all blocks
+        predictions = [member.fits.predicted[:40] for member in (before, after)]
+        np.testing.assert_array_equal(*predictions)
+    means = [
         np.mean(member.predict(member.view.transform(X))[80:, -1])
         for member in (before, after)
     ]
-    assert of_class[1] > of_class[0] + 0.2
+    assert means[1] > means[0] + 0.2
 
 
-def drifting_panel(seed, strength):
-    """Ten units at 60 times, whose common level is a random walk."""
+def make_drifting_panel(seed, strength):
+    """Ten units at 60 times, with a random walk as common level."""
     rng = np.random.default_rng(seed)
     time, unit = np.repeat(np.arange(60), 10), np.tile(np.arange(10), 60)
     X = np.column_stack([time, unit, rng.standard_normal((600, 2))])
@@ -155,9 +156,9 @@ def drifting_panel(seed, strength):
     return X, X[:, 2] + rng.standard_normal(10)[unit] + level + noise, time
 
 
-def later_rows(seed, strength, *, held_out=False):
-    """Coverage and squared error for the last sixth of the rows."""
-    X, y, time = drifting_panel(seed, strength)
+def score_later_rows(seed, strength, *, held_out=False):
+    """Coverage and squared error on the last sixth of the rows."""
+    X, y, time = make_drifting_panel(seed, strength)
     model = AdaptiveKernelRegressor(members=["linear"], categorical_features=[1])
     old, new = time < 50, time >= 50
     if held_out:
@@ -170,47 +171,49 @@ def later_rows(seed, strength, *, held_out=False):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:100 rows unlike")  # they are later
-def test_intervals_hold_later_rows():
-    """Without drift, and with a level that nobody can foresee."""
-    calm = [later_rows(seed, 0.0)[0] for seed in range(6)]
-    # 600 rows judged, and 6 quantiles of 300 errors each: a standard error of 1.4 %.
+@pytest.mark.filterwarnings("ignore:100 rows unlike")  # later rows differ
+def test_coverage_of_later_rows():
+    """Without drift, and with an unpredictable level."""
+    calm = [score_later_rows(seed, 0.0)[0] for seed in range(6)]
+    # 600 test rows and 6 quantiles of 300 errors each: standard error 1.4 %.
     assert abs(np.mean(calm) - 0.9) < 0.042
-    held, errors = np.transpose([later_rows(seed, 0.2) for seed in range(10)])
-    assert held.mean() > 0.9 - 3 * held.std() / np.sqrt(10)
-    # The latest rows, held out to judge alone, were never learned from.
-    others = np.array([later_rows(seed, 0.2, held_out=True) for seed in range(10)])
-    assert held.mean() > others[:, 0].mean() + 0.1
+    coverage, errors = np.transpose([score_later_rows(seed, 0.2) for seed in range(10)])
+    assert coverage.mean() > 0.9 - 3 * coverage.std() / np.sqrt(10)
+    # With X_val the latest rows are not used for fitting.
+    others = np.array(
+        [score_later_rows(seed, 0.2, held_out=True) for seed in range(10)]
+    )
+    assert coverage.mean() > others[:, 0].mean() + 0.1
     assert errors.mean() < others[:, 1].mean()
 
 
 @pytest.mark.parametrize("n_blocks", [1, 3])
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_few_blocks_of_errors_hold_those_of_another(n_blocks, share):
-    """Normal errors, of which rows of a block have a share in common."""
-    rng, size, held = np.random.default_rng(0), 40, []
+def test_coverage_with_few_blocks(n_blocks, share):
+    """Normal errors; rows of a block share a fraction of the variance."""
+    rng, size, coverage = np.random.default_rng(0), 40, []
     for _ in range(500):
-        of_block = np.sqrt(share) * rng.standard_normal((n_blocks + 1, 1))
-        own = np.sqrt(1 - share) * rng.standard_normal((n_blocks + 1, size))
-        *known, new = of_block + own
+        common_error = np.sqrt(share) * rng.standard_normal((n_blocks + 1, 1))
+        row_error = np.sqrt(1 - share) * rng.standard_normal((n_blocks + 1, size))
+        *known, new = common_error + row_error
         errors, block = np.ravel(known), np.repeat(np.arange(n_blocks), size)
         weights = np.ones(len(errors))
         common = common_share(errors, weights, block)
         model = ErrorModel(None, 1.0, errors[:, None], weights, 1.0, n_blocks, common)
         low, high = model.interval(new[:, None], np.zeros((size, 1)), 0.9)[:, 0].T
-        held.append(np.mean((low <= new) & (new <= high)))
-    # By what rule is between is no theorem: 2 %, and three standard errors.
-    assert abs(np.mean(held) - 0.9) < 0.02 + 3 * np.std(held) / np.sqrt(500)
+        coverage.append(np.mean((low <= new) & (new <= high)))
+    # The interpolation is heuristic: 2 % and three standard errors are allowed.
+    assert abs(np.mean(coverage) - 0.9) < 0.02 + 3 * np.std(coverage) / np.sqrt(500)
 
 
-def test_quantiles_of_few_blocks_do_not_cross():
+def test_quantiles_with_few_blocks_are_ordered():
     errors = np.random.default_rng(0).normal(0.5, 1.0, (90, 1))
     model = ErrorModel(None, 1.0, errors, np.ones(90), n_blocks=3, common=0.6)
     levels = np.linspace(0.05, 0.95, 19)
-    found = model.quantiles(np.zeros((1, 1)), np.zeros((1, 1)), levels)[0, 0]
-    assert (np.diff(found) >= 0).all()
+    quantiles = model.quantiles(np.zeros((1, 1)), np.zeros((1, 1)), levels)[0, 0]
+    assert (np.diff(quantiles) >= 0).all()
     narrow = ErrorModel(None, 1.0, errors, np.ones(90))
     assert (
-        found[-1]
+        quantiles[-1]
         > narrow.quantiles(np.zeros((1, 1)), np.zeros((1, 1)), levels)[0, 0, -1]
     )

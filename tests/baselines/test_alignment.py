@@ -11,7 +11,7 @@ from adakern.baselines.alignment import feature_alignments, most_aligned
 
 
 @pytest.mark.parametrize("rho", [0.1, 1.0, 5.0, 25.0])
-def test_weights_solve_the_convex_program(rho):
+def test_most_aligned_equals_cvxpy(rho):
     v = np.random.default_rng(0).exponential(size=30) ** 2
     q = cp.Variable(30, nonneg=True)
     ball = 30 * cp.sum_squares(q) - 1 <= rho
@@ -21,7 +21,7 @@ def test_weights_solve_the_convex_program(rho):
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=40), st.floats(0, 60))
-def test_weights_are_a_distribution_within_the_ball(values, rho):
+def test_most_aligned_is_a_distribution_within_the_ball(values, rho):
     v = np.array(values)
     q = most_aligned(v, rho)
     assert q.min() >= 0
@@ -30,7 +30,7 @@ def test_weights_are_a_distribution_within_the_ball(values, rho):
     assert v @ q >= v.mean() - 1e-9
 
 
-def test_alignments_are_the_double_sum_over_labels(rng):
+def test_feature_alignments_equal_double_sum(rng):
     X, y = make_moons(20, noise=0.2, random_state=0)
     W, phases = rng.normal(size=(2, 7)), rng.uniform(0, 6, size=7)
     signs = np.where(y == 1, 1.0, -1.0)
@@ -39,7 +39,7 @@ def test_alignments_are_the_double_sum_over_labels(rng):
     np.testing.assert_allclose(2 * feature_alignments(X, y, W, phases), double_sum)
 
 
-def test_uniform_weights_give_the_gaussian_kernel():
+def test_uniform_weights_approximate_the_gaussian_kernel():
     X, y = make_moons(30, random_state=0)
     model = RandomFeatureAlignment(
         gamma=0.7, rho=0.0, n_candidates=50_000, random_state=0
@@ -50,9 +50,9 @@ def test_uniform_weights_give_the_gaussian_kernel():
     )
 
 
-def test_learned_weights_align_better_and_leave_fewer_features():
+def test_learned_weights_select_features():
     X, y = make_moons(200, noise=0.2, random_state=0)
-    kept = RandomFeatureAlignment(gamma=2.0, random_state=0).fit(X[::2], y[::2])
-    assert kept.objective_ > 3
-    assert kept.rank_ < 1000
-    assert kept.score(X[1::2], y[1::2]) > 0.9
+    model = RandomFeatureAlignment(gamma=2.0, random_state=0).fit(X[::2], y[::2])
+    assert model.objective_ > 3
+    assert model.rank_ < 1000
+    assert model.score(X[1::2], y[1::2]) > 0.9

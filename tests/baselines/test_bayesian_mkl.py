@@ -29,7 +29,7 @@ def regression_field():
 
 
 @pytest.mark.parametrize("make", [classification_field, regression_field])
-def test_every_update_raises_the_lower_bound_to_its_maximum_over_a_factor(make, rng):
+def test_updates_maximise_the_lower_bound_over_each_factor(make, rng):
     field = make()
     bounds = [field.lower_bound()]
     for _ in range(15):
@@ -49,7 +49,7 @@ def test_every_update_raises_the_lower_bound_to_its_maximum_over_a_factor(make, 
         field.scores = (field.K.T @ field.a).reshape(field.G.shape)
 
 
-def test_weights_have_the_covariance_of_their_definition():
+def test_covariance_of_weights():
     field = classification_field()
     field.update_weights()
     covariance = np.linalg.inv(
@@ -60,7 +60,7 @@ def test_weights_have_the_covariance_of_their_definition():
     assert field.a_logdet == pytest.approx(np.linalg.slogdet(covariance)[1], rel=1e-6)
 
 
-def test_gamma_divergence_is_the_integral():
+def test_gamma_divergence_equals_integral():
     factor = GammaFactor(count=3)
     factor.update(4.0)
     q = gamma_distribution(factor.shape, scale=1 / factor.rate[0])
@@ -69,7 +69,7 @@ def test_gamma_divergence_is_the_integral():
     assert factor.divergence() == pytest.approx(value, rel=1e-6)
 
 
-def test_truncated_moments_are_scipys():
+def test_truncated_moments_equal_scipy():
     y, score, margin = np.array([1.0, -1.0, 1.0]), np.array([0.3, 0.8, -4.0]), 0.7
     target = bayesian_mkl.TruncatedTarget(y, margin)
     target.update(score, 0.0)
@@ -80,7 +80,7 @@ def test_truncated_moments_are_scipys():
     assert target.second_moment == pytest.approx(squares.sum(), rel=1e-6)
 
 
-def test_regressor_does_not_depend_on_the_scale_of_the_target():
+def test_invariance_to_scale_of_target():
     X, y = load_diabetes(return_X_y=True)
     X, y = X[:120] * 10, y[:120]
     model = BayesianMKLRegressor(gammas=[0.1, 1.0], degrees=[1]).fit(X, y)

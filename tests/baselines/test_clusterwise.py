@@ -6,13 +6,13 @@ from sklearn.svm import SVC, SVR
 from adakern.baselines import ClusterwiseClassifier, LogDetKernel
 
 
-def test_one_cluster_is_the_classifier_itself():
+def test_one_cluster_equals_the_classifier():
     X, y = load_wine(return_X_y=True)
     model = ClusterwiseClassifier(SVC(C=2.0), n_clusters=1).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), SVC(C=2.0).fit(X, y).predict(X))
 
 
-def test_own_cluster_answers():
+def test_prediction_uses_the_nearest_cluster():
     X, clusters = make_blobs(90, centers=[[0, 0], [50, 0], [0, 50]], random_state=0)
     y = np.where(clusters == 2, "only", np.where(X[:, 1] > 0, "up", "down"))
     model = ClusterwiseClassifier(LogDetKernel(C=100, random_state=0), n_clusters=3)
@@ -27,12 +27,12 @@ def test_more_clusters_than_distinct_rows():
     np.testing.assert_array_equal(ClusterwiseClassifier().fit(X, y).predict(X), y)
 
 
-def test_a_regressor_is_refused():
+def test_regressor_raises():
     with pytest.raises(ValueError, match=r"must be a classifier, got SVR\(\)"):
         ClusterwiseClassifier(SVR()).fit([[0.0], [1.0]], [0, 1])
 
 
-def test_copies_draw_from_the_random_state_of_the_whole():
+def test_random_state_of_copies():
     X, y = make_blobs(60, centers=[[0, 0], [50, 0]], cluster_std=3.0, random_state=0)
     y = X[:, 1] > 0
     seeds = []

@@ -5,13 +5,8 @@ from scipy.optimize._numdiff import approx_derivative
 from sklearn.datasets import make_moons
 
 from adakern.baselines import DeepMKL, KernelBank
-from adakern.baselines.deep_mkl import (
-    ETA,
-    SpanObjective,
-    l2_svm_dual,
-    propagate,
-    span_bound,
-)
+from adakern.baselines.deep_mkl import ETA, SpanObjective, propagate, span_bound
+from adakern.baselines.kernel_bank import l2_svm_dual
 
 BANK = KernelBank((0.7, 3.0), (1, 2))
 
@@ -26,10 +21,10 @@ def random_weights(layers=3, seed=0):
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def test_l2_svm_is_the_squared_hinge_model_of_cvxpy():
+def test_l2_svm_equals_cvxpy():
     X, y = moons()
     K = BANK.combine(X, weights=np.full(4, 0.25))
-    d, b = l2_svm_dual(K, y, C=2.0, tol=1e-7)
+    d, b = l2_svm_dual(K, y, ridge=0.5, tol=1e-7)
     v, bias = cp.Variable(len(y)), cp.Variable()
     root = np.linalg.cholesky(K + 1e-10 * np.eye(len(y)))
     hinge = cp.pos(1 - cp.multiply(y, root @ v + bias))
@@ -38,11 +33,11 @@ def test_l2_svm_is_the_squared_hinge_model_of_cvxpy():
     np.testing.assert_allclose(K @ d + b, root @ v.value + bias.value, atol=1e-4)
 
 
-def test_span_is_the_distance_of_its_definition():
+def test_span_bound_equals_definition():
     """S_p^2 = min over 1'l = 1 of |x_p - sum l_i x_i|^2 + eta sum l_i^2 / a_i."""
     X, y = moons(n=16)
     K = BANK.combine(X, weights=np.full(4, 0.25)) + np.eye(16) / 5.0
-    d, _ = l2_svm_dual(K - np.eye(16) / 5.0, y, C=5.0, tol=1e-8)
+    d, _ = l2_svm_dual(K - np.eye(16) / 5.0, y, ridge=0.2, tol=1e-8)
     rows = np.flatnonzero(d)
     K, y, s = K[np.ix_(rows, rows)], y[rows], len(rows)
     bordered = np.block([[K, np.ones((s, 1))], [np.ones((1, s)), np.zeros((1, 1))]])
@@ -61,8 +56,8 @@ def test_span_is_the_distance_of_its_definition():
     assert value == pytest.approx(expected, rel=1e-4)
 
 
-def test_gradient_in_the_weights_by_finite_differences():
-    """Of the span bound of a fixed set of support vectors, through all layers."""
+def test_gradient_equals_finite_differences():
+    """For a fixed set of support vectors, through all layers."""
     X, y = moons(n=30)
     weights = random_weights()
     objective = SpanObjective(weights, BANK, BANK.stack(X), y, C=5.0)
@@ -78,7 +73,7 @@ def test_gradient_in_the_weights_by_finite_differences():
     assert objective.gradient().ravel() == pytest.approx(numeric, rel=1e-4, abs=1e-7)
 
 
-def test_a_layer_is_the_bank_in_the_feature_space_below():
+def test_layer_is_the_kernel_bank_of_lower_features():
     X, _ = moons(n=10)
     weights = random_weights(layers=2)
     first = BANK.combine(X, weights=weights[0])
@@ -88,7 +83,7 @@ def test_a_layer_is_the_bank_in_the_feature_space_below():
     np.testing.assert_allclose(propagate(BANK, weights, first)[-1], above, atol=1e-8)
 
 
-def test_fit_lowers_the_bound_and_keeps_unit_diagonals():
+def test_fit_decreases_the_bound():
     X, y = moons(n=80)
     model = DeepMKL(C=5.0, gammas=[0.3, 3.0], degrees=[1]).fit(X, y)
     start = SpanObjective(

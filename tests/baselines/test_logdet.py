@@ -8,7 +8,7 @@ from adakern.baselines.logdet import correction, draw_pairs, project_cyclically
 from adakern.kernels import gram_matrix
 
 
-def ten_points(seed=0):
+def make_problem(seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(10, 2))
     K = gram_matrix(X, gamma=0.5) + 0.05 * np.eye(10)
@@ -25,8 +25,8 @@ def learned_kernel(K, pairs, multipliers):
 
 
 def objective(K, xi, K_0, targets, slack):
-    kept = np.trace(np.linalg.solve(K_0, K)) - np.linalg.slogdet(K)[1]
-    return kept + slack * np.sum(xi / targets - np.log(xi))
+    divergence = np.trace(np.linalg.solve(K_0, K)) - np.linalg.slogdet(K)[1]
+    return divergence + slack * np.sum(xi / targets - np.log(xi))
 
 
 def squared_distances(K, pairs):
@@ -35,7 +35,7 @@ def squared_distances(K, pairs):
 
 
 def primal_value(K, K_0, pairs, similar, targets, slack):
-    """The objective at K with the best slacks that its distances allow."""
+    """The objective at K with the optimal slacks for its distances."""
     distances = squared_distances(K, pairs)
     xi = np.where(
         similar, np.maximum(distances, targets), np.minimum(distances, targets)
@@ -44,7 +44,7 @@ def primal_value(K, K_0, pairs, similar, targets, slack):
 
 
 def dual_value(multipliers, K_0, pairs, targets, slack):
-    """The Lagrangian at its minimiser: no feasible kernel can be better than that."""
+    """The Lagrangian at its minimiser, a lower bound for feasible kernels."""
     E = np.eye(len(K_0))[:, pairs[:, 0]] - np.eye(len(K_0))[:, pairs[:, 1]]
     K = np.linalg.inv(np.linalg.inv(K_0) + (E * multipliers) @ E.T)
     xi = slack / (slack / targets - multipliers)
@@ -54,8 +54,8 @@ def dual_value(multipliers, K_0, pairs, targets, slack):
 
 @pytest.mark.parametrize("slack", [0.1, 1.0, 20.0])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_projections_reach_the_bound_of_the_dual(slack, seed):
-    K_0, pairs, similar, targets = ten_points(seed)
+def test_projections_reach_the_dual_bound(slack, seed):
+    K_0, pairs, similar, targets = make_problem(seed)
     i, j = pairs.T
     EKE = K_0[np.ix_(i, i)] - K_0[np.ix_(i, j)] - K_0[np.ix_(j, i)] + K_0[np.ix_(j, j)]
     multipliers, _, change = project_cyclically(
@@ -65,8 +65,8 @@ def test_projections_reach_the_bound_of_the_dual(slack, seed):
     learned = learned_kernel(K_0, pairs, multipliers)
     assert np.linalg.eigvalsh(learned)[0] > 0
     assert np.all(np.where(similar, multipliers, -multipliers) >= 0)
-    reached = primal_value(learned, K_0, pairs, similar, targets, slack)
-    assert reached == pytest.approx(
+    primal = primal_value(learned, K_0, pairs, similar, targets, slack)
+    assert primal == pytest.approx(
         dual_value(multipliers, K_0, pairs, targets, slack), rel=1e-10
     )
 
@@ -80,9 +80,8 @@ def test_draw_pairs():
     assert alone.tolist() == [[0, 1], [0, 1]]
 
 
-def test_kernel_is_that_of_the_multipliers():
-    """The learned matrix K with K^-1 = K_0^-1 + sum of multiplier (ei -
-    ej)(ei - ej)'."""
+def test_learned_kernel_follows_from_multipliers():
+    """K^-1 = K_0^-1 + sum of multiplier (ei - ej)(ei - ej)'."""
     X, y = make_moons(60, noise=0.2, random_state=0)
     model = LogDetKernel(C=1.0, gamma=2.0, random_state=0).fit(X, y).models_[0]
     K_0, (i, j) = gram_matrix(X, gamma=2.0), model.pairs.T
@@ -94,7 +93,7 @@ def test_kernel_is_that_of_the_multipliers():
     )
 
 
-def test_tiny_slack_leaves_the_svm():
+def test_tiny_slack_gives_the_svm():
     X, y = make_moons(60, noise=0.2, random_state=0)
     model = LogDetKernel(C=3.0, gamma=2.0, slack=1e-9, random_state=0).fit(X, y)
     svc = SVC(C=3.0, gamma=2.0, tol=1e-5).fit(X, y)
@@ -103,7 +102,7 @@ def test_tiny_slack_leaves_the_svm():
     )
 
 
-def test_a_fitted_model_fits_into_a_model_file():
+def test_fitted_model_can_be_saved_with_skops():
     skops = pytest.importorskip("skops.io")
     X, y = make_moons(60, noise=0.2, random_state=0)
     model = LogDetKernel(random_state=0).fit(X, y)

@@ -1,4 +1,4 @@
-"""Banks of kernels and SVMs on them, against scikit-learn and convex programs."""
+"""Banks of kernels and SVMs on them, compared with scikit-learn and convex programs."""
 
 import cvxpy as cp
 import numpy as np
@@ -43,15 +43,15 @@ def test_bank_matches_scikit_learn_kernels(rng):
 
 
 @pytest.mark.parametrize(
-    ("gammas", "degrees", "named"),
+    ("gammas", "degrees", "message"),
     [((), (), "both empty"), ((-1.0,), (), "gammas"), ((1.0,), (0.5,), "degrees")],
 )
-def test_bank_names_the_wrong_parameter(gammas, degrees, named):
-    with pytest.raises(ValueError, match=named):
+def test_invalid_bank_parameter_raises(gammas, degrees, message):
+    with pytest.raises(ValueError, match=message):
         KernelBank(gammas, degrees)
 
 
-def test_uniform_weights_are_svc_on_the_mean_gram_matrix():
+def test_uniform_weights_equal_svc_on_the_mean_gram_matrix():
     X, y = load_wine(return_X_y=True)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
     model = UniformMKLClassifier(C=2.0, degrees=(2,)).fit(X[::2], y[::2])
@@ -59,12 +59,12 @@ def test_uniform_weights_are_svc_on_the_mean_gram_matrix():
     svc.fit(model.bank_.stack(X[::2]).mean(axis=0), y[::2])
     K = model.bank_.stack(X[1::2], X[::2]).mean(axis=0)
     np.testing.assert_array_equal(model.predict(X[1::2]), svc.predict(K))
-    # SVC orders a pair the other way round: positive for the first class.
+    # In SVC, positive values of a pair belong to the first class.
     decisions = -model._pair_decisions(X[1::2])
     np.testing.assert_allclose(decisions, svc.decision_function(K), atol=5e-3)
 
 
-def test_one_kernel_is_the_plain_model():
+def test_one_kernel_equals_svm():
     X, y = moons()
     model = UniformMKLClassifier(2.0, gammas=[1.5]).fit(X, y)
     plain = SVC(C=2.0, gamma=1.5).fit(X, y)
@@ -78,7 +78,9 @@ def test_one_kernel_is_the_plain_model():
 
 
 def optimum(grams, coefficients, linear, feasible):
-    """The largest ``linear - t / 2``, t the largest quadratic form over the kernels."""
+    """Maximum of ``linear - t / 2``, with t the largest quadratic form over the
+    kernels.
+    """
     t = cp.Variable()
     factors = [np.linalg.cholesky(K + 1e-9 * np.eye(len(K))) for K in grams]
     feasible += [cp.sum_squares(L.T @ coefficients) <= t for L in factors]
@@ -86,7 +88,7 @@ def optimum(grams, coefficients, linear, feasible):
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 20.0])
-def test_simple_mkl_reaches_the_optimum_of_the_quadratic_program(C):
+def test_simple_mkl_equals_cvxpy(C):
     options = {"C": C, "tol": 1e-4, "max_iter": 300, **BANK}
     X, y = waves()
     model, d = (
@@ -115,7 +117,7 @@ def hull_points_by_cvxpy(K, y, reg):
 
 
 @pytest.mark.parametrize("reg", [0.01, 0.2, 1.0])
-def test_easymkl_follows_the_two_quadratic_programs_of_the_paper(reg):
+def test_easymkl_equals_two_quadratic_programs(reg):
     X, y = moons((25, 15), seed=1)
     model = EasyMKL(reg=reg, gammas=[0.1, 1.0, 20.0], degrees=[1], tol=1e-6).fit(X, y)
     grams = model.bank_.stack(X)

@@ -5,7 +5,9 @@ from adakern.baselines import MetricNadarayaWatson
 
 
 def gaussian_sample(n=300, d=6, seed=0):
-    """Jointly normal x and y, with the slope across the axes of the covariance."""
+    """Jointly normal x and y, with a slope not aligned to the axes of
+    the covariance.
+    """
     rng = np.random.default_rng(seed)
     scales = np.geomspace(1, 4, d)
     X = rng.normal(size=(n, d)) * scales
@@ -14,32 +16,34 @@ def gaussian_sample(n=300, d=6, seed=0):
 
 
 def local_metric(model, x):
-    """The matrix A of the docstring at x, with determinant 1."""
+    """The matrix A of the docstring at x, scaled to determinant 1."""
     a, b = -model.precision_ @ (x - model.mean_), model.slope_
     A = np.outer(a, a) / (a @ a) + np.outer(b, b) / (b @ b) + model.reg * np.eye(len(x))
     return A / np.linalg.det(A) ** (1 / len(x))
 
 
-def by_hand(model, x, X, y):
+def weighted_mean(model, x, X, y):
     A = local_metric(model, x)
     weights = [np.exp(-(x - z) @ A @ (x - z) / (2 * model.bandwidth_**2)) for z in X]
     return np.dot(weights, y) / np.sum(weights)
 
 
-def test_prediction_is_the_weighted_mean_of_its_definition():
+def test_prediction_equals_weighted_mean():
     X, y = gaussian_sample(n=60, d=3)
     model = MetricNadarayaWatson().fit(X, y)
     for x in X[:5] + 0.1:
-        assert model.predict(x[None, :])[0] == pytest.approx(by_hand(model, x, X, y))
+        assert model.predict(x[None, :])[0] == pytest.approx(
+            weighted_mean(model, x, X, y)
+        )
 
 
-def test_bandwidth_has_the_least_leave_one_out_error():
+def test_bandwidth_minimises_leave_one_out_error():
     X, y = gaussian_sample(n=40, d=2)
     model = MetricNadarayaWatson().fit(X, y)
     best = min(model.loo_errors_, key=model.loo_errors_.get)
     assert model.bandwidth_ == best
     left_out = [
-        by_hand(model, X[i], np.delete(X, i, axis=0), np.delete(y, i))
+        weighted_mean(model, X[i], np.delete(X, i, axis=0), np.delete(y, i))
         for i in range(40)
     ]
     assert model.loo_errors_[best] == pytest.approx(np.mean((y - left_out) ** 2))

@@ -1,4 +1,4 @@
-"""The methods of the LAB RBF tables, against what they are defined to compute."""
+"""Baselines of the LAB RBF paper, compared with their definitions."""
 
 import sys
 
@@ -35,10 +35,10 @@ def test_falkon_solves_the_nystrom_normal_equations(data):
     assert_allclose(
         model.predict(T), rbf_kernel(T, centres, 1.0) @ coef + y.mean(), atol=1e-5
     )
-    assert model.n_iter_ < 60  # the preconditioner: plain CG needs hundreds here
+    assert model.n_iter_ < 60  # with preconditioner; plain CG needs hundreds
 
 
-def test_eigenpro_tends_to_the_interpolant(data):
+def test_eigenpro_converges_to_interpolant(data):
     X, y = data
     gamma = 2.0
     K = np.exp(-gamma * np.abs(X[:, None] - X[None]).sum(axis=2))
@@ -66,7 +66,7 @@ ONES, LABELS = np.ones((60, 2)), np.arange(60) % 2
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_rows_that_tell_nothing_get_the_mean(model, X, y, expected):
+def test_uninformative_rows_give_the_mean(model, X, y, expected):
     model.fit(X, y)
     values = getattr(model, "decision_function", model.predict)(X[:9])
     assert_allclose(values, expected, atol=1e-5)
@@ -74,14 +74,14 @@ def test_rows_that_tell_nothing_get_the_mean(model, X, y, expected):
 
 @pytest.fixture(scope="module")
 def torch():
-    """What the extra ``torch`` brings is here: PyTorch, and xRFM beside it."""
+    """PyTorch and xRFM, as installed by the extra ``torch``."""
     pytest.importorskip("xrfm")
     return pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("name", ["RFMRegressor", "ResNetRegressor"])
 @pytest.mark.slow
-def test_networks_and_feature_machines_learn_and_repeat(data, torch, name):
+def test_networks_and_feature_machines_are_reproducible(data, torch, name):
     X, y = data
     state = torch.random.get_rng_state()
     model, again = (
@@ -92,20 +92,22 @@ def test_networks_and_feature_machines_learn_and_repeat(data, torch, name):
     assert_array_equal(again.predict(X[150:]), model.predict(X[150:]))
 
 
-def test_feature_machine_classifies(data, torch):
-    """One regression for each class, on the metric that all of them learn together."""
+def test_recursive_feature_machine_classifier(data, torch):
+    """One regression per class, with a common metric."""
     X, y = data
     names = np.array(["low", "middle", "high"])[np.digitize(y, [0.0, 0.7])]
     model = baselines.RFMClassifier(random_state=0).fit(X[:150], names[:150])
     assert model.score(X[150:], names[150:]) > 0.8
-    assert model.model_.M[0, 0] > 5 * model.model_.M[2, 2]  # y does not depend on it
+    assert (
+        model.model_.M[0, 0] > 5 * model.model_.M[2, 2]
+    )  # y does not depend on this feature
     values = model.decision_function(X[150:])
     assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(X[150:]))
-    # The indicators sum to one, and so do regressions on them where rows are dense.
+    # Indicators sum to one, and so do their regressions in regions with many rows.
     assert_allclose(values.sum(axis=1), 1, atol=0.1)
 
 
-def test_a_missing_package_is_named(data, monkeypatch):
+def test_missing_package_raises(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     for estimator in (baselines.ResNetRegressor(), baselines.RFMRegressor()):
         with pytest.raises(ImportError, match=r"pip install '.\[torch\]'"):

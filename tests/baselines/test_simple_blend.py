@@ -1,4 +1,4 @@
-"""Leave-one-out ridge regression against leaving one out; the blend and its weights."""
+"""Leave-one-out kernel ridge regression, and the simple blend with its weights."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from adakern.kernels import gram_matrix
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "l2-laplacian"])
-def test_fit_is_kernel_ridge_at_the_chosen_point(kernel):
+def test_fit_equals_kernel_ridge_with_chosen_parameters(kernel):
     X, y = make_friedman1(80, random_state=1)
     model = LOOKernelRidgeRegressor(kernel).fit(X, y)
     K = gram_matrix(X, kernel=kernel, gamma=model.gamma_)
@@ -30,7 +30,7 @@ def test_fit_is_kernel_ridge_at_the_chosen_point(kernel):
     np.testing.assert_allclose(model.loo_prediction_, slow, rtol=1e-6)
 
 
-def test_choice_on_some_rows_is_fitted_on_all(monkeypatch):
+def test_search_on_subsample_and_fit_on_all_rows(monkeypatch):
     monkeypatch.setattr("adakern.baselines.loo_ridge.SEARCH_ROWS", 100)
     X, y = make_friedman1(300, random_state=2)
     model = LOOKernelRidgeRegressor("rbf", random_state=0).fit(X, y)
@@ -50,11 +50,11 @@ def test_greedy_weights_are_no_worse_than_the_best_member(seed, n_members):
 
     weights = greedy_weights(members, loss)
     assert weights.sum() == pytest.approx(1) and (weights >= 0).all()
-    blended = sum(w * member for w, member in zip(weights, members, strict=True))
-    assert loss(blended) <= min(map(loss, members)) + 1e-12
+    blend = sum(w * member for w, member in zip(weights, members, strict=True))
+    assert loss(blend) <= min(map(loss, members)) + 1e-12
 
 
-def test_probabilities_of_the_blend():
+def test_predict_proba_of_blend():
     X, y = load_wine(return_X_y=True)
     names = np.array(["a", "b", "c"])[y]
     X, X_test, y, y_test = train_test_split(X, names, random_state=0, stratify=names)
@@ -65,7 +65,7 @@ def test_probabilities_of_the_blend():
     assert model.score(X_test, y_test) > 0.95
 
 
-def test_many_rows_reach_the_kernel_members_in_part(monkeypatch):
+def test_kernel_members_use_a_subsample_of_many_rows(monkeypatch):
     monkeypatch.setattr("adakern.baselines.simple_blend.MAX_KERNEL_ROWS", 60)
     X, y = make_friedman1(200, random_state=4)
     model = SimpleBlendRegressor(random_state=0).fit(X, y)

@@ -1,5 +1,6 @@
-"""Small problems, and DANK as one semidefinite program, after Lanckriet et
-al. (2004)."""
+"""Small problems, and DANK as a semidefinite program, following Lanckriet et al.
+(2004).
+"""
 
 import cvxpy as cp
 import numpy as np
@@ -23,7 +24,7 @@ def dual_of(task, y, C, fit_intercept=True, epsilon=0.1):
 
 
 def objective_of(K, dual, eta, tau, tol=1e-4):
-    """The class that solves the problem with this tau."""
+    """The objective for this tau."""
     if tau > 0:
         return ThresholdedObjective(K, dual, eta, tau, tol)
     return QuarticObjective(K, dual, eta)
@@ -38,7 +39,7 @@ def solve_dank(K, dual, eta, tau):
     F, f and b together is a semidefinite program.
     """
     n = len(K)
-    K = (K + K.T) / 2  # an asymmetry of one rounding makes Clarabel stop at 1e-4 of F
+    K = (K + K.T) / 2  # asymmetric rounding makes Clarabel stop at 1e-4 of F
     F = cp.Variable((n, n), PSD=True)
     f, t, b = cp.Variable((n, 1)), cp.Variable((1, 1)), cp.Variable()
     values = f[:, 0] + b if dual.fit_intercept else f[:, 0]
@@ -58,6 +59,6 @@ def solve_dank(K, dual, eta, tau):
 
 
 def solve_quartic(quartic, share):
-    """By the interior-point method, to this share of the optimal value."""
+    """Solve by the interior-point method, to this fraction of the optimal value."""
     rough = interior_point.solve(quartic, None, 1e-3 * quartic.dual.C)
     return interior_point.solve(quartic, None, share * abs(rough.value))

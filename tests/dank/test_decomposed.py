@@ -1,4 +1,4 @@
-"""Cluster by cluster: the same as each cluster alone, whatever the workers do."""
+"""The strategy "decomposed": working sets, screening and clusters."""
 
 import joblib
 import numpy as np
@@ -24,8 +24,8 @@ def rings(n, seed=0):
     return X, np.where((X**2).sum(axis=1) + 0.3 * rng.normal(size=n) > 1.2, 1.0, -1.0)
 
 
-def exact(X, dual, eta, kernel=KERNEL, tol=1e-10):
-    """The solution on the whole Gram matrix."""
+def solve_exactly(X, dual, eta, kernel=KERNEL, tol=1e-10):
+    """The solution with the complete Gram matrix."""
     return solve_quartic(Quartic(gram_matrix(X, **kernel), dual, eta), tol)
 
 
@@ -47,16 +47,14 @@ def decide(T, X, solution):
     [("rbf", 6000), ("laplacian", 6000), ("poly", 6000), ("linear", 6000), ("rbf", 40)],
 )
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_working_sets_reach_the_optimum_over_all_rows(
-    kernel, task, max_working, monkeypatch
-):
+def test_working_sets_reach_the_optimum(kernel, task, max_working, monkeypatch):
     monkeypatch.setattr("adakern.dank.working_set.FEWEST_NEW", 8)
     X, y = rings(150)
     dual = classification_dual(y, 2.0, False)
     if task == "regression":
         dual = regression_dual(np.sin(2 * X[:, 0]) + X[:, 1], 2.0, 0.1, False)
     params = {"kernel": kernel, "gamma": 0.5, "degree": 2, "coef0": 1.0}
-    expected = exact(X, dual, 40.0, params)
+    expected = solve_exactly(X, dual, 40.0, params)
     tol = 1e-7 if max_working == 6000 else 1e-6
     problem = RowsProblem(X, params, dual, 40.0)
     solution = working_set.solve(problem, None, tol, max_working=max_working)
@@ -67,44 +65,46 @@ def test_working_sets_reach_the_optimum_over_all_rows(
 
 @pytest.mark.parametrize("gamma", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
-def test_screened_rows_are_no_support_vectors(gamma, tol):
+def test_screened_rows_are_not_support_vectors(gamma, tol):
     X, y = rings(150)
     for dual in (
         classification_dual(y, 2.0, False),
         regression_dual(X[:, 0], 2.0, 0.3, False),
     ):
-        best = exact(X, dual, 40.0, {"gamma": gamma}).d
-        rough = exact(X, dual, 40.0, {"gamma": gamma}, tol=tol)
+        best = solve_exactly(X, dual, 40.0, {"gamma": gamma}).d
+        rough = solve_exactly(X, dual, 40.0, {"gamma": gamma}, tol=tol)
         never = never_support(rough, np.ones(150), rough.gap)
         assert (np.abs(best[never]) < 1e-7).all()
         if tol == 1e-6 and gamma < 10:
             assert never.sum() > 0.5 * (best == 0).sum() > 0
 
 
-def test_screening_drops_rows_on_the_way(monkeypatch):
+def test_screening_drops_rows_during_the_solution(monkeypatch):
     X, y = rings(400)
     dual = classification_dual(y, 2.0, False)
     dropped = []
 
-    def counted(*at):
+    def record_dropped(*at):
         dropped.append(never_support(*at))
         return dropped[-1]
 
-    monkeypatch.setattr(working_set, "never_support", counted)
+    monkeypatch.setattr(working_set, "never_support", record_dropped)
     solution = working_set.solve(RowsProblem(X, KERNEL, dual, 40.0), None, 1e-9)
     assert solution.converged
     assert dropped[-1].any()
-    assert solution.point.value == pytest.approx(exact(X, dual, 40.0).value, rel=1e-8)
+    assert solution.point.value == pytest.approx(
+        solve_exactly(X, dual, 40.0).value, rel=1e-8
+    )
 
 
-def test_every_cluster_solves_its_own_problem():
-    """And together they solve that of the blocked kernel (Lemma 5)."""
+def test_clusters_are_solved_separately():
+    """Together they solve the problem of the blocked kernel (Lemma 5)."""
     X, y = rings(300)
     dual = classification_dual(y, 2.0, False)
     result = solve(X, y, n_clusters=4, tol=1e-10)
     eta = 0.0
     for rows, solution in zip(result.partition.rows, result.parts, strict=True):
-        alone = exact(X[rows], dual.take(rows), result.eta)
+        alone = solve_exactly(X[rows], dual.take(rows), result.eta)
         assert solution.point.value == pytest.approx(alone.value, rel=1e-7)
         np.testing.assert_allclose(result.d[rows], alone.d, atol=1e-4)
         if len(set(y[rows])) == 2:
@@ -120,7 +120,7 @@ def test_every_cluster_solves_its_own_problem():
     assert total == pytest.approx(whole.value, rel=1e-8)
 
 
-def test_decision_is_that_of_the_own_cluster():
+def test_decision_uses_the_nearest_cluster():
     X, y = rings(200)
     result = solve(X, y, n_clusters=3)
     T = np.random.default_rng(1).normal(size=(50, 2))
@@ -131,7 +131,7 @@ def test_decision_is_that_of_the_own_cluster():
         assert value == pytest.approx((K @ result.d[rows])[0])
 
 
-def test_clusters_of_one_class_of_one_row_and_of_copies():
+def test_clusters_with_one_class_one_row_or_equal_rows():
     X = np.concatenate([np.zeros((5, 2)), np.full((1, 2), 50.0), rings(60)[0] + 100])
     y = np.where(X[:, 0] > 100, 1.0, -1.0)
     result = solve(X, y, n_clusters=3)
@@ -141,7 +141,7 @@ def test_clusters_of_one_class_of_one_row_and_of_copies():
     assert (values[:6] < 0).all()
 
 
-def test_all_clusters_of_one_class_fall_back_to_models_without_a_bias():
+def test_clusters_of_one_class_use_models_without_intercept():
     X = np.concatenate([rings(30)[0], rings(30)[0] + 100])
     y = np.repeat([1.0, -1.0], 30)
     result = solve(X, y, n_clusters=2)
@@ -150,11 +150,11 @@ def test_all_clusters_of_one_class_fall_back_to_models_without_a_bias():
         (X[rows], classification_dual(y[rows], 2.0, False))
         for rows in result.partition.rows
     ]
-    expected = sum((exact(*part, np.inf).d ** 2).sum() for part in duals)
+    expected = sum((solve_exactly(*part, np.inf).d ** 2).sum() for part in duals)
     assert result.eta == pytest.approx(expected, rel=0.05)
 
 
-def test_budget_decides_the_number_of_clusters():
+def test_number_of_clusters_follows_the_budget():
     assert clusters_for(100) == 1
     assert clusters_for(10**5, memory=2**28) > clusters_for(10**5, memory=2**30)
     assert clusters_for(10**5, seconds=10) > clusters_for(10**5, seconds=1000)
@@ -169,11 +169,11 @@ def test_workers_do_not_change_the_result(backend):
     np.testing.assert_array_equal(spread.d, alone.d)
 
 
-def test_balanced_rows_start_from_zero():
-    """The dual variables of a model with a bias, where h is zero at the start."""
+def test_regression_with_intercept_starts_from_zero():
+    """The objective is zero at the start."""
     X, _ = rings(60)
     dual = regression_dual(np.abs(X[:, 0]), 1.0, 0.1)
-    expected = exact(X, dual, 5.0)
+    expected = solve_exactly(X, dual, 5.0)
     problem = RowsProblem(X, KERNEL, dual, 5.0)
     solution = working_set.solve(problem, np.zeros(60), 1e-7)
     assert solution.converged

@@ -1,4 +1,4 @@
-"""Tensors in, tensors out, under scikit-learn's ``array_api_dispatch``."""
+"""Tensors with scikit-learn's ``array_api_dispatch``."""
 
 import os
 import subprocess
@@ -31,9 +31,9 @@ for strategy in ("exact", "decomposed", "whole"):
 
 
 @pytest.mark.slow
-def test_tensors_stay_tensors():
+def test_predictions_for_tensors_are_tensors():
     pytest.importorskip("torch")
-    # SciPy reads this variable when it is imported: hence a process of its own.
+    # SciPy reads this variable on import, hence a separate process.
     environment = os.environ | {"SCIPY_ARRAY_API": "1"}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     subprocess.run([sys.executable, "-c", SCRIPT], check=True, env=environment)

@@ -1,4 +1,4 @@
-"""DANK's exact solution against independent ones."""
+"""DANK's exact solution, compared with independent solvers."""
 
 import cvxpy as cp
 import numpy as np
@@ -15,7 +15,7 @@ from dank.oracle import dual_of, objective_of, problem, solve_dank
 TIGHT = 1e-8
 
 
-def model(task, **parameters):
+def make_model(task, **parameters):
     kind = DANKRegressor if task == "regression" else DANKClassifier
     return kind(gamma=0.5, **{"tol": TIGHT, **parameters})
 
@@ -32,10 +32,14 @@ def model(task, **parameters):
         pytest.param(40, 1.0, 2.0, 0.01, marks=pytest.mark.slow),
     ],
 )
-def test_solves_the_semidefinite_program(task, fit_intercept, n, C, eta, tau):
+def test_exact_solution_equals_semidefinite_program(
+    task, fit_intercept, n, C, eta, tau
+):
     X, y = problem(n, 3, task)
-    fitted = model(task, C=C, eta=eta, tau=tau, fit_intercept=fit_intercept).fit(X, y)
-    # Another Gram matrix than DANK's own, last digits included.
+    fitted = make_model(task, C=C, eta=eta, tau=tau, fit_intercept=fit_intercept).fit(
+        X, y
+    )
+    # A Gram matrix that differs from DANK's own by rounding.
     K = rbf_kernel(X, gamma=0.5)
     value, F = solve_dank(K, dual_of(task, y, C, fit_intercept), eta, tau)
     assert_allclose(fitted.objective_, value, rtol=1e-6)
@@ -46,11 +50,13 @@ def test_solves_the_semidefinite_program(task, fit_intercept, n, C, eta, tau):
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @pytest.mark.parametrize("method", ["newton", "accelerated"])
 @pytest.mark.parametrize("tau", [0.0, 0.01])
-def test_gap_is_below_the_tolerance(task, method, tau):
+def test_duality_gap_is_below_tolerance(task, method, tau):
     X, y = problem(60, 5, task)
-    fitted = model(task, C=4.0, eta=2.0, tau=tau, method=method, tol=1e-5).fit(X, y)
+    fitted = make_model(task, C=4.0, eta=2.0, tau=tau, method=method, tol=1e-5).fit(
+        X, y
+    )
     assert fitted.converged_
-    # The regulariser of F is not negative: the gap's own scale is the smaller one.
+    # The regulariser of F is non-negative, so the objective is a larger scale.
     assert fitted.duality_gap_ <= 1e-5 * fitted.objective_
     lengths = {name: len(column) for name, column in fitted.history_.items()}
     assert lengths == dict.fromkeys(
@@ -61,7 +67,7 @@ def test_gap_is_below_the_tolerance(task, method, tau):
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @pytest.mark.parametrize("tau", [0.0, 0.05])
-def test_hessian_is_finite_differences(task, tau, monkeypatch):
+def test_hessian_equals_finite_differences(task, tau, monkeypatch):
     X, y = problem(10, 7, task)
     dual = dual_of(task, y, 2.0)
     K, eta = gram_matrix(X, gamma=0.5), 0.4
@@ -69,7 +75,7 @@ def test_hessian_is_finite_differences(task, tau, monkeypatch):
     u = np.random.default_rng(0).uniform(0.2, 1.8, len(dual.signs))
     point, E = h(u), np.column_stack([dual.coefficients(e) for e in np.eye(len(u))])
     expected = -approx_derivative(lambda v: h(v).gradient, u)
-    if tau:  # the eigenvalues below the threshold are taken as zero
+    if tau:  # eigenvalues below the threshold are treated as zero
         hessian, error = h.hessian(point), 0.05 * np.abs(expected).max()
         assert_allclose(E.T @ hessian @ E, expected, atol=error)
         monkeypatch.setattr(
@@ -79,21 +85,26 @@ def test_hessian_is_finite_differences(task, tau, monkeypatch):
         return
     here = h.at(point.d)
     assert_allclose(E.T @ here.hessian() @ E, expected, atol=1e-6)
-    for rows in ([7, 2], [2, 4, 7, 8], [8, 4], [0, 1, 2, 3, 4, 9]):  # kept, and not
+    for rows in (
+        [7, 2],
+        [2, 4, 7, 8],
+        [8, 4],
+        [0, 1, 2, 3, 4, 9],
+    ):  # stored blocks and others
         block = here.hessian(np.array(rows))
         assert_allclose(block, here.hessian()[np.ix_(rows, rows)], atol=1e-12)
 
 
-@pytest.mark.parametrize("n, kept", [(30, 30), (30, 12), (400, 400), (400, 60)])
+@pytest.mark.parametrize("n, n_support", [(30, 30), (30, 12), (400, 400), (400, 60)])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_value_and_scores_are_the_dense_ones(task, n, kept):
-    """Dense eigenvalues and iterated ones, of all rows and of few support vectors."""
+def test_objective_equals_dense_computation(task, n, n_support):
+    """With dense and iterative eigenvalues, for all rows and few support vectors."""
     X, y = problem(n, 9, task)
     dual, eta, tau = dual_of(task, y, 2.0), 0.7, 0.2
     K = gram_matrix(X, gamma=0.5)
     rng = np.random.default_rng(1)
     u = rng.uniform(-2, 2, len(dual.signs))
-    u.reshape(-1, n)[:, rng.permutation(n)[kept:]] = 0.0
+    u.reshape(-1, n)[:, rng.permutation(n)[n_support:]] = 0.0
     u = np.clip(u, 0.0, 2.0)
     F = objective.best_factor(u, K, dual, eta, tau)
     point = objective_of(K, dual, eta, tau)(u)
@@ -102,16 +113,16 @@ def test_value_and_scores_are_the_dense_ones(task, n, kept):
     )
     assert_allclose(point.gradient, objective.saddle_gradient(u, F, K, dual), rtol=1e-9)
     assert_allclose(point.gap, objective.duality_gap(u, F, K, dual), rtol=1e-8)
-    # By the tolerance of rounding, n eps of the largest eigenvalue, which is 400 here.
+    # With the rounding tolerance n eps times the largest eigenvalue, which is 400.
     assert len(point.parts["f"]) == np.linalg.matrix_rank(F, hermitian=True)
 
 
 @pytest.mark.parametrize("tau", [0.0, 1e-9])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_large_eta_gives_the_support_vector_machine(task, tau):
+def test_large_eta_equals_svm(task, tau):
     X, y = problem(60, 13, task)
     svm = (SVR if task == "regression" else SVC)(C=2.0, gamma=0.5, tol=1e-9).fit(X, y)
-    fitted = model(task, C=2.0, eta=1e9, tau=tau).fit(X, y)
+    fitted = make_model(task, C=2.0, eta=1e9, tau=tau).fit(X, y)
     new = np.random.default_rng(0).normal(size=(20, 3))
     decide = "predict" if task == "regression" else "decision_function"
     assert_allclose(getattr(fitted, decide)(new), getattr(svm, decide)(new), atol=1e-4)
@@ -120,23 +131,21 @@ def test_large_eta_gives_the_support_vector_machine(task, tau):
 @pytest.mark.parametrize("offset", [0.0, 1e8])
 @pytest.mark.parametrize("strategy", ["exact", "decomposed", "whole"])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_eta_is_visible_and_does_not_hang_on_the_digits_of_libsvm(
-    task, strategy, offset
-):
+def test_default_eta_does_not_depend_on_tolerance_of_libsvm(task, strategy, offset):
     X, y = problem(60, 15, task)
     kind = SVR if task == "regression" else SVC
     svm = kind(C=2.0, gamma=0.5, tol=1e-10).fit(X, y)
     eta = float((svm.dual_coef_**2).sum())
     options = {"C": 2.0, "strategy": strategy, "n_clusters": 1}
     assert_allclose(
-        model(task, tol=1e-4, **options).fit(X + offset, y).eta_, eta, rtol=1e-4
+        make_model(task, tol=1e-4, **options).fit(X + offset, y).eta_, eta, rtol=1e-4
     )
-    assert model(task, tol=1e-4, eta=3.0, **options).fit(X, y).eta_ == 3.0
+    assert make_model(task, tol=1e-4, eta=3.0, **options).fit(X, y).eta_ == 3.0
 
 
 @pytest.mark.parametrize("strategy", ["decomposed", "whole"])
 @pytest.mark.filterwarnings("error")
-def test_eta_is_exact_where_libsvm_ends_early(strategy):
+def test_default_eta_is_exact_if_libsvm_stops_early(strategy):
     X, y = (
         100 * np.random.default_rng(0).normal(size=(40, 2)),
         np.repeat([1.0, -1.0], 20),
@@ -146,9 +155,9 @@ def test_eta_is_exact_where_libsvm_ends_early(strategy):
     cp.Problem(cp.Maximize(value), [dual >= 0, dual <= 10, y @ dual == 0]).solve(
         "CLARABEL"
     )
-    fitted = model("classification", kernel="linear", C=10.0, strategy=strategy).fit(
-        X, y
-    )
+    fitted = make_model(
+        "classification", kernel="linear", C=10.0, strategy=strategy
+    ).fit(X, y)
     assert_allclose(fitted.eta_, (dual.value**2).sum(), rtol=1e-4)
 
 
@@ -156,10 +165,10 @@ def test_eta_is_exact_where_libsvm_ends_early(strategy):
     "task, kernel, tau",
     [("classification", "rbf", 1.0), ("regression", "linear", 0.01)],
 )
-def test_eigenpairs_are_good_enough_for_a_large_bound(task, kernel, tau):
-    # The gap sums C times the error of each row.
+def test_convergence_with_large_C(task, kernel, tau):
+    # The gap is the sum over the rows of C times their errors.
     X, y = problem(200, 27, task)
     parameters = {"C": 1000.0, "eta": 1.0, "tau": tau, "tol": 1e-4}
-    fitted = model(task, kernel=kernel, **parameters).fit(X, y)
+    fitted = make_model(task, kernel=kernel, **parameters).fit(X, y)
     assert fitted.converged_
     assert fitted.n_iter_ < 20

@@ -1,4 +1,4 @@
-"""F on rows that were not in training."""
+"""Extension of F to new rows."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ RULES = ("reciprocal", "knn", "nystrom", "hyperkernel", "none")
 
 
 def fit(rule, **parameters):
-    # A small eta lets F differ visibly from one.
+    # With a small eta, F differs clearly from one.
     model = DANKClassifier(C=2.0, gamma=0.5, eta=1.0, extension=rule, random_state=0)
     return model.set_params(**parameters).fit(X, Y)
 
@@ -28,7 +28,7 @@ def coefficients(fitted):
 
 
 def dense_decision(fitted, F, rows=X_NEW):
-    """f(x) = sum_i F(x, x_i) k(x, x_i) d_i + b with the matrix F written out."""
+    """f(x) = sum_i F(x, x_i) k(x, x_i) d_i + b with an explicit matrix F."""
     return (F * rbf_kernel(rows, X, gamma=0.5)) @ coefficients(
         fitted
     ) + fitted.intercept_[0]
@@ -47,7 +47,7 @@ def test_nearest_neighbours(k):
 
 
 def dense_reciprocal(train, new):
-    """Equation 11 written out: M_ij = 1/(r s) over all pairs."""
+    """Equation 11 for all pairs: M_ij = 1/(r s)."""
     D = squared_distances(train, new)
     r = 1 + (D[:, None, :] < D[:, :, None]).sum(axis=2)
     s = 1 + (D[None, :, :] < D[:, None, :]).sum(axis=1)
@@ -59,7 +59,7 @@ def dense_reciprocal(train, new):
 @pytest.mark.parametrize("m", [3, 45])
 def test_reciprocal_neighbours(monkeypatch, memory, scale, m):
     monkeypatch.setattr(extension, "RANKS_BYTES", memory)
-    # A wider test set holds outliers, whose best pair has low ranks.
+    # A wider test set contains outliers, whose best pair has low ranks.
     fitted, rows = fit("reciprocal"), scale * X_NEW[:m]
     M, D = dense_reciprocal(X, rows), squared_distances(X, rows)
     best = np.where(M.max(axis=0) == M, D, np.inf).argmin(axis=0)
@@ -75,16 +75,16 @@ def test_no_extension():
 
 @pytest.mark.parametrize("rule", ["reciprocal", "knn", "nystrom"])
 @pytest.mark.parametrize("tau", [0.0, 0.01])
-def test_training_rows_get_their_own_F(rule, tau):
+def test_training_rows_use_the_learned_F(rule, tau):
     fitted = fit(rule, tau=tau, tol=1e-6)
     d, expected = coefficients(fitted), dense_decision(fitted, learned_F(fitted), X)
-    # The optimality conditions of the model hold on these values.
+    # The optimality conditions of the model hold for these values.
     assert_allclose(fitted.decision_function(X), expected, atol=1e-8)
     inside = (np.abs(d) > 1e-6) & (np.abs(d) < 2.0 - 1e-6)
     assert_allclose((Y * expected)[inside], 1.0, atol=1e-3)
 
 
-def test_nystrom_formula():
+def test_nystrom_extension_equals_formula():
     fitted = fit("nystrom")
     d, Z = coefficients(fitted), fitted.adaptive_factor_
     near = NearestNeighbors(n_neighbors=1).fit(X).kneighbors(X_NEW)[1][:, 0]
@@ -95,11 +95,11 @@ def test_nystrom_formula():
     assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-8)
 
 
-def test_hyperkernel_is_the_non_negative_least_squares_fit():
+def test_hyperkernel_is_non_negative_least_squares_solution():
     fitted = fit("hyperkernel")
     rule = fitted.models_[0].extension
     F, G = learned_F(fitted), np.column_stack([np.ones(60), rbf_kernel(X, gamma=0.5)])
-    # Optimality: no anchor has a negative slope, and the used ones have none.
+    # Optimality: no anchor has a negative gradient, that of used anchors is zero.
     residual = rule.train_factor @ rule.train_factor.T - F
     slope = np.einsum("ia,ij,ja->a", G, residual, G)
     scale = np.abs(np.einsum("ia,ij,ja->a", G, F, G)).max()
@@ -108,17 +108,21 @@ def test_hyperkernel_is_the_non_negative_least_squares_fit():
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_precomputed_kernel_agrees_with_features(rule):
+def test_precomputed_kernel_equals_features(rule):
     fitted = fit(rule)
-    given = fit(rule).set_params(kernel="precomputed").fit(rbf_kernel(X, gamma=0.5), Y)
+    precomputed = (
+        fit(rule).set_params(kernel="precomputed").fit(rbf_kernel(X, gamma=0.5), Y)
+    )
     expected = fitted.decision_function(X_NEW)
     assert_allclose(
-        given.decision_function(rbf_kernel(X_NEW, X, gamma=0.5)), expected, atol=1e-6
+        precomputed.decision_function(rbf_kernel(X_NEW, X, gamma=0.5)),
+        expected,
+        atol=1e-6,
     )
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_blocks_do_not_change_the_answer(monkeypatch, rule):
+def test_predictions_do_not_depend_on_blocks(monkeypatch, rule):
     fitted = fit(rule)
     expected = fitted.decision_function(X_NEW)
 

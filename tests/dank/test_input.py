@@ -1,4 +1,4 @@
-"""Bad and extreme input: a clear error, or a correct answer."""
+"""Invalid and extreme input gives clear errors or correct results."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from adakern.dank.exact import fit_exact
 X = np.random.default_rng(0).normal(size=(20, 2))
 Y = np.where(X[:, 0] > 0, 1, -1)
 SQUARE = np.random.default_rng(1).uniform(size=(20, 2))
-GIVEN = {"kernel": "precomputed"}
+PRECOMPUTED = {"kernel": "precomputed"}
 
 
 def with_entries(upper, lower):
@@ -27,16 +27,16 @@ def with_entries(upper, lower):
         ({"eta": 0.0}, X, "'eta' parameter"),
         ({"eta": np.nan}, X, "'eta' parameter"),
         ({"tau": -1.0}, X, "'tau' parameter"),
-        (GIVEN, with_entries(3.0, 3.0), r"not positive semidefinite.*is -2"),
-        (GIVEN, with_entries(0.5, 0.0), "not symmetric"),
-        (GIVEN, np.ones((20, 3)), "square"),
+        (PRECOMPUTED, with_entries(3.0, 3.0), r"not positive semidefinite.*is -2"),
+        (PRECOMPUTED, with_entries(0.5, 0.0), "not symmetric"),
+        (PRECOMPUTED, np.ones((20, 3)), "square"),
         (
-            GIVEN | {"strategy": "decomposed"},
+            PRECOMPUTED | {"strategy": "decomposed"},
             np.eye(20),
             r'kernel="precomputed" requires strategy="exact"',
         ),
         (
-            GIVEN | {"strategy": "whole"},
+            PRECOMPUTED | {"strategy": "whole"},
             np.eye(20),
             r'kernel="precomputed" requires strategy="exact"',
         ),
@@ -47,12 +47,12 @@ def with_entries(upper, lower):
         ),
     ],
 )
-def test_mistakes_are_named(kind, options, rows, message):
+def test_invalid_input_raises(kind, options, rows, message):
     with pytest.raises(ValueError, match=message):
         kind(**options).fit(rows, Y)
 
 
-def test_tl1_is_accepted_where_it_is_positive_semidefinite():
+def test_tl1_is_accepted_if_positive_semidefinite():
     line = np.linspace(0, 1, 20)[:, None]
     labels = np.where(line[:, 0] > 0.4, 1, -1)
     assert (
@@ -66,8 +66,8 @@ def test_duplicate_rows_with_opposite_labels():
     fitted = DANKClassifier(C=1.0, gamma=1.0, tol=1e-6, extension="none").fit(
         doubled, labels
     )
-    # Every label is contradicted: all dual variables sit at C, and with the support
-    # vector machine's kernel the decision is the same everywhere.
+    # Every label is contradicted: all dual variables equal C, and with the kernel of
+    # the SVM the decision is constant.
     assert_allclose(np.abs(fitted.dual_coef_), 1.0)
     assert np.ptp(fitted.decision_function(X)) < 1e-9
 
@@ -79,30 +79,20 @@ def test_constant_target(tau):
     assert fitted.converged_
 
 
-def test_threshold_above_every_eigenvalue_gives_F_zero():
+def test_F_is_zero_if_threshold_exceeds_eigenvalues():
     fitted = DANKClassifier(tau=1e6, eta=1.0).fit(X, Y)
     assert fitted.rank_ == 0
     assert np.ptp(fitted.decision_function(X)) == 0
 
 
 @pytest.mark.parametrize("n_rows", [10**6, 10**8, 10**10])
-def test_not_enough_memory_names_the_way_out_before_any_work(n_rows):
+def test_too_little_memory_raises_before_computation(n_rows):
     with pytest.raises(MemoryError, match='strategy="decomposed"'):
-        fit_exact(
-            range(n_rows),
-            None,
-            {},
-            eta=None,
-            tau=None,
-            method=None,
-            tol=None,
-            max_iter=None,
-            extension=None,
-        )
+        fit_exact(DANKClassifier(), range(n_rows), None)
 
 
-def test_input_is_left_untouched():
+def test_input_is_not_modified():
     K = X @ X.T + np.eye(20)
-    kept = K.copy()
+    original = K.copy()
     DANKClassifier(kernel="precomputed", tau=0.0).fit(K, Y).predict(K)
-    assert_allclose(K, kept, rtol=0, atol=0)
+    assert_allclose(K, original, rtol=0, atol=0)

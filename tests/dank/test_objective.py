@@ -1,4 +1,4 @@
-"""The saddle function of DANK as the papers print it, and what follows from it."""
+"""The saddle function of DANK as printed in the papers, and its consequences."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def u(dual):
     return dual.project(RNG.uniform(0, C, len(dual.signs)))
 
 
-def test_value_is_that_of_problem_4():
+def test_saddle_value_equals_problem_4():
     X, y = problem(N, 1, "classification")
     alpha, F, tau = RNG.uniform(0, C, N), X @ X.T, 0.2
     value = sum(alpha)
@@ -33,28 +33,30 @@ def test_value_is_that_of_problem_4():
             value -= alpha[i] * y[i] * F[i, j] * K[i, j] * y[j] * alpha[j] / 2
             value += ETA * (F[i, j] - 1) ** 2
     value += tau * ETA * np.linalg.svd(F)[1].sum()
-    found = objective.saddle_value(
+    actual = objective.saddle_value(
         alpha, F, K, dual_of("classification", y, C), ETA, tau
     )
-    assert_allclose(found, value)
+    assert_allclose(actual, value)
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.05])
-def test_gradients_are_finite_differences(dual, u, tau):
+def test_gradients_equal_finite_differences(dual, u, tau):
     F = objective.best_factor(u, K, dual, ETA, tau)
-    at_F = approx_derivative(
+    gradient_at_F = approx_derivative(
         lambda v: objective.saddle_value(v, F, K, dual, ETA, tau), u
     )
-    of_h = approx_derivative(lambda v: objective.concave_value(v, K, dual, ETA, tau), u)
+    gradient_of_h = approx_derivative(
+        lambda v: objective.concave_value(v, K, dual, ETA, tau), u
+    )
     gradient = objective.saddle_gradient(u, F, K, dual)
-    assert_allclose(at_F, gradient, rtol=1e-6, atol=1e-7)
-    assert_allclose(of_h, gradient, rtol=1e-6, atol=1e-7)
+    assert_allclose(gradient_at_F, gradient, rtol=1e-6, atol=1e-7)
+    assert_allclose(gradient_of_h, gradient, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("tau", [0.01, 0.2])
-def test_gap_bounds_what_h_is_below_the_semidefinite_program(dual, u, tau):
+def test_duality_gap_bounds_suboptimality(dual, u, tau):
     optimum, _ = solve_dank(K, dual, ETA, tau)
     for scale in (0.1, 0.5, 1.0):
-        here = objective.best_factor(scale * u, K, dual, ETA, tau)
-        missing = optimum - objective.concave_value(scale * u, K, dual, ETA, tau)
-        assert 0 <= missing <= objective.duality_gap(scale * u, here, K, dual)
+        F = objective.best_factor(scale * u, K, dual, ETA, tau)
+        suboptimality = optimum - objective.concave_value(scale * u, K, dual, ETA, tau)
+        assert 0 <= suboptimality <= objective.duality_gap(scale * u, F, K, dual)

@@ -1,4 +1,4 @@
-"""The quartic against conic programs, and its certificate."""
+"""The quartic problem, compared with conic programs, and its duality gap."""
 
 import cvxpy as cp
 import numpy as np
@@ -14,7 +14,7 @@ from dank import oracle
 sizes = st.floats(1e-3, 1e3)
 
 
-def make(
+def make_problem(
     task, n, gamma, C, eta, *, epsilon=0.1, seed=0, fit_intercept=False, **options
 ):
     X, y = oracle.problem(n, seed, task)
@@ -30,7 +30,7 @@ def value(problem, d):
 
 
 def conic_optimum(problem):
-    """The quartic as a second-order cone program: q is relaxed to q >= d o d."""
+    """The quartic as a second-order cone program, with the relaxation q >= d o d."""
     K, dual, n = problem.K, problem.dual, len(problem.K)
     d, q = cp.Variable(n), cp.Variable(n)
     root = np.linalg.cholesky(K + 1e-12 * np.eye(n))
@@ -54,14 +54,16 @@ def conic_optimum(problem):
     ("weight", "fit_intercept"), [(0.0, False), (0.5, False), (0.0, True)]
 )
 @pytest.mark.parametrize("share", [0.1, 10, np.inf])
-def test_optimum_of_the_conic_program(gamma, C, weight, fit_intercept, share):
+def test_solution_equals_conic_program(gamma, C, weight, fit_intercept, share):
     options = {"weight": weight, "fit_intercept": fit_intercept}
     for task, epsilon in (
         ("classification", 0.0),
         ("regression", 0.1),
         ("regression", 0.0),
     ):
-        problem = make(task, 40, gamma, C, share * C**2, epsilon=epsilon, **options)
+        problem = make_problem(
+            task, 40, gamma, C, share * C**2, epsilon=epsilon, **options
+        )
         expected, dual = conic_optimum(problem), problem.dual
         points = [
             oracle.solve_quartic(problem, 1e-9),
@@ -78,11 +80,11 @@ def test_optimum_of_the_conic_program(gamma, C, weight, fit_intercept, share):
 
 @given(st.integers(0, 10**6), sizes, sizes, sizes, st.floats(0.0, 0.5))
 @settings(max_examples=100)
-def test_certificate_bounds_what_is_missing(seed, gamma, C, ratio, epsilon):
-    """At any point, gap >= optimum - h; and the solver's point is in the box."""
+def test_gap_bounds_suboptimality(seed, gamma, C, ratio, epsilon):
+    """At any point gap >= optimum - h, and the solution is feasible."""
     rng, eta = np.random.default_rng(seed), ratio * C**2
     for task in ("classification", "regression"):
-        problem = make(task, 12, gamma, C, eta, epsilon=epsilon, seed=seed)
+        problem = make_problem(task, 12, gamma, C, eta, epsilon=epsilon, seed=seed)
         lower, upper = problem.dual.lower, problem.dual.upper
         best = oracle.solve_quartic(problem, 1e-9)
         assert best.gap <= 1e-8 * best.value
@@ -90,15 +92,15 @@ def test_certificate_bounds_what_is_missing(seed, gamma, C, ratio, epsilon):
         for _ in range(5):
             point = problem.at(rng.uniform(lower, upper))
             assert point.row_gaps.min() >= 0
-            missing = best.value - point.value
-            assert point.gap >= missing * (1 - 1e-9) - 1e-9 * abs(best.value)
+            suboptimality = best.value - point.value
+            assert point.gap >= suboptimality * (1 - 1e-9) - 1e-9 * abs(best.value)
 
 
-def test_row_gaps_are_the_best_change_of_each_separable_term():
-    """Against a search on a grid."""
+def test_row_gaps_equal_grid_search():
+    """The largest possible improvement of each separable term."""
     rng = np.random.default_rng(1)
     d, weight = rng.uniform(-1.5, 1.5, 10), rng.uniform(0, 1, 10)
-    problem = make("regression", 10, 1.0, 1.5, 0.7, epsilon=0.2, weight=weight)
+    problem = make_problem("regression", 10, 1.0, 1.5, 0.7, epsilon=0.2, weight=weight)
     K = problem.K
 
     def m(u):
@@ -109,8 +111,8 @@ def test_row_gaps_are_the_best_change_of_each_separable_term():
     np.testing.assert_allclose(problem.at(d).row_gaps, best - m(d), atol=1e-7)
 
 
-def test_rows_that_are_no_support_vectors_are_exact_zeros():
-    d = oracle.solve_quartic(make("classification", 80, 0.5, 1.0, 10.0), 1e-8).d
+def test_dual_variables_of_other_rows_are_exactly_zero():
+    d = oracle.solve_quartic(make_problem("classification", 80, 0.5, 1.0, 10.0), 1e-8).d
     assert 0 < np.count_nonzero(d) < 80
     assert (np.abs(d[d != 0]) > 1e-6).all()
     assert (np.abs(d) == 1.0).any()

@@ -9,20 +9,20 @@ from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.kernels import gram_matrix
 
 
-def tumours(n=400):
+def load_tumours(n=400):
     X, y = load_breast_cancer(return_X_y=True)
     return minmax_scale(X)[:n], y[:n]
 
 
-def disease(n=300):
+def load_disease(n=300):
     X, y = load_diabetes(return_X_y=True)
     return X[:n], scale(y)[:n]
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("eta", [30.0, 1e4, 1e12])  # the last is the SVM
+@pytest.mark.parametrize("eta", [30.0, 1e4, 1e12])  # the last equals the SVM
 def test_whole_equals_exact_without_the_nuclear_norm(fit_intercept, eta):
-    cases = (DANKClassifier, tumours(), 1.0), (DANKRegressor, disease(), 20.0)
+    cases = (DANKClassifier, load_tumours(), 1.0), (DANKRegressor, load_disease(), 20.0)
     for Estimator, (X, y), gamma in cases:
         options = {"C": 5.0, "gamma": gamma, "eta": eta, "tol": 1e-8}
         options |= {"fit_intercept": fit_intercept, "extension": "none"}
@@ -35,14 +35,14 @@ def test_whole_equals_exact_without_the_nuclear_norm(fit_intercept, eta):
             assert whole.intercept_ == [0.0]
 
 
-def test_clusters_change_neither_the_whole_problem_nor_much_of_what_is_predicted(
+def test_clusters_do_not_change_whole_and_hardly_decomposed(
     monkeypatch,
 ):
-    X, y = tumours(500)
+    X, y = load_tumours(500)
     options = {"C": 5.0, "gamma": 1.0, "random_state": 0}
     tight = options | {"eta": 30.0, "tol": 1e-8}
     one = DANKClassifier(strategy="decomposed", n_clusters=1, **tight).fit(X, y)
-    for n_clusters in (1, 16):  # from 9 on there is a second partition
+    for n_clusters in (1, 16):  # from 9 on with a second partition
         whole = DANKClassifier(
             strategy="whole", n_clusters=n_clusters, fit_intercept=False, **tight
         ).fit(X, y)
@@ -58,8 +58,8 @@ def test_clusters_change_neither_the_whole_problem_nor_much_of_what_is_predicted
 
 
 @pytest.mark.parametrize(("gamma", "full"), [(0.1, True), (1e-4, False)])
-def test_rank_is_that_of_the_formed_blocks(gamma, full):
-    X, y = tumours()
+def test_rank_equals_sum_over_blocks(gamma, full):
+    X, y = load_tumours()
     model = DANKClassifier(
         C=5.0, gamma=gamma, strategy="decomposed", n_clusters=3, random_state=0
     )
@@ -75,8 +75,8 @@ def test_rank_is_that_of_the_formed_blocks(gamma, full):
 
 
 @pytest.mark.parametrize("strategy", ["decomposed", "whole"])
-def test_float32_predicts_as_float64_far_from_the_origin(strategy):
-    X, y = tumours()
+def test_float32_predictions_far_from_the_origin(strategy):
+    X, y = load_tumours()
     model = DANKClassifier(
         C=5.0, gamma=1.0, strategy=strategy, n_clusters=2, random_state=0
     )

@@ -1,4 +1,4 @@
-"""Attribute-relation files, as OpenML and Weka write them."""
+"""ARFF files as written by OpenML and Weka."""
 
 import pytest
 
@@ -20,29 +20,29 @@ HEAD = "@relation r\n@attribute a numeric\n@attribute 'b c' {x,'y, z'}\n@data\n"
         ("1,ü%", "1,ü%"),
     ],
 )
-def test_cells(row, cells):
+def test_arff_cells(row, cells):
     data = f"% note\n\n{HEAD}% another\n{row}\n\n".encode()
     assert is_arff(data)
     assert arff_as_csv(data, "f").decode() == f"a,b c\n{cells}\n"
 
 
-def test_the_case_of_words_does_not_count():
+def test_keywords_are_case_insensitive():
     data = HEAD.upper().replace("A NUMERIC", "A REAL").encode()
     assert arff_as_csv(data + b"1,X\n", "f") == b"A,B C\n1,X\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (HEAD[:-6], "it is incomplete"),
         (HEAD + "1,x\n2", "row 2 has 1 cells, expected 2"),
         (HEAD + "{0 1, 1 x}\n", "sparse ARFF"),
     ],
 )
-def test_what_is_no_table(text, said):
-    with pytest.raises(TableError, match=said):
+def test_invalid_arff_raises(text, message):
+    with pytest.raises(TableError, match=message):
         arff_as_csv(text.encode(), "f")
 
 
-def test_other_files_are_none():
+def test_other_files_are_not_arff():
     assert not any(map(is_arff, (b"a,b\n1,2\n", b"PAR1@relation", b"", b"%")))

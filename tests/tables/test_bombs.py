@@ -1,4 +1,4 @@
-"""Small files of enormous tables are refused before they are held in memory."""
+"""Small files that unpack to enormous tables are refused before they use memory."""
 
 import io
 import zipfile
@@ -11,8 +11,8 @@ from adakern.datasets import read_table
 from adakern.tables.unpack import TableError
 
 
-def workbook(path, cells):
-    """An xlsx whose only sheet holds these cells, XML of its rows."""
+def write_workbook(path, cells):
+    """An xlsx file whose only sheet has these rows, given as XML."""
     openpyxl = pytest.importorskip("openpyxl")
     whole = io.BytesIO()
     openpyxl.Workbook().save(whole)
@@ -27,7 +27,7 @@ def workbook(path, cells):
     return path
 
 
-def row(number, *cells):
+def row_xml(number, *cells):
     written = "".join(
         f'<c r="{column}{number}" t="inlineStr"><is><t>{text}</t></is></c>'
         if isinstance(text, str)
@@ -37,32 +37,32 @@ def row(number, *cells):
     return f'<row r="{number}">{written}</row>'
 
 
-HEAD = row(1, ("A", "a"), ("B", "y"))
-ROWS = "".join(row(i, ("A", i * 1.5), ("B", i * i % 71)) for i in range(2, 60))
+HEAD = row_xml(1, ("A", "a"), ("B", "y"))
+ROWS = "".join(row_xml(i, ("A", i * 1.5), ("B", i * i % 71)) for i in range(2, 60))
 
 
 @pytest.mark.parametrize(
     "last",
     [
-        row(60, ("XFD", 1)) + row(9000, ("A", 1)),
-        "".join(row(i, ("ZZZ", 1)) for i in range(60, 1200)),
-        row(1_048_576, ("ABC", 1)),
+        row_xml(60, ("XFD", 1)) + row_xml(9000, ("A", 1)),
+        "".join(row_xml(i, ("ZZZ", 1)) for i in range(60, 1200)),
+        row_xml(1_048_576, ("ABC", 1)),
     ],
 )
-def test_far_corners_of_a_sheet_are_refused(tmp_path, last):
+def test_sheet_with_distant_cells_raises(tmp_path, last):
     with pytest.raises(TableError, match=r"unpacks to more than \d+ MB"):
-        read_table(workbook(tmp_path / "t.xlsx", HEAD + ROWS + last), "y")
+        read_table(write_workbook(tmp_path / "t.xlsx", HEAD + ROWS + last), "y")
 
 
-def test_sheets_of_tables_are_read(tmp_path):
-    """Also with an empty cell that somebody formatted far away."""
+def test_ordinary_sheet_is_read(tmp_path):
+    """Also with a distant cell that is formatted but empty."""
     styled = '<row r="60"><c r="XFD60" s="0"/></row>'
-    table = read_table(workbook(tmp_path / "t.xlsx", HEAD + ROWS + styled), "y")
+    table = read_table(write_workbook(tmp_path / "t.xlsx", HEAD + ROWS + styled), "y")
     assert len(table.y) == 58
 
 
 @pytest.mark.parametrize(("n_texts", "is_categorical"), [(1, 0), (1, 1), (100, 1)])
-def test_long_texts_of_parquet_are_refused(tmp_path, n_texts, is_categorical):
+def test_parquet_with_long_texts_raises(tmp_path, n_texts, is_categorical):
     texts = [str(i) * 1_000_000 for i in range(n_texts)]
     kind = "category" if is_categorical else "object"
     table = pd.DataFrame({"x": pd.Series(texts * (200 // n_texts), dtype=kind)})
@@ -74,7 +74,7 @@ def test_long_texts_of_parquet_are_refused(tmp_path, n_texts, is_categorical):
 
 
 @pytest.mark.parametrize("compression", ["zstd", "snappy"])
-def test_repeated_cells_of_parquet_are_refused(tmp_path, compression):
+def test_parquet_with_many_repeated_cells_raises(tmp_path, compression):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 

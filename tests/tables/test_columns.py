@@ -1,4 +1,4 @@
-"""Tables as people have them, as numbers."""
+"""Conversion of mixed-type columns to numbers."""
 
 import time
 
@@ -12,75 +12,77 @@ from adakern.tables.columns import TableReader, as_columns
 from adakern.tables.typed import typed_columns
 
 
-def read(X, new=None):
+def fit_transform(X, new=None):
     X = np.asarray(X, dtype=object)
     reader = TableReader(None, np.zeros(X.shape[1], dtype=bool)).fit(X)
     return reader, reader.transform(X if new is None else np.asarray(new, dtype=object))
 
 
-def test_numbers_in_disguise_are_numbers():
-    reader, table = read([["1.5", True], ["-2e3", False], [" ", None]])
+def test_numeric_strings_and_booleans_are_numbers():
+    reader, table = fit_transform([["1.5", True], ["-2e3", False], [" ", None]])
     assert not reader.is_categorical.any()
     np.testing.assert_array_equal(table, [[1.5, 1], [-2000, 0], [np.nan, np.nan]])
 
 
 @pytest.mark.parametrize("other", [2.5, 7, -(2**62), 2**70, np.nan])
-def test_typed_numbers_are_those_of_cells(other):
-    """Also of a column with limits of detection, which typed numbers are not."""
+def test_typed_numbers_equal_numeric_strings(other):
+    """Also for a column with limits of detection, which typed numbers cannot have."""
     cells = [["<0.5"]] + [[f"{k}.25"] for k in range(20)]
-    _, typed = read(cells, [[1.5], [other]])
-    _, mixed = read(cells, [["1.5"], [other], ["<0.5"]])
+    _, typed = fit_transform(cells, [[1.5], [other]])
+    _, mixed = fit_transform(cells, [["1.5"], [other], ["<0.5"]])
     np.testing.assert_array_equal(typed, mixed[:2])
     assert typed.shape == (2, 2) and not typed[:, 1].any() and mixed[2, 1] == -1
 
 
-def test_numbers_without_the_percent_sign_of_training_are_still_said():
+def test_numbers_without_percent_sign_warn():
     with pytest.warns(UserWarning, match="percent sign"):
-        _, table = read([[f"{k} %"] for k in range(20)], [[0.5], [7]])
+        _, table = fit_transform([[f"{k} %"] for k in range(20)], [[0.5], [7]])
     np.testing.assert_array_equal(table[:, 0], [0.5, 7])
 
 
-def test_every_kind_of_missing_value_is_one():
+def test_missing_values_of_every_type():
     pd = pytest.importorskip("pandas")
-    _, table = read([[None], [np.nan], [pd.NA], [pd.NaT], [""], [3]])
+    _, table = fit_transform([[None], [np.nan], [pd.NA], [pd.NaT], [""], [3]])
     np.testing.assert_array_equal(table[:, 0], [np.nan] * 5 + [3])
 
 
-def test_dates_are_time_year_season_and_weekday():
+def test_date_features():
     pd = pytest.importorskip("pandas")
     days = pd.to_datetime(["2020-01-01 00:00", "2021-07-02 12:00"])
-    reader, table = read([[day] for day in days])
+    reader, table = fit_transform([[day] for day in days])
     np.testing.assert_array_equal(reader.source_, [0] * 6)
     assert table[1, 0] - table[0, 0] == 366 + 182.5
     np.testing.assert_array_equal(table[:, [1, 4, 5]], [[2020, 2, 0], [2021, 4, 12]])
     np.testing.assert_allclose(np.hypot(table[:, 2], table[:, 3]), 1)
-    _, strings = read([["2020-01-01"], ["2021-07-02T12:00:00"]])
-    _, numpys = read(days.to_numpy()[:, None].astype("M8[s]"))
+    _, strings = fit_transform([["2020-01-01"], ["2021-07-02T12:00:00"]])
+    _, numpys = fit_transform(days.to_numpy()[:, None].astype("M8[s]"))
     np.testing.assert_array_equal(strings, table)
     np.testing.assert_array_equal(numpys, table)
 
 
-def test_time_zones_are_those_of_the_dates_not_of_the_machine(monkeypatch):
+def test_dates_do_not_depend_on_local_time_zone(monkeypatch):
     pd = pytest.importorskip("pandas")
     days = [[day] for day in pd.to_datetime(["2020-01-01", "2020-07-01"])]
     zoned = [[pd.Timestamp("2020-01-01 05:00", tz="America/New_York")]]
-    _, table = read(days)
+    _, table = fit_transform(days)
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
-    _, again = read(days)
-    _, moved = read(days, zoned)
+    _, again = fit_transform(days)
+    _, moved = fit_transform(days, zoned)
     monkeypatch.undo()
     time.tzset()
     np.testing.assert_array_equal(table, again)
     assert moved[0, 0] - table[0, 0] == pytest.approx(10 / 24)
 
 
-def test_periods_are_the_dates_at_which_they_start(tmp_path):
+def test_periods_are_converted_to_start_dates(tmp_path):
     pd = pytest.importorskip("pandas")
     periods = pd.period_range("2000-01", periods=40, freq="M")
     X = pd.DataFrame({"month": periods, "x": np.arange(40)})
     starts = X.assign(month=periods.start_time)
-    (reader, rows), (_, expected) = (read(as_columns(f)[0]) for f in (X, starts))
+    (reader, rows), (_, expected) = (
+        fit_transform(as_columns(f)[0]) for f in (X, starts)
+    )
     assert reader.columns_[0].kind == "date"
     assert_array_equal(rows, expected)
     X.assign(y=1).to_parquet(tmp_path / "months.parquet")
@@ -89,20 +91,20 @@ def test_periods_are_the_dates_at_which_they_start(tmp_path):
     assert kinds == {"month": "date", "x": "numeric", "y": "numeric"}
 
 
-def test_complex_numbers_are_refused():
+def test_complex_numbers_raise():
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame({"z": [1j, 2.0], "x": [0, 1]})
     with pytest.raises(ValueError, match="'z' has complex numbers"):
         AdaptiveKernelRegressor().fit(X, [0.0, 1.0])
 
 
-def test_durations_are_seconds():
+def test_durations_are_converted_to_seconds():
     pd = pytest.importorskip("pandas")
-    _, table = read([[pd.Timedelta("1h")], [np.timedelta64(2, "m")], [None]])
+    _, table = fit_transform([[pd.Timedelta("1h")], [np.timedelta64(2, "m")], [None]])
     np.testing.assert_array_equal(table[:, 0], [3600, 120, np.nan])
 
 
-def test_declared_categories_are_their_numbers_however_written():
+def test_numeric_categories_do_not_depend_on_type():
     X, new = np.array([[3.0], [1.0], [np.nan]]), np.array([[3], [7]])
     reader = TableReader(None, np.array([True])).fit(X)
     assert reader.is_categorical.all()
@@ -111,16 +113,16 @@ def test_declared_categories_are_their_numbers_however_written():
     assert reader.transform(np.array([[True]], dtype=object)) == [[0]]
 
 
-def test_a_gap_in_lists_beside_words_is_no_word():
+def test_nan_among_strings_is_missing():
     assert as_columns([["red", 1.0], [np.nan, 2.0]])[0][1, 0] is np.nan
 
 
 def test_new_categories_are_missing():
-    _, table = read([["red"], ["blue"]], new=[["blue"], ["green"]])
+    _, table = fit_transform([["red"], ["blue"]], new=[["blue"], ["green"]])
     np.testing.assert_array_equal(table, [[0], [np.nan]])
 
 
-def view(X, new=None, categories=None):
+def fit_kernel_view(X, new=None, categories=None):
     X = np.asarray(X, dtype=float)
     categories = (
         np.zeros(X.shape[1], dtype=bool) if categories is None else np.array(categories)
@@ -130,50 +132,52 @@ def view(X, new=None, categories=None):
     )
 
 
-def test_normal_numbers_are_standardised_and_nothing_else():
+def test_columns_without_outliers_are_standardised():
     X = np.random.default_rng(0).uniform(5, 9, (500, 1))
-    Z = view(X)[:, 0]
+    Z = fit_kernel_view(X)[:, 0]
     assert np.std(Z) == pytest.approx(1, rel=0.05)
     assert np.corrcoef(Z, X[:, 0])[0, 1] == pytest.approx(1, abs=1e-12)
 
 
-def test_an_outlier_stays_outermost_but_near():
+def test_outlier_remains_the_maximum_but_is_shrunk():
     X = np.append(np.random.default_rng(0).standard_normal(300), 1e9)[:, None]
-    Z = view(X)[:, 0]
+    Z = fit_kernel_view(X)[:, 0]
     assert Z[-1] == Z.max()
     assert Z[-1] < 40
     assert np.std(Z[:-1]) == pytest.approx(1, rel=0.1)
 
 
-def test_units_do_not_matter():
+def test_view_is_invariant_to_units():
     X = np.random.default_rng(0).lognormal(size=(80, 2))
-    np.testing.assert_allclose(view(X), view(X * [1e6, 1e-6] + [5, -5]), rtol=1e-6)
+    np.testing.assert_allclose(
+        fit_kernel_view(X), fit_kernel_view(X * [1e6, 1e-6] + [5, -5]), rtol=1e-6
+    )
 
 
-def test_constant_empty_and_repeated_columns_are_left_out():
+def test_constant_empty_and_duplicate_columns_are_dropped():
     x = np.random.default_rng(0).standard_normal(30)
     X = np.column_stack([x, np.ones(30), x, np.full(30, np.nan)])
-    assert view(X).shape == (30, 1)
+    assert fit_kernel_view(X).shape == (30, 1)
 
 
-def test_missing_values_take_the_median_and_an_indicator():
+def test_missing_values_are_imputed_with_median_and_indicator():
     X = np.array([[1.0], [2.0], [3.0], [np.nan]])
-    Z = view(X)
+    Z = fit_kernel_view(X)
     assert Z.shape == (4, 2)
     assert Z[3, 0] == Z[1, 0]
     np.testing.assert_array_equal(Z[:, 1] > 0, [False, False, False, True])
 
 
-def test_rare_and_new_categories_are_others():
+def test_rare_and_new_categories_share_one_indicator():
     X = np.repeat(np.arange(40.0), np.arange(40, 0, -1))[:, None]
     new = np.array([[0.0], [39.0], [np.nan]])
-    Z = view(X, new, categories=[True])
+    Z = fit_kernel_view(X, new, categories=[True])
     assert Z.shape[1] == 31
     assert Z[0, 0] > 0
     assert (Z[1:, -1] > 0).all()
 
 
-def test_trees_see_the_order_of_frequencies():
+def test_tree_view_orders_categories_by_frequency():
     X = np.array([[2.0], [2.0], [0.0], [1.0], [1.0], [1.0]])
     tree = TreeView(np.array([True])).fit(X)
     np.testing.assert_array_equal(
@@ -182,26 +186,26 @@ def test_trees_see_the_order_of_frequencies():
 
 
 @pytest.mark.parametrize(
-    "learned", [[1, 2, 30], ["1", "2", "30"], ["1.0", "2.0", "30.0"]]
+    "training_values", [[1, 2, 30], ["1", "2", "30"], ["1.0", "2.0", "30.0"]]
 )
-def test_a_category_is_the_same_with_decimals_that_are_zero(learned):
-    """As files have them that were saved with or without gaps."""
-    X = np.array(learned * 4, dtype=object)[:, None]
+def test_category_with_and_without_zero_decimals_is_equal(training_values):
+    """Files saved with or without missing values differ in this way."""
+    X = np.array(training_values * 4, dtype=object)[:, None]
     reader = TableReader(None, np.array([True])).fit(X)
     first = reader.transform(X)[:3, 0]
-    for asked in (
+    for values in (
         [1, 2, 30],
         [1.0, 2.0, 30.0],
         ["1", "2", "30"],
         ["1.0", "2.00", "30"],
     ):
-        read = reader.transform(np.array(asked, dtype=object)[:, None])[:, 0]
-        np.testing.assert_array_equal(read, first)
+        codes = reader.transform(np.array(values, dtype=object)[:, None])[:, 0]
+        np.testing.assert_array_equal(codes, first)
     with pytest.warns(UserWarning, match="does not know the category of 3 of 3"):
         reader.transform(np.array(["01", "1.05", "v1.0"], dtype=object)[:, None])
 
 
-def test_categories_that_differ_in_decimals_stay_apart():
+def test_categories_that_differ_in_decimals_are_distinct():
     X = np.array(["1", "1.0"] * 4, dtype=object)[:, None]
-    read = TableReader(None, np.array([True])).fit(X).transform(X)[:, 0]
-    assert list(read[:2]) == [0, 1]
+    codes = TableReader(None, np.array([True])).fit(X).transform(X)[:, 0]
+    assert list(codes[:2]) == [0, 1]

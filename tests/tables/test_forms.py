@@ -1,4 +1,6 @@
-"""Numbers and dates of any usual writing are read back as what was written, or said."""
+"""Numbers and dates in common formats are parsed correctly, or the
+ambiguity is noted.
+"""
 
 import datetime
 import warnings
@@ -15,25 +17,25 @@ from adakern.tables.columns import TableReader
 from adakern.tables.read_table import read_as
 
 MARKS = st.sampled_from([".", ","])
-#: How a program of each language parts thousands, none in most files.
-GAPS = st.sampled_from(["", "other", "'", "\u00a0", "\u202f", "\u2009"])
+#: Thousands separators of programs in several languages.
+SEPARATORS = st.sampled_from(["", "other", "'", "\u00a0", "\u202f", "\u2009"])
 WRAPS = st.sampled_from(
     ["{}", "{} kg", "{}%", "{} %", "€{}", "{} €", "CHF {}", "{} USD", "$ {}", "{}°C"]
 )
 
 
-def read(texts, usual="."):
+def read_column(texts, usual="."):
     cells = Cells.of(np.array(texts, dtype=object), "column 'a'")
     column = kinds.describe(cells, usual=usual)
     values, strays = read_cells(cells, column.kind, column.form)
     return column, values, strays
 
 
-def written(value, digits, mark, gap, sign):
-    """A number as a program of some language writes it."""
-    gap = ("," if mark == "." else ".") if gap == "other" else gap
+def format_number(value, digits, mark, separator, sign):
+    """Format a number as programs of several languages do."""
+    separator = ("," if mark == "." else ".") if separator == "other" else separator
     text = f"{abs(value):,.{digits}f}"
-    text = text.replace(",", "\0").replace(".", mark).replace("\0", gap)
+    text = text.replace(",", "\0").replace(".", mark).replace("\0", separator)
     if value >= 0:
         return text
     return {"-": f"-{text}", "−": f"−{text}", "(": f"({text})", "behind": f"{text}-"}[
@@ -51,23 +53,25 @@ def written(value, digits, mark, gap, sign):
     ),
     st.integers(0, 4),
     MARKS,
-    GAPS,
+    SEPARATORS,
     WRAPS,
     st.sampled_from(["-", "−", "(", "behind"]),
 )
-def test_numbers_are_read_back_or_the_other_reading_is_said(
-    values, digits, mark, gap, wrap, sign
+def test_formatted_numbers_are_parsed_or_noted_as_ambiguous(
+    values, digits, mark, separator, wrap, sign
 ):
     values = [round(v, digits) for v in values]
     if digits == 0:
         values = [float(int(v)) for v in values]
     if sign == "behind":
         wrap = "{}"
-    texts = [wrap.format(written(v, digits, mark, gap, sign)) for v in values]
-    column, found, strays = read(texts)
+    texts = [
+        wrap.format(format_number(v, digits, mark, separator, sign)) for v in values
+    ]
+    column, parsed, strays = read_column(texts)
     assert column.kind == "numeric", texts
     assert not strays
-    if not np.allclose(found, values, rtol=1e-12, atol=0):
+    if not np.allclose(parsed, values, rtol=1e-12, atol=0):
         assert any("it would be" in note for note in column.notes), column.notes
         other = ("," if column.form[0] == "." else ".") + column.form[1:]
         again = [numbers.parse_number(text, other) for text in texts]
@@ -84,14 +88,14 @@ def test_numbers_are_read_back_or_the_other_reading_is_said(
     ),
     st.sampled_from([f for f in dates.FORMS if "%q" not in f and "%h" not in f]),
 )
-def test_dates_are_read_back_or_the_other_reading_is_said(times, form):
+def test_formatted_dates_are_parsed_or_noted_as_ambiguous(times, form):
     texts = [time.replace(tzinfo=datetime.UTC).strftime(form) for time in times]
     expected = [dates.parse_date(text, form) for text in texts]
-    column, found, _ = read(texts)
+    column, parsed, _ = read_column(texts)
     if len(set(texts)) < 8 or column.kind == "numeric":
-        return  # 01.2020 is a number too
+        return  # 01.2020 is also a number
     assert column.kind == "date", texts
-    if not (found == np.array(expected, dtype="M8[us]")).all():
+    if not (parsed == np.array(expected, dtype="M8[us]")).all():
         assert "would also fit" in column.notes[0], column.notes
 
 
@@ -106,9 +110,9 @@ def test_dates_are_read_back_or_the_other_reading_is_said(times, form):
         "28.01.24 09:05:10,000000",
     ],
 )
-def test_times_as_programs_of_today_write_them(text):
+def test_times_written_by_programs(text):
     days = [text.replace("28", f"{day}", 1) for day in range(13, 29)]
-    column, values, _ = read(days)
+    column, values, _ = read_column(days)
     assert column.kind == "date"
     assert values[-1] == np.datetime64("2024-01-28T09:05:10")
     assert (np.diff(values) == np.timedelta64(1, "D")).all()
@@ -123,9 +127,9 @@ def test_times_as_programs_of_today_write_them(text):
         ("%YW08", "2024-02-19"),
     ],
 )
-def test_clocks_and_weeks_of_several_countries(form, expected):
+def test_times_and_weeks_of_several_countries(form, expected):
     times = [datetime.datetime(2024, 2, day, 21, 5, 10) for day in range(13, 29)]
-    column, values, _ = read([time.strftime(form) for time in times])
+    column, values, _ = read_column([time.strftime(form) for time in times])
     assert column.kind == "date"
     assert values[-1] == np.datetime64(expected)
 
@@ -137,8 +141,8 @@ def test_clocks_and_weeks_of_several_countries(form, expected):
         *("2021/Q{}", "2021-T{}", "2021 Qtr {}", "{}T21", "T{} 2021"),
     ],
 )
-def test_quarters_of_banks(form):
-    column, values, _ = read([form.format(q) for q in (1, 2, 3, 4)] * 5)
+def test_quarters(form):
+    column, values, _ = read_column([form.format(q) for q in (1, 2, 3, 4)] * 5)
     assert column.kind == "date"
     assert values[2] == np.datetime64("2021-07-01")
 
@@ -146,8 +150,8 @@ def test_quarters_of_banks(form):
 @pytest.mark.parametrize(
     "form", ["H{}/2021", "H{} 2021", "H{} FY21", "2021-H{}", "2021S{}", "{}H21"]
 )
-def test_half_years_of_reports(form):
-    column, values, _ = read([form.format(h) for h in (1, 2)] * 9)
+def test_half_years(form):
+    column, values, _ = read_column([form.format(h) for h in (1, 2)] * 9)
     assert column.kind == "date"
     assert values[1] == np.datetime64("2021-07-01")
     assert values[2] == np.datetime64(dates.parse_date(form.format(1), column.form))
@@ -155,28 +159,32 @@ def test_half_years_of_reports(form):
 
 @pytest.mark.parametrize("form", ["FY{}", "fy {}", "FY 20{}"])
 def test_fiscal_years(form):
-    column, values, _ = read([form.format(year) for year in range(19, 30)])
+    column, values, _ = read_column([form.format(year) for year in range(19, 30)])
     assert column.kind == "date"
     assert values[2] == np.datetime64("2021-01-01")
 
 
-def test_seconds_may_be_left_out_of_times_with_a_day():
-    """Without a day, 5:10 is minutes and seconds beside 1:05:10."""
+def test_dates_with_optional_seconds():
+    """Without a date, 5:10 means minutes and seconds if 1:05:10 occurs as well."""
     times = [f"{day}.02.2024 21:05" + ":10" * (day % 2) for day in range(13, 29)]
-    column, values, strays = read(times)
+    column, values, strays = read_column(times)
     assert column.form == "%d.%m.%Y %H:%M:%S" and not strays
     assert values[-1] == np.datetime64("2024-02-28T21:05:00")
     clocks = [f"1:{k}:10" if k % 2 else f"{k}:10" for k in range(10, 24)]
-    column, values, _ = read(clocks)
+    column, values, _ = read_column(clocks)
     assert column.form == numbers.BASE_60
     assert values[:2].tolist() == [610, 3600 + 11 * 60 + 10]
 
 
-@pytest.mark.parametrize("nothing", ["00.00.0000", "0000-00-00", "0000-00-00 00:00:00"])
-def test_dates_that_are_not_set_are_missing(nothing):
-    form = "%d.%m.%Y" if nothing.endswith(".0000") else "%Y-%m-%d"
+@pytest.mark.parametrize(
+    "zero_date", ["00.00.0000", "0000-00-00", "0000-00-00 00:00:00"]
+)
+def test_zero_dates_are_missing(zero_date):
+    form = "%d.%m.%Y" if zero_date.endswith(".0000") else "%Y-%m-%d"
     days = [datetime.date(2024, 2, day).strftime(form) for day in range(1, 29)]
-    column, values, strays = read([nothing, *days, nothing, nothing, nothing])
+    column, values, strays = read_column(
+        [zero_date, *days, zero_date, zero_date, zero_date]
+    )
     assert column.kind == "date" and np.isnat(values).sum() == 4 and not strays
 
 
@@ -209,8 +217,8 @@ def test_dates_that_are_not_set_are_missing(nothing):
         ("{}.01.2021 08:03 MSK", "2021-01-{}T05:03"),
     ],
 )
-def test_dates_of_more_languages_and_programs(text, expected):
-    column, values, strays = read([text.format(day) for day in range(13, 29)])
+def test_dates_in_further_languages_and_programs(text, expected):
+    column, values, strays = read_column([text.format(day) for day in range(13, 29)])
     assert column.kind == "date" and not strays
     assert values[-1] == np.datetime64(expected.format(28))
 
@@ -228,35 +236,35 @@ def test_dates_of_more_languages_and_programs(text, expected):
         ("W05 {}", "{}-W05"),
     ],
 )
-def test_months_and_weeks_of_years(text, expected):
+def test_months_and_weeks(text, expected):
     short = text == "Jan'{}"
     texts = [text.format(year - 2000 * short) for year in range(2013, 2029)]
-    column, values, strays = read(texts)
+    column, values, strays = read_column(texts)
     assert column.kind == "date" and not strays
     last = datetime.date.fromisoformat(expected.format(2028))
     assert values[-1] == np.datetime64(last)
 
 
-def test_years_and_days_of_two_digits_that_may_be_either_are_said():
+def test_ambiguous_two_digit_years_are_noted():
     days = [f"21-{1 + k % 12:02d}-{k:02d}" for k in range(1, 29)]
-    column, *_ = read(days)
+    column, *_ = read_column(days)
     assert "--form COLUMN=%y-%m-%d would also fit" in column.notes[0]
-    column, values, _ = read([*days, "21-01-31", "32-01-30"])
+    column, values, _ = read_column([*days, "21-01-31", "32-01-30"])
     assert column.form == "%y-%m-%d" and values[-1] == np.datetime64("2032-01-30")
 
 
-def test_no_name_of_a_month_is_of_two():
+def test_month_names_are_unique():
     names = [name for row in dates._MONTHS for name in enumerate(row.split(), start=1)]
     assert len({name for _, name in names}) == len(set(names))
 
 
-def test_a_day_of_jira():
+def test_parse_date_of_jira():
     assert dates.parse_date("28/Jan/24 9:05 AM", "%d/%b/%y %I:%M %p").day == 28
 
 
 @pytest.mark.parametrize("form", dates.FORMS)
-def test_every_form_of_dates_reads_what_strptime_reads(form):
-    """Against the standard library, which knows no quarters, and no weeks alone."""
+def test_parse_date_equals_strptime(form):
+    """Except for quarters and weeks, which the standard library does not support."""
     if {"%q", "%V", "%h"} & {form[i : i + 2] for i in range(len(form))}:
         return
     rng = np.random.default_rng(0)
@@ -301,9 +309,9 @@ _CREATED = "%b %d %H:%M:%S %z %Y"
         ("13:30 PM", "%I:%M %p", None),
     ],
 )
-def test_dates_of_letters_mails_and_logs(text, form, expected):
-    found = dates.parse_date(text, form)
-    assert found == (expected and datetime.datetime(*expected))
+def test_parse_date(text, form, expected):
+    actual = dates.parse_date(text, form)
+    assert actual == (expected and datetime.datetime(*expected))
 
 
 @pytest.mark.parametrize(
@@ -320,23 +328,23 @@ def test_dates_of_letters_mails_and_logs(text, form, expected):
         ("{0}.{1:02}° N", lambda h, m: h + m / 100),
     ],
 )
-def test_durations_are_seconds_and_angles_are_degrees(form, expected):
+def test_durations_and_angles(form, expected):
     pairs = [(1 + k % 9, 7 * k % 60) for k in range(40)]
-    column, values, _ = read([form.format(*pair) for pair in pairs])
+    column, values, _ = read_column([form.format(*pair) for pair in pairs])
     assert column.kind == "numeric" and "is read as" in column.notes[0]
     np.testing.assert_allclose(values, [expected(*pair) for pair in pairs], rtol=1e-12)
 
 
-def test_minutes_stand_beside_hours_and_results_of_matches_do_not():
-    """28:25 alone may be hours, minutes or goals, and is no number."""
+def test_minutes_with_hours_are_durations_but_scores_are_not():
+    """28:25 alone may be hours, minutes or goals, and is not a number."""
     times = [f"{50 + k}:15" for k in range(9)] + [f"1:0{k}:15" for k in range(9)]
-    _, values, _ = read(times)
+    _, values, _ = read_column(times)
     assert values[0] == 50 * 60 + 15 and values[-1] == 3600 + 8 * 60 + 15
     results = [f"{25 + k}:{30 - k}" for k in range(15)]
-    assert read(results)[0].kind == "categorical"
-    assert read(["1.7 S", "2.5 N"] * 9 + [f"{k} S" for k in range(12)])[0].kind != (
-        "numeric"
-    )
+    assert read_column(results)[0].kind == "categorical"
+    assert read_column(["1.7 S", "2.5 N"] * 9 + [f"{k} S" for k in range(12)])[
+        0
+    ].kind != ("numeric")
 
 
 @pytest.mark.parametrize(
@@ -364,7 +372,7 @@ def test_minutes_stand_beside_hours_and_results_of_matches_do_not():
 )
 def test_amounts_units_and_limits(texts, first):
     texts = [text for text in texts for _ in range(3)] + [f"{i}" for i in range(20, 35)]
-    column, values, _ = read(texts)
+    column, values, _ = read_column(texts)
     assert column.kind == "numeric"
     assert values[0] == pytest.approx(first, rel=1e-12)
 
@@ -388,8 +396,8 @@ def test_amounts_units_and_limits(texts, first):
         ["0+", "0-", "A+", "A-", "B+"],
     ],
 )
-def test_identifiers_and_mixtures_are_no_numbers(texts):
-    assert read(texts * 10)[0].kind == "categorical"
+def test_identifiers_and_mixed_units_are_categorical(texts):
+    assert read_column(texts * 10)[0].kind == "categorical"
 
 
 ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
@@ -423,7 +431,7 @@ ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
         ([f"{i}.5 crore" if i % 2 else f"{i} lakh" for i in range(1, 30)], 29.5e7),
         ([f"{i} billion" if i % 2 else f"{i} million" for i in range(1, 30)], 29e9),
         ([f"{i},5 Tsd." if i % 2 else f"{i} Mio." for i in range(1, 30)], 29.5e3),
-        ([f"{i}.5 million" for i in range(1, 30)], 29.5),  # a unit like any other
+        ([f"{i}.5 million" for i in range(1, 30)], 29.5),  # treated as a unit
         ([f"HUF {i},234.50" for i in range(1, 30)], 29234.5),
         ([f"Rp{i}.234.567" for i in range(1, 30)], 29234567),
         ([f"~{i}.5" if i % 4 else f"{i}" for i in range(1, 30)], 29.5),
@@ -436,8 +444,8 @@ ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
         (["#N/A N/A", "#N/A Invalid Security", *(f"{i}.5" for i in range(30))], 29.5),
     ],
 )
-def test_numbers_of_programs_and_offices(texts, last):
-    column, values, strays = read(texts)
+def test_numbers_written_by_programs(texts, last):
+    column, values, strays = read_column(texts)
     assert column.kind == "numeric" and not strays
     assert values[-1] == pytest.approx(last, rel=1e-12)
 
@@ -446,61 +454,66 @@ def test_numbers_of_programs_and_offices(texts, last):
     ("even", "odd"),
     [("${}", "{} €"), ("{}.50 USD", "{}.50 GBP"), ("{}%", "0.{}"), ("{} %", "{}")],
 )
-def test_cells_of_several_units_are_said(even, odd):
-    column, *_ = read([(odd if i % 2 else even).format(i) for i in range(10, 40)])
+def test_several_units_are_noted(even, odd):
+    column, *_ = read_column(
+        [(odd if i % 2 else even).format(i) for i in range(10, 40)]
+    )
     assert "as if in the same unit" in "\n".join(column.notes)
-    column, *_ = read([even.format(i) for i in range(10, 40)])
+    column, *_ = read_column([even.format(i) for i in range(10, 40)])
     assert "as if in the same unit" not in "\n".join(column.notes)
 
 
 @pytest.mark.parametrize("word", ["refused", "n.b.", "weiß nicht", "[NULL]", "†", "x"])
 @pytest.mark.parametrize("typed", [True, False])
-@pytest.mark.parametrize("what", ["numbers", "dates"])
-def test_one_word_among_many_values_is_missing_and_said(word, typed, what):
-    """Typed cells, as a sheet has them, and texts alike."""
+@pytest.mark.parametrize("quantity", ["numbers", "dates"])
+def test_single_word_among_values_is_missing_with_note(word, typed, quantity):
+    """For typed cells, as in a sheet, and for strings."""
     day = datetime.date(2020, 1, 1)
     cells = [k + 0.5 for k in range(40)]
-    if what == "dates":
+    if quantity == "dates":
         cells = [day + datetime.timedelta(days=k) for k in range(40)]
     cells = [
         word if k % 4 == 0 else c if typed else f"{c}" for k, c in enumerate(cells)
     ]
-    column, values, strays = read(cells)
-    assert column.kind == ("numeric" if what == "numbers" else "date")
+    column, values, strays = read_column(cells)
+    assert column.kind == ("numeric" if quantity == "numbers" else "date")
     assert strays == [word] and np.isnan(values).sum() == 10
     assert (
-        f"no {what[:-1]} in 10 cells, treated as missing ({word!r}" in column.notes[-1]
+        f"no {quantity[:-1]} in 10 cells, treated as missing ({word!r}"
+        in column.notes[-1]
     )
 
 
 @pytest.mark.parametrize(
     "texts",
     [
-        ["none at all", "3", "5", "7"] * 10,  # codes, of which the word is another
+        ["none at all", "3", "5", "7"] * 10,  # codes, including the word
         ["XL" if k % 4 == 0 else f"{32 + k % 24}" for k in range(300)],
         ["other" if k % 5 == 0 else f"{k % 21}" for k in range(300)],
         ["ground" if k % 3 == 0 else f"{k % 17}" for k in range(90)],
         ["beta" if k % 3 == 0 else f"{k % 4}.{k % 7}" for k in range(300)],
-        ["low" if k % 4 else f"{k}.5" for k in range(60)],  # most cells are words
+        ["low" if k % 4 else f"{k}.5" for k in range(60)],  # most cells are not numeric
         ["n.b." if k % 9 == 0 else "tba" if k % 5 == 0 else f"{k}" for k in range(40)],
         ["none at all" if k % 9 == 0 else f"0{k + 1000}" for k in range(40)],
     ],
 )
-def test_words_that_are_values_stay(texts):
-    assert read(texts)[0].kind == "categorical"
+def test_meaningful_words_make_a_column_categorical(texts):
+    assert read_column(texts)[0].kind == "categorical"
 
 
-def test_points_of_thousands_follow_the_file():
-    """Beside columns of decimal commas 12.345 is twelve thousand, said either way."""
+def test_thousands_separator_follows_the_file():
+    """If other columns have decimal commas, 12.345 is twelve
+    thousand; both are noted.
+    """
     texts = [f"{i}.{i:03d}" for i in range(100, 160)]
     for usual, first in ((",", 100100), (".", 100.1)):
-        column, values, _ = read(texts, usual)
+        column, values, _ = read_column(texts, usual)
         assert values[0] == first
         assert "it would be" in column.notes[0]
 
 
 @pytest.mark.parametrize(
-    ("learned", "new", "said"),
+    ("training", "new", "message"),
     [
         (["12.5%", "3%", "7.25%"], ["0.125", "0.03"], "'0.125' is read as 0.125; it h"),
         (["12.5 %", "3 %", "7.25 %"], [0.125, 0.03], "it has no percent sign"),
@@ -516,25 +529,23 @@ def test_points_of_thousands_follow_the_file():
         (["0.5", "12.25", "7.5"], [0.25, "1"], None),
     ],
 )
-@pytest.mark.parametrize("way", ["file", "frame"])
-def test_new_cells_that_may_be_meant_otherwise_are_said(
-    tmp_path, learned, new, said, way
-):
-    column, *_ = read(learned * 5)
+@pytest.mark.parametrize("source", ["file", "frame"])
+def test_ambiguous_new_cells_warn(tmp_path, training, new, message, source):
+    column, *_ = read_column(training * 5)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if way == "file":
+        if source == "file":
             read_as(pd.Series(new, dtype=object), "x", "numeric", column.form)
         else:
-            table = np.array(learned * 5, dtype=object)[:, None]
+            table = np.array(training * 5, dtype=object)[:, None]
             reader = TableReader(["x"], np.zeros(1, bool)).fit(table)
             reader.transform(np.array(new, dtype=object)[:, None])
-    told = "\n".join(str(warning.message) for warning in caught)
-    assert (said in told) if said else not told
+    messages = "\n".join(str(warning.message) for warning in caught)
+    assert (message in messages) if message else not messages
 
 
-def test_a_form_of_a_megabyte_is_refused_and_never_compiled():
-    """As the card of a model file may hold one."""
+def test_very_long_form_raises_and_is_not_compiled():
+    """A model file could contain such a form."""
     for form in ("%d" * 500_000, "%d.%m.%Y " * 100_000, "x" * 1_000_000):
         before = dates._pattern.cache_info().misses
         with pytest.raises(ValueError, match="no cell of the form") as raised:
@@ -543,23 +554,23 @@ def test_a_form_of_a_megabyte_is_refused_and_never_compiled():
         assert len(str(raised.value)) < 400
 
 
-def test_true_and_false_are_the_same_from_every_program(tmp_path):
+def test_booleans_in_several_languages(tmp_path):
     truths = np.arange(30) % 3 == 0
     typed = pd.DataFrame({"b": truths, "y": np.arange(30.0)})
     typed.to_parquet(tmp_path / "t.parquet")
-    of_typed = read_table(tmp_path / "t.parquet", "y")
+    expected = read_table(tmp_path / "t.parquet", "y")
     for yes, no in (("TRUE", "FALSE"), ("WAHR", "FALSCH"), ("Vrai", "Faux")):
         path = tmp_path / "t.csv"
         typed.assign(b=np.where(truths, yes, no)).to_csv(path, index=False)
-        found = read_table(path, "y")
-        assert found.kinds == of_typed.kinds and found.forms["b"] == of_typed.forms["b"]
-        np.testing.assert_array_equal(found.X["b"], truths)
-        new = read_rows(path, of_typed.kinds, of_typed.forms)
+        table = read_table(path, "y")
+        assert table.kinds == expected.kinds and table.forms["b"] == expected.forms["b"]
+        np.testing.assert_array_equal(table.X["b"], truths)
+        new = read_rows(path, expected.kinds, expected.forms)
         np.testing.assert_array_equal(new["b"], truths)
 
 
-def test_long_cells_are_refused_in_time_that_grows_with_their_length():
-    """Each of these takes a pattern that goes back longer than the universe is old."""
+def test_parsing_time_is_linear_in_cell_length():
+    """Each of these would cause exponential backtracking in a naive pattern."""
     for text in ("1" + "a" * 60 + "<", "1" + " a" * 31, "1," * 31, " " * 60 + "1("):
         assert numbers.parse_number(text) is None
     assert numbers.parse_number("1" * 65) is None
@@ -569,57 +580,59 @@ def test_long_cells_are_refused_in_time_that_grows_with_their_length():
 
 @settings(deadline=None, max_examples=25)
 @given(st.text(max_size=30), st.sampled_from([".", ",", ".kg", ",amounts"]))
-def test_no_text_raises(text, form):
+def test_parsers_do_not_raise_on_any_text(text, form):
     value = numbers.parse_number(text.strip(), form)
     assert value is None or isinstance(value, float)
     assert dates.parse_date(text, "%d.%m.%Y") is None or len(text) >= 8
 
 
 MEASURED = ["<0.5", "0.7", ">200", "1.25", "≤ 0,5", "8", None, "9.5", "17", "31"]
-SIDES = [-1, 0, 1, 0, -1, 0, 0, 0, 0, 0]
+LIMITS = [-1, 0, 1, 0, -1, 0, 0, 0, 0, 0]
 
 
-def measured(tmp_path, cells, name="rows.csv"):
-    """A file of a column of measurements, and one of numbers."""
+def write_measurements(tmp_path, cells, name="rows.csv"):
+    """Write a file with a column of measurements and one of numbers."""
     lines = [f'"{cell or ""}",{k},{k % 7}' for k, cell in enumerate(cells)]
     path = tmp_path / name
     path.write_text("\n".join(["crp,age,y", *lines]), encoding="utf-8")
     return path
 
 
-def test_a_further_column_says_which_cells_are_limits(tmp_path):
-    """From files, at prediction, and of data frames: in the same place."""
+def test_limits_add_an_indicator_column(tmp_path):
+    """In files, new rows and data frames, at the same position."""
     cells = [text and text.replace(",", ".") for text in MEASURED] * 3
-    found = read_table(measured(tmp_path, cells), "y", task="regression")
-    assert list(found.X) == ["crp", "crp: limit", "age"]
-    assert found.X["crp: limit"].tolist() == SIDES * 3
-    account = {column.column: column for column in found.account}
-    assert account["crp: limit"].undo == "--drop 'crp: limit'"  # as a shell takes it
-    assert any("another column marks" in note for note in found.notes)
-    assert not any("is read as" in note for note in found.notes)  # said once
+    table = read_table(write_measurements(tmp_path, cells), "y", task="regression")
+    assert list(table.X) == ["crp", "crp: limit", "age"]
+    assert table.X["crp: limit"].tolist() == LIMITS * 3
+    account = {column.column: column for column in table.account}
+    assert account["crp: limit"].undo == "--drop 'crp: limit'"  # quoted for a shell
+    assert any("another column marks" in note for note in table.notes)
+    assert not any("is read as" in note for note in table.notes)  # noted once
     new = read_rows(
-        measured(tmp_path, ["<2", "3", ">5"], "new.csv"), found.kinds, found.forms
+        write_measurements(tmp_path, ["<2", "3", ">5"], "new.csv"),
+        table.kinds,
+        table.forms,
     )
     assert new["crp: limit"].tolist() == [-1, 0, 1]
     frame = pd.DataFrame({"crp": cells, "age": range(30)})
     reader = TableReader(list(frame), np.zeros(2, bool)).fit(frame.to_numpy(object))
-    read = reader.transform(frame.to_numpy(object))
-    np.testing.assert_array_equal(read, found.X.to_numpy(float))
+    transformed = reader.transform(frame.to_numpy(object))
+    np.testing.assert_array_equal(transformed, table.X.to_numpy(float))
     assert list(reader.source_) == [0, 0, 1]
     assert "limits" in reader.columns_[0].account().became
 
 
-def test_the_last_class_of_ages_is_a_limit(tmp_path):
+def test_open_ended_age_class_is_a_limit(tmp_path):
     cells = [f"{age}" if age < 85 else "85+" for age in range(31, 91)]
-    column, values, strays = read(cells)
+    column, values, strays = read_column(cells)
     assert column.kind == "numeric" and not strays and values.max() == 85
     assert "limits such as '85+'" in column.notes[0]
-    found = read_table(measured(tmp_path, cells), "y", task="regression")
-    assert found.X["crp: limit"].tolist() == [0] * 54 + [1] * 6
+    table = read_table(write_measurements(tmp_path, cells), "y", task="regression")
+    assert table.X["crp: limit"].tolist() == [0] * 54 + [1] * 6
 
 
-def test_the_column_of_limits_is_dropped_when_asked_and_takes_no_other_name(tmp_path):
-    path = measured(tmp_path, ["<0.5", "1", "2", "3.5"] * 5)
+def test_limit_column_can_be_dropped_and_has_a_unique_name(tmp_path):
+    path = write_measurements(tmp_path, ["<0.5", "1", "2", "3.5"] * 5)
     dropped = read_table(path, "y", task="regression", drop=["crp: limit"])
     assert list(dropped.X) == ["crp", "age"]
     path.write_text(path.read_text().replace("age", "crp: limit", 1))
@@ -628,5 +641,7 @@ def test_the_column_of_limits_is_dropped_when_asked_and_takes_no_other_name(tmp_
         "crp: limit'",
         "crp: limit",
     ]
-    plain = read_table(measured(tmp_path, ["0.5", "1.5"] * 9), "y", task="regression")
+    plain = read_table(
+        write_measurements(tmp_path, ["0.5", "1.5"] * 9), "y", task="regression"
+    )
     assert list(plain.X) == ["crp", "age"]

@@ -1,4 +1,4 @@
-"""Twenty tables, every way in: one table of numbers for the models, bit for bit."""
+"""Twenty tables give the models the same numbers from every source, bit for bit."""
 
 import io
 
@@ -28,20 +28,20 @@ N = 40
 
 
 def normal(rng):
-    """Numbers of fifteen digits at most: Excel has sixteen."""
+    """Numbers with at most fifteen digits, the precision of Excel."""
     return rng.normal(size=N).round(13)
 
 
-def gaps(rng, values, p=0.1):
+def with_missing(rng, values, p=0.1):
     """The values with some of them missing."""
     return pd.Series(values, dtype=object).mask(rng.random(len(values)) < p)
 
 
-def days(rng):
+def random_days(rng):
     return pd.Timestamp("2015-03-01") + pd.to_timedelta(rng.integers(0, 3000, N), "D")
 
 
-#: What columns hold, drawn for each table; typed as a data frame would have them.
+#: Name of a column -> function that draws its values, typed as in a data frame.
 KINDS = {
     "float": lambda rng: normal(rng),
     "tiny": lambda rng: [float(f"{v}e-20") for v in normal(rng)],
@@ -50,11 +50,11 @@ KINDS = {
     "count": lambda rng: rng.integers(0, 5, N),
     "large": lambda rng: rng.integers(-(10**9), 10**9, N),
     "year": lambda rng: rng.integers(1950, 2020, N),
-    "gaps": lambda rng: gaps(rng, normal(rng)).astype(float),
+    "gaps": lambda rng: with_missing(rng, normal(rng)).astype(float),
     "truth": lambda rng: rng.random(N) < 0.5,
     "words": lambda rng: rng.choice(["red", "green", "deep blue"], N),
     "signs": lambda rng: rng.choice(["Zürich, ZH", "L'Aquila", 'the "B"', "日本"], N),
-    "missing words": lambda rng: gaps(rng, rng.choice(["low", "high"], N)),
+    "missing words": lambda rng: with_missing(rng, rng.choice(["low", "high"], N)),
     "marks": lambda rng: rng.choice(["NA", "EU", "AS", "null"], N),
     "none": lambda rng: rng.choice(["none", "mild", "-"], N),
     "codes": lambda rng: rng.choice(["1", "2", "3a", "10"], N),
@@ -63,28 +63,30 @@ KINDS = {
     "text numbers": lambda rng: [f"{v:.3f}" for v in rng.normal(size=N)],
     "money": lambda rng: [f"${v:,}" for v in rng.integers(10**3, 10**6, N)],
     "yes": lambda rng: rng.choice(["True", "False"], N),
-    "days": days,
-    "times": lambda rng: days(rng) + pd.to_timedelta(rng.integers(0, 86400, N), "s"),
-    "no day": lambda rng: pd.Series(days(rng)).mask(rng.random(N) < 0.1),
-    "date as a number": lambda rng: days(rng).strftime("%Y%m%d").astype(int),
-    "visitDate with gaps": lambda rng: gaps(
-        rng, days(rng).strftime("%Y%m%d").astype(float)
+    "days": random_days,
+    "times": lambda rng: (
+        random_days(rng) + pd.to_timedelta(rng.integers(0, 86400, N), "s")
+    ),
+    "no day": lambda rng: pd.Series(random_days(rng)).mask(rng.random(N) < 0.1),
+    "date as a number": lambda rng: random_days(rng).strftime("%Y%m%d").astype(int),
+    "visitDate with gaps": lambda rng: with_missing(
+        rng, random_days(rng).strftime("%Y%m%d").astype(float)
     ).astype(float),
-    "day.month.year": lambda rng: days(rng).strftime("%d.%m.%Y"),
+    "day.month.year": lambda rng: random_days(rng).strftime("%d.%m.%Y"),
 }
 
 
-def made(seed):
-    """A table of some of these kinds, and a target of numbers."""
+def make_table(seed):
+    """A table of some of these columns and a numeric target."""
     rng = np.random.default_rng(seed)
     names = rng.permutation([*KINDS])[: rng.integers(4, 9)]
-    names = [*names, [*KINDS][seed % len(KINDS)]]  # each kind is in one at least
+    names = [*names, [*KINDS][seed % len(KINDS)]]  # each kind occurs at least once
     table = pd.DataFrame({name: KINDS[name](rng) for name in dict.fromkeys(names)})
     return table.assign(y=rng.normal(size=N))
 
 
-def read(X):
-    """The numbers that an adaptive estimator would learn from, and of what kind."""
+def to_numbers(X):
+    """The numbers that an adaptive estimator learns from, and the kinds of columns."""
     estimator = AdaptiveKernelRegressor()
     rows, _, categorical = validated(estimator, X, np.arange(float(len(X))))
     names = getattr(estimator, "feature_names_in_", None)
@@ -94,115 +96,120 @@ def read(X):
     return reader.transform(rows), [column.kind for column in reader.columns_]
 
 
-def options(table):
+def read_options(table):
     return {"group": False, "keep": list(table)[:-1]}
 
 
-def written(table, way, folder):
-    """The table as a file of this kind."""
-    path = folder / f"t.{way.split()[0]}"
-    if way == "parquet":
+def write_table(table, file_format, folder):
+    """Write the table to a file of this format."""
+    path = folder / f"t.{file_format.split()[0]}"
+    if file_format == "parquet":
         table.to_parquet(path, index=False)
-    elif way == "xlsx":
+    elif file_format == "xlsx":
         table.to_excel(path, index=False)
-    elif way == "csv of Germany":
-        # Text that shows a decimal point would be another table with decimal commas.
+    elif file_format == "csv of Germany":
+        # Strings with decimal points would be read differently with decimal commas.
         table.to_csv(path, index=False, sep=";", decimal=",")
     else:
         table.to_csv(path, index=False)
     return path
 
 
-def by_file(path, table):
-    """As `adakern fit` hands it to the estimator, and new rows by `adakern predict`."""
-    found = read_table(path, "y", **options(table))
-    step = table_pipeline(AdaptiveKernelRegressor(), found)[0]
-    new = read_rows(path, found.kinds, found.forms)
+def from_file(path, table):
+    """As for `adakern fit`, and new rows as for `adakern predict`."""
+    table_read = read_table(path, "y", **read_options(table))
+    step = table_pipeline(AdaptiveKernelRegressor(), table_read)[0]
+    new = read_rows(path, table_read.kinds, table_read.forms)
     again = as_columns(new, **step.kw_args)
-    numbers, kinds = read(step.transform(found.X))
-    np.testing.assert_array_equal(read(again)[0], numbers)
+    numbers, kinds = to_numbers(step.transform(table_read.X))
+    np.testing.assert_array_equal(to_numbers(again)[0], numbers)
     return numbers, kinds
 
 
-def by_workflow(path, table):
-    """As a job of the workflow hands it to the estimator."""
-    text, *_ = inferred_yaml("mine", path, path.name, "y", **options(table))
+def from_workflow(path, table):
+    """As in a job of the workflow."""
+    text, *_ = inferred_yaml("mine", path, path.name, "y", **read_options(table))
     (path.parent / "mine.yaml").write_text(text, encoding="utf-8")
     entry = read_entry(path.parent / "mine.yaml")
     canonical = load_table("mine", entry, cache_dir=path.parent)
     saved = path.parent / "table.npz"
     canonical.save(saved)
     canonical = type(canonical).load(saved)
-    return read(prepare(canonical, np.arange(N), [], raw=True, scale="none").X_train)
+    return to_numbers(
+        prepare(canonical, np.arange(N), [], raw=True, scale="none").X_train
+    )
 
 
 @pytest.mark.parametrize(
     "seed",
     [*range(6), *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 20))],
 )
-def test_one_table_is_one_table_whatever_it_is_kept_in(tmp_path, seed):
-    table = made(seed)
+def test_table_is_the_same_from_every_source(tmp_path, seed):
+    table = make_table(seed)
     X = table.drop(columns="y")
-    numbers, kinds = read(X)
-    ways = {
-        "objects": read(X.astype(object)),
-        "Arrow": read(X.convert_dtypes(dtype_backend="pyarrow")),
+    numbers, kinds = to_numbers(X)
+    sources = {
+        "objects": to_numbers(X.astype(object)),
+        "Arrow": to_numbers(X.convert_dtypes(dtype_backend="pyarrow")),
     }
     text = pd.read_csv(
         io.StringIO(X.to_csv(index=False)), dtype=str, keep_default_na=False
     )
-    ways["text"] = read(text)
+    sources["text"] = to_numbers(text)
     if pl is not None:
-        ways |= {"Polars": read(pl.DataFrame(X)), "its text": read(pl.DataFrame(text))}
-    for way in ("csv", "parquet", "xlsx"):
-        path = written(table, way, tmp_path)
-        ways[way] = by_file(path, table)
-        ways[f"{way} in the workflow"] = by_workflow(path, table)
+        sources |= {
+            "Polars": to_numbers(pl.DataFrame(X)),
+            "its text": to_numbers(pl.DataFrame(text)),
+        }
+    for file_format in ("csv", "parquet", "xlsx"):
+        path = write_table(table, file_format, tmp_path)
+        sources[file_format] = from_file(path, table)
+        sources[f"{file_format} in the workflow"] = from_workflow(path, table)
     if not {"text numbers", "money"} & set(X):
-        ways["csv of Germany"] = by_file(
-            written(table, "csv of Germany", tmp_path), table
+        sources["csv of Germany"] = from_file(
+            write_table(table, "csv of Germany", tmp_path), table
         )
-    for way, (found, kinds_found) in ways.items():
-        assert kinds_found == kinds, way
-        np.testing.assert_array_equal(found, numbers, err_msg=way)
+    for file_format, (actual, actual_kinds) in sources.items():
+        assert actual_kinds == kinds, file_format
+        np.testing.assert_array_equal(actual, numbers, err_msg=file_format)
 
 
 @pytest.mark.slow
-def test_the_model_of_a_data_frame_is_that_of_the_command_line(tmp_path, monkeypatch):
+def test_model_from_data_frame_equals_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     names = ["float", "words", "times", "codes", "marks"]
     table = pd.DataFrame({name: KINDS[name](rng) for name in names})
     table["y"] = table["float"] + table["times"].dt.dayofweek
-    written(table, "csv", tmp_path)
+    write_table(table, "csv", tmp_path)
     main(["fit", "t.csv", "--target", "y", "--preset", "fast", "--group", "none"])
     model, card = load_model("t.skops")
     X = table.drop(columns="y")
     estimator = AdaptiveKernelRegressor(preset="fast", random_state=0)
     estimator.fit(X, table["y"])
     np.testing.assert_array_equal(model.predict(X), estimator.predict(X))
-    told = {column["column"]: column["kind"] for column in card["columns"]}
-    assert told.pop("y") == "numeric"
-    assert told == {column.column: column.kind for column in estimator.columns_}
+    kinds = {column["column"]: column["kind"] for column in card["columns"]}
+    assert kinds.pop("y") == "numeric"
+    assert kinds == {column.column: column.kind for column in estimator.columns_}
     assert "elapsed days, year" in repr(estimator.columns_)
 
 
-def test_each_column_says_what_became_of_it_and_what_undoes_it(tmp_path):
+def test_account_of_columns(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({name: KINDS[name](rng) for name in ("money", "marks", "zip")})
     table.insert(0, "row", range(N))
     table["note"] = [f"note {k}" for k in range(N)]
     table["patient"] = np.arange(N) // 2
     table["y"] = rng.integers(0, 3, N)
-    path = written(table, "csv", tmp_path)
-    found = read_table(path, "y")
-    told = {account.column: account for account in found.account}
-    assert list(told) == list(table)
-    assert told["money"].kind == "numeric" and told["zip"].kind == "categorical"
-    assert told["marks"].missing == table["marks"].isin(["NA", "null"]).sum()
-    assert told["marks"].levels == 2
-    assert told["y"].became == "target, classification"
-    undo = {name: account.undo for name, account in told.items()}
+    path = write_table(table, "csv", tmp_path)
+    table_read = read_table(path, "y")
+    accounts = {account.column: account for account in table_read.account}
+    assert list(accounts) == list(table)
+    assert accounts["money"].kind == "numeric" and accounts["zip"].kind == "categorical"
+    assert accounts["marks"].missing == table["marks"].isin(["NA", "null"]).sum()
+    assert accounts["marks"].levels == 2
+    assert accounts["y"].became == "target, classification"
+    undo = {name: account.undo for name, account in accounts.items()}
     assert undo["row"] == "--keep row" and undo["note"] == "--keep note"
     assert undo["patient"] == "--group none" and undo["y"] == "--task regression"
     assert undo["money"] == "--categorical money"
@@ -219,18 +226,18 @@ def test_each_column_says_what_became_of_it_and_what_undoes_it(tmp_path):
     assert set(read_table(path, "y", keep=["all"]).X) == {*table} - {"y"}
 
 
-def test_line_breaks_of_names_and_categories_begin_no_line(tmp_path):
+def test_line_breaks_in_names_and_categories_are_escaped(tmp_path):
     table = pd.DataFrame({"a\nWritten to": np.arange(N) * 0.5, "c": ["x\ny", "z"] * 20})
-    path = written(table.assign(y=np.arange(N) * 1.5), "csv", tmp_path)
-    found = read_table(path, "y")
-    assert len(repr(found.account).splitlines()) == 1 + 3
-    assert "\n" not in "".join(found.notes) and "a\nWritten to" in found.X
+    path = write_table(table.assign(y=np.arange(N) * 1.5), "csv", tmp_path)
+    table_read = read_table(path, "y")
+    assert len(repr(table_read.account).splitlines()) == 1 + 3
+    assert "\n" not in "".join(table_read.notes) and "a\nWritten to" in table_read.X
 
 
-def test_what_compare_was_told_to_keep_is_in_its_entry(tmp_path):
+def test_keep_option_is_stored_in_entry(tmp_path):
     table = pd.DataFrame({"id": np.arange(N), "code": [1, 2] * (N // 2)})
     table["y"] = np.random.default_rng(0).normal(size=N)
-    path = written(table, "csv", tmp_path)
+    path = write_table(table, "csv", tmp_path)
     text, *_ = inferred_yaml("mine", path, path.name, "y")
     assert "- id" in text
     options = {"keep": ["id"], "categorical": ["code"]}
@@ -242,13 +249,13 @@ def test_what_compare_was_told_to_keep_is_in_its_entry(tmp_path):
     assert canonical.categories == {"code": ["1", "2"]}
 
 
-def test_merged_spellings_are_those_of_the_canonical_table(tmp_path):
+def test_canonical_table_has_merged_spellings(tmp_path):
     path = tmp_path / "t.csv"
     sexes = ["m", "M", "f", "F"] * 10
     pd.DataFrame({"x": sexes, "y": np.arange(40) / 7}).to_csv(path, index=False)
     for merge in (["x"], ["all"]):
-        text, found, _ = inferred_yaml("mine", path, "t.csv", "y", merge=merge)
+        text, inferred, _ = inferred_yaml("mine", path, "t.csv", "y", merge=merge)
         (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
         entry = read_entry(tmp_path / "mine.yaml")
         table = load_table("mine", entry, cache_dir=tmp_path)
-        assert table.categories == {"x": sorted(found.X["x"].unique())}
+        assert table.categories == {"x": sorted(inferred.X["x"].unique())}

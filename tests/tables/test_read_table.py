@@ -1,4 +1,4 @@
-"""Tables as people have them, read without being told how."""
+"""Reading of typical files without options."""
 
 import csv
 import gzip
@@ -19,24 +19,24 @@ RNG = np.random.default_rng(0)
 N = 60
 
 
-def read(tmp_path, content, target="y", name="my.csv", **settings):
+def write_and_read(tmp_path, content, target="y", name="my.csv", **settings):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return read_table(path, target, **settings)
 
 
-def lines(header, rows, separator=","):
+def join_cells(header, rows, separator=","):
     cells = [header, *rows] if header else rows
     return "\n".join(separator.join(map(str, row)) for row in cells) + "\n"
 
 
-def column(cells, n=40):
-    """A table of a number, these cells over and over, and a target of numbers."""
+def table_with_column(cells, n=40):
+    """A table of numbers, these cells repeated, and a numeric target."""
     rows = [(f"{k * 0.37:.2f}", cells[k % len(cells)], k * k / 7) for k in range(n)]
-    return lines(("a", "x", "y"), [[a, f'"{x}"', f"{y:.3f}"] for a, x, y in rows])
+    return join_cells(("a", "x", "y"), [[a, f'"{x}"', f"{y:.3f}"] for a, x, y in rows])
 
 
-# What the column x of a file holds: its kind, its first values, a word of the notes.
+# Cells of column x, its kind, its first values, and a part of the notes.
 COLUMNS = {
     "currency": (["$45,123", "$1,234.50"], "numeric", [45123, 1234.5], "read as 45123"),
     "percent": (["33%", "4.5 %"], "numeric", [33, 4.5], "read as 33"),
@@ -78,50 +78,50 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("case", COLUMNS)
-def test_what_a_column_holds(tmp_path, case):
+def test_kind_and_values_of_a_column(tmp_path, case):
     cells, kind, values, note = COLUMNS[case]
-    found = read(tmp_path, column(cells))
-    kinds = {k: v for k, v in found.kinds.items() if k != "x: limit"}
-    assert kinds == {"a": "numeric", "x": kind} and found.task == "regression"
-    got = found.X["x"]
+    table = write_and_read(tmp_path, table_with_column(cells))
+    kinds = {k: v for k, v in table.kinds.items() if k != "x: limit"}
+    assert kinds == {"a": "numeric", "x": kind} and table.task == "regression"
+    actual = table.X["x"]
     if kind == "date":
-        got = (got - pd.Timestamp(0)) / pd.Timedelta(days=1)
-    assert [None if pd.isna(v) else v for v in got[: len(values)]] == values
-    assert note in "\n".join(found.notes)
-    rows = read_rows(tmp_path / "my.csv", found.kinds, found.forms)
-    pd.testing.assert_frame_equal(rows, found.X, check_dtype=False)
+        actual = (actual - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    assert [None if pd.isna(v) else v for v in actual[: len(values)]] == values
+    assert note in "\n".join(table.notes)
+    rows = read_rows(tmp_path / "my.csv", table.kinds, table.forms)
+    pd.testing.assert_frame_equal(rows, table.X, check_dtype=False)
 
 
 @pytest.mark.parametrize("stray", ["n.a.", "-", "#DIV/0!", "see note", "*"])
-def test_a_stray_cell_leaves_a_column_numeric(tmp_path, stray):
+def test_column_with_stray_cell_is_numeric(tmp_path, stray):
     x = [f"{k * 1.7:.2f}" for k in range(N)]
     y = [f"{k / 3:.3f}" for k in range(N)]
     x[5], y[9] = stray, stray
-    found = read(tmp_path, lines("xzy", zip(x, y[::-1], y, strict=True)))
-    assert found.kinds == {"x": "numeric", "z": "numeric"}
-    assert found.task == "regression" and len(found.y) == N - 1
-    assert np.isnan(found.X["x"]).sum() == 1
-    said = "\n".join(found.notes)
-    assert "left out: 1 row without a target" in said
-    assert stray == "-" or f"treated as missing ({stray!r}; row" in said
+    table = write_and_read(tmp_path, join_cells("xzy", zip(x, y[::-1], y, strict=True)))
+    assert table.kinds == {"x": "numeric", "z": "numeric"}
+    assert table.task == "regression" and len(table.y) == N - 1
+    assert np.isnan(table.X["x"]).sum() == 1
+    notes = "\n".join(table.notes)
+    assert "left out: 1 row without a target" in notes
+    assert stray == "-" or f"treated as missing ({stray!r}; row" in notes
 
 
 @pytest.mark.parametrize(
     "classes",
     ["none mild severe", "NA EU AS", "None some", "+ - +/-", "? !", "null a", "nan b"],
 )
-def test_no_class_vanishes(tmp_path, classes):
+def test_unusual_class_names_are_kept(tmp_path, classes):
     classes = classes.split()
     y = [classes[k % len(classes)] for k in range(N)]
     y[4] = ""
     rows = zip(np.arange(N) * 1.7, range(N), y, strict=True)
-    found = read(tmp_path, lines("xzy", rows))
-    assert found.task == "classification"
-    assert set(found.y) == set(classes) and len(found.y) == N - 1
-    assert "'y'" in found.notes[0] and "only empty cells" in "\n".join(found.notes)
+    table = write_and_read(tmp_path, join_cells("xzy", rows))
+    assert table.task == "classification"
+    assert set(table.y) == set(classes) and len(table.y) == N - 1
+    assert "'y'" in table.notes[0] and "only empty cells" in "\n".join(table.notes)
 
 
-def frame():
+def make_frame():
     return pd.DataFrame(
         {
             "height": RNG.normal(size=N).round(3),
@@ -132,7 +132,7 @@ def frame():
     )
 
 
-WAYS = {
+FORMATS = {
     "comma": {},
     "semicolon": {"sep": ";"},
     "tab": {"sep": "\t"},
@@ -150,49 +150,51 @@ WAYS = {
 }
 
 
-def content_of(table, way):
-    if way == "parquet":
+def file_content(table, file_format):
+    if file_format == "parquet":
         return table.to_parquet(index=False)
-    if way == "parquet of text":
+    if file_format == "parquet of text":
         return table.astype(str).to_parquet(index=False)
-    if way == "excel":
+    if file_format == "excel":
         pytest.importorskip("openpyxl")
         table.astype(str).to_excel(out := io.BytesIO(), index=False)
         return out.getvalue()
-    settings = {"index": False, "encoding": "utf-8"} | WAYS[way]
+    settings = {"index": False, "encoding": "utf-8"} | FORMATS[file_format]
     return table.to_csv(**settings | {"encoding": None}).encode(settings["encoding"])
 
 
-@pytest.mark.parametrize("way", [*WAYS, "parquet", "parquet of text", "excel"])
-def test_the_same_table_in_many_ways(tmp_path, way):
-    original = frame()
-    found = read(tmp_path, content_of(original, way))
-    assert found.task == "classification"
-    assert found.kinds == {
+@pytest.mark.parametrize(
+    "file_format", [*FORMATS, "parquet", "parquet of text", "excel"]
+)
+def test_file_formats_and_encodings(tmp_path, file_format):
+    original = make_frame()
+    table = write_and_read(tmp_path, file_content(original, file_format))
+    assert table.task == "classification"
+    assert table.kinds == {
         "height": "numeric",
         "weight": "numeric",
         "city": "categorical",
     }
-    assert found.X["city"].tolist() == original["city"].tolist()
-    assert found.y.tolist() == original["y"].tolist()
-    np.testing.assert_allclose(found.X[["height", "weight"]], original.iloc[:, :2])
+    assert table.X["city"].tolist() == original["city"].tolist()
+    assert table.y.tolist() == original["y"].tolist()
+    np.testing.assert_allclose(table.X[["height", "weight"]], original.iloc[:, :2])
 
 
-def parquet(cell):
+def parquet_content(cell):
     return pd.DataFrame({"x": [cell] * 9, "y": np.arange(9.0)}).to_parquet()
 
 
-# Fields that are easily cut or shifted: the first line, a line by its number, the last
-# lines, and what is seen as the first two values of every feature.
+# Files in which fields are easily cut or shifted: first line, template of a line,
+# last lines, and the expected first two values of every feature.
 HALVES, X01 = [0.5, 1.5], {"x0": [0.5, 1.5], "x1": [0.25, 1.25]}
 SHAPES = [
-    ("y,a,b", "{k},{k}.5,{m},", "", {"a": HALVES, "b": [0, 1]}),  # a trailing comma
-    ('"a" "y"', '"r{k}" {k}.5 {k}.25', "", {"a": HALVES}),  # names of the rows
+    ("y,a,b", "{k},{k}.5,{m},", "", {"a": HALVES, "b": [0, 1]}),  # trailing comma
+    ('"a" "y"', '"r{k}" {k}.5 {k}.25', "", {"a": HALVES}),  # row names
     ("a;b;y", "{k},5;{m},25;{k},125", "", {"a": HALVES, "b": X01["x1"]}),
     ("", "{k},5;{m},25;{k},125", "", X01),
     ("", "Doe, {m}\t{k}.5\t{k}.5", "", {"x0": ["Doe, 0", "Doe, 1"], "x1": HALVES}),
     ("a   y", " {k}.5   {k}.5", "", {"a": HALVES}),
-    ("sep=;\na;y", "{k}.5;{k}.5", "", {"a": HALVES}),  # as Excel writes it
+    ("sep=;\na;y", "{k}.5;{k}.5", "", {"a": HALVES}),  # written by Excel
     ("x,a,y", "u{m},{k}.5,{k}.25", "Total,1,2\n", {"x": ["u0", "u1"], "a": HALVES}),
     ("x,a,y", "u{m},{k}.5,{k}.25", "Sum:,1,2\n", {"x": ["u0", "u1"], "a": HALVES}),
     ("a;b;y", "€{k},5;{m},25 %;{k},5 EUR", "", {"a": HALVES, "b": X01["x1"]}),
@@ -203,19 +205,19 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("first", "line", "last", "columns"), SHAPES)
-def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
+def test_fields_are_not_cut_or_shifted(tmp_path, first, line, last, columns):
     content = "".join(line.format(k=k, m=k % 7) + "\n" for k in range(25))
     content = f"{first}\n{content}{last}" if first else content
-    found = read(tmp_path, content, "y" if first else -1)
-    assert {name: found.X[name][:2].tolist() for name in found.X} == columns
-    assert found.task == "regression" and len(found.y) == 25
+    table = write_and_read(tmp_path, content, "y" if first else -1)
+    assert {name: table.X[name][:2].tolist() for name in table.X} == columns
+    assert table.task == "regression" and len(table.y) == 25
 
 
 @pytest.mark.parametrize(
     ("content", "settings", "message"),
     [
         (b"a,b\n1,2\n3,4\n", {"target": "outcom"}, "my.csv: .*no column 'outcom'"),
-        (frame().to_csv(), {"target": "heigt"}, "Did you mean 'height'"),
+        (make_frame().to_csv(), {"target": "heigt"}, "Did you mean 'height'"),
         (b"a\n1\n2\n", {"target": "a"}, "no feature column is left"),
         (b"a\n1\n2\n", {}, "no separator gives all lines"),
         (b"", {}, "0 lines"),
@@ -224,22 +226,38 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (b"y,b\n" + b"1,2\n" * 30 + b"3,4,5\n", {}, "line 32, saw 3, .* quotation"),
         (b"b,y\n1,p\n2,q\n3,r\n4,s\n", {}, "4 different categories in 4 rows"),
         (b"y,y,a\n1,2,3\n4,5,6\n", {}, "two columns are named 'y'"),
-        (column(["1", "2"]).replace("y", "when").encode(), {}, "no column 'y'"),
-        (column(["2024-01-02", "2024-01-03"]), {"target": "x"}, "has dates"),
-        (column(["u", "v"]), {"target": "x", "task": "regression"}, "has categories"),
-        (column(["u", "v"]), {"drop": ["z"]}, "no column 'z'"),
-        (column(["u", "v"]), {"drop": ["a", "x"]}, "no feature column is left"),
-        (column(["u", ""]), {"group": "x"}, "'x' is missing in 20 rows"),
-        (column(["u", "v"]), {"time": "x"}, "the time 'x' must be dates or numbers"),
-        (column(["u", "v"]), {"group": "y"}, "group, time or another"),
+        (
+            table_with_column(["1", "2"]).replace("y", "when").encode(),
+            {},
+            "no column 'y'",
+        ),
+        (table_with_column(["2024-01-02", "2024-01-03"]), {"target": "x"}, "has dates"),
+        (
+            table_with_column(["u", "v"]),
+            {"target": "x", "task": "regression"},
+            "has categories",
+        ),
+        (table_with_column(["u", "v"]), {"drop": ["z"]}, "no column 'z'"),
+        (
+            table_with_column(["u", "v"]),
+            {"drop": ["a", "x"]},
+            "no feature column is left",
+        ),
+        (table_with_column(["u", ""]), {"group": "x"}, "'x' is missing in 20 rows"),
+        (
+            table_with_column(["u", "v"]),
+            {"time": "x"},
+            "the time 'x' must be dates or numbers",
+        ),
+        (table_with_column(["u", "v"]), {"group": "y"}, "group, time or another"),
         (b"a,y\n1,2\n3,\x004\n5,6\n", {}, "in line 3, which is not text"),
         (
-            column(["\u6771", "b"]).encode("iso2022_jp"),
+            table_with_column(["\u6771", "b"]).encode("iso2022_jp"),
             {},
             "in line 2, which is not text",
         ),
         (
-            column([f"{k}.5 {['kg', 'lb'][k % 2]}" for k in range(40)]),
+            table_with_column([f"{k}.5 {['kg', 'lb'][k % 2]}" for k in range(40)]),
             {"target": "x"},
             "Numbers must be written without",
         ),
@@ -251,8 +269,8 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (b'a,y\n1,2\n"3,4\n' + b"5,6\n" * 40000, {}, "quotation mark"),
         (b"\xff\xfea", {}, "not valid utf-16"),
         (b"PAR1 and no more", {}, "my.csv cannot be read"),
-        (parquet("a\0b"), {}, "NUL"),
-        (parquet([1, 2]), {}, "lists"),
+        (parquet_content("a\0b"), {}, "NUL"),
+        (parquet_content([1, 2]), {}, "lists"),
         (
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0",
             {},
@@ -263,24 +281,22 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (gzip.compress(b"a,y\n1,2\n" * 99, mtime=0)[:-9], {}, "cannot be unpacked"),
     ],
 )
-def test_what_cannot_be_read_is_said_in_a_sentence(
-    tmp_path, content, settings, message
-):
+def test_unreadable_file_raises(tmp_path, content, settings, message):
     with pytest.raises(TableError, match=message) as caught:
-        read(tmp_path, content, **settings)
+        write_and_read(tmp_path, content, **settings)
     assert "my.csv" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "content", [b"\x81abc,\x81", "ąę".encode("iso8859-2"), b"\xe9\x8d"]
 )
-def test_bytes_of_any_code_page_are_read(tmp_path, content):
+def test_unknown_encodings_are_read(tmp_path, content):
     rows = b"".join(b'%d,"%s%d",%d.5\n' % (k, content, k % 2, k) for k in range(1, 30))
-    found = read(tmp_path, b"a,x,y\n" + rows)
-    assert found.X["x"].nunique() == 2 and "encoding" in "\n".join(found.notes)
+    table = write_and_read(tmp_path, b"a,x,y\n" + rows)
+    assert table.X["x"].nunique() == 2 and "encoding" in "\n".join(table.notes)
 
 
-def panel(n_people=15, n_years=4):
+def make_panel(n_people=15, n_years=4):
     people = np.repeat(np.arange(n_people) + 700, n_years)
     return pd.DataFrame(
         {
@@ -292,82 +308,86 @@ def panel(n_people=15, n_years=4):
     )
 
 
-def test_a_repeated_identifier_is_taken_for_groups_and_a_date_is_proposed(tmp_path):
-    table = panel()
+def test_repeated_identifier_defines_groups_and_time_is_suggested(tmp_path):
+    table = make_panel()
     text = table.to_csv(index=False)
-    found = read(tmp_path, text)
-    assert found.groups.nunique() == 15 and "nr" in found.dropped
-    assert found.times is None
-    said = "\n".join(found.notes)
-    assert "'nr' has 15 values in 60 rows" in said and "--time 'year'" in said
-    found = read(tmp_path, text, group=False)
-    assert found.groups is None and "nr" in found.kinds
-    assert "panel: 'nr' has 15 values, each once at a time" in "\n".join(found.notes)
-    series = panel(1, 40)[["year", "hours", "y"]].round(0).to_csv(index=False)
-    found = read(tmp_path, series)
-    assert "year" in found.kinds, "a first column that counts years"
-    assert "panel" not in "\n".join(found.notes), "each time has one row"
-    found = read(tmp_path, text, group="year", time="hours")
-    assert found.groups.nunique() == 4 and "year" not in found.kinds
-    assert found.times.tolist() == table["hours"].tolist()
+    read = write_and_read(tmp_path, text)
+    assert read.groups.nunique() == 15 and "nr" in read.dropped
+    assert read.times is None
+    notes = "\n".join(read.notes)
+    assert "'nr' has 15 values in 60 rows" in notes and "--time 'year'" in notes
+    read = write_and_read(tmp_path, text, group=False)
+    assert read.groups is None and "nr" in read.kinds
+    assert "panel: 'nr' has 15 values, each once at a time" in "\n".join(read.notes)
+    series = make_panel(1, 40)[["year", "hours", "y"]].round(0).to_csv(index=False)
+    read = write_and_read(tmp_path, series)
+    assert "year" in read.kinds, "a first column that counts years"
+    assert "panel" not in "\n".join(read.notes), "each time has one row"
+    read = write_and_read(tmp_path, text, group="year", time="hours")
+    assert read.groups.nunique() == 4 and "year" not in read.kinds
+    assert read.times.tolist() == table["hours"].tolist()
 
 
 @pytest.mark.parametrize("n_dates", [90, 300])
 @pytest.mark.parametrize("values", [range(150, 180), range(5, 60, 2)])
-def test_a_measurement_that_dates_keep_apart_is_no_panel(tmp_path, n_dates, values):
-    """Each value has another date by chance, as the heights of patients."""
+def test_measurement_with_unique_dates_is_not_a_panel(tmp_path, n_dates, values):
+    """Each value has different dates by chance, such as the heights of patients."""
     n = 90
     when = np.resize(pd.date_range("2025-01-01", periods=n_dates).astype(str), n)
-    height = np.resize(values, n)  # whole, and never twice on a date
+    height = np.resize(values, n)  # integers, never twice on a date
     when[1::9] = when[::9]  # some dates have two rows
     table = pd.DataFrame({"height": height, "when": when, "y": RNG.normal(size=n)})
     assert not table.duplicated(["height", "when"]).any()
-    said = "\n".join(read(tmp_path, table.to_csv(index=False)).notes)
-    assert "--time 'when'" in said and "panel" not in said
+    notes = "\n".join(write_and_read(tmp_path, table.to_csv(index=False)).notes)
+    assert "--time 'when'" in notes and "panel" not in notes
 
 
 @pytest.mark.parametrize(
-    ("name", "unit", "proposed"),
+    ("name", "unit", "expected"),
     [
         ("shop", "{}th street", True),
         ("shop", "{}", True),
-        ("price", "{}.5", False),  # a measurement of few values
+        ("price", "{}.5", False),  # a measurement with few values
         ("hour", "{}", False),  # the rows of a day
         ("rank", "{}", False),
     ],
 )
-@pytest.mark.parametrize("left_out", [0, 40])
-def test_a_panel_is_proposed_where_its_units_return(
-    tmp_path, name, unit, proposed, left_out
+@pytest.mark.parametrize("n_omitted", [0, 40])
+def test_panel_is_suggested_for_recurring_units(
+    tmp_path, name, unit, expected, n_omitted
 ):
-    table = panel(12, 15).rename(columns={"nr": name, "year": "month"})
+    table = make_panel(12, 15).rename(columns={"nr": name, "year": "month"})
     table[name] = [unit.format(number - 700) for number in table[name]]
-    table = table.sample(len(table) - left_out, random_state=0)  # not all are balanced
-    said = "\n".join(read(tmp_path, table.to_csv(index=False)).notes)
-    assert "--time 'month'" in said
-    assert (f"--group '{name}'" in said) == proposed
+    table = table.sample(
+        len(table) - n_omitted, random_state=0
+    )  # unbalanced if rows are omitted
+    notes = "\n".join(write_and_read(tmp_path, table.to_csv(index=False)).notes)
+    assert "--time 'month'" in notes
+    assert (f"--group '{name}'" in notes) == expected
 
 
 IDENTIFIERS = ["patient", "individual", "subject_id", "PatientID", "user id", "ID"]
 
 
 @pytest.mark.parametrize("name", [*IDENTIFIERS, "valid", "paid", "humid", "index"])
-def test_identifiers_by_their_names(tmp_path, name):
-    found = read(tmp_path, panel().rename(columns={"nr": name}).to_csv(index=False))
+def test_identifiers_are_recognised_by_name(tmp_path, name):
+    table = write_and_read(
+        tmp_path, make_panel().rename(columns={"nr": name}).to_csv(index=False)
+    )
     assert (
-        (found.groups is not None) == (name in found.dropped) == (name in IDENTIFIERS)
+        (table.groups is not None) == (name in table.dropped) == (name in IDENTIFIERS)
     )
 
 
-def test_what_is_no_feature_goes_with_a_reason(tmp_path):
-    table = frame()
+def test_uninformative_columns_are_dropped_with_reason(tmp_path):
+    table = make_frame()
     table.insert(0, "patient_id", RNG.permutation(N) + 1000)
     table.insert(1, "name", [f"person {k}" for k in range(N)])
     table.insert(2, "Encounter", np.arange(N) + 700_000)
     table["country"], table["empty"] = "CH", np.nan
-    found = read(tmp_path, table.to_csv())
-    assert list(found.kinds) == ["height", "weight", "city"]
-    assert list(found.dropped) == [
+    read = write_and_read(tmp_path, table.to_csv())
+    assert list(read.kinds) == ["height", "weight", "city"]
+    assert list(read.dropped) == [
         "Unnamed: 0",
         "patient_id",
         "name",
@@ -375,41 +395,39 @@ def test_what_is_no_feature_goes_with_a_reason(tmp_path):
         "country",
         "empty",
     ]
-    assert len(found.notes) == 7 + 1
+    assert len(read.notes) == 7 + 1
 
 
 @pytest.mark.parametrize(
-    ("cells", "why"),
+    ("cells", "reason"),
     [
         ("A-{}", "an identifier"),
         ("no sign of {} on the left", "free text, from which adakern fit alone learns"),
     ],
 )
-def test_free_text_that_is_left_out_is_told_from_identifiers(tmp_path, cells, why):
-    table = frame()
+def test_dropped_free_text_is_distinguished_from_identifiers(tmp_path, cells, reason):
+    table = make_frame()
     table["note"] = [cells.format(k % (N - 1)) for k in range(N)]
-    found = read(tmp_path, table.to_csv(index=False))
-    assert found.dropped == {"note": f"{why}, {N - 1} different values"}
+    read = write_and_read(tmp_path, table.to_csv(index=False))
+    assert read.dropped == {"note": f"{reason}, {N - 1} different values"}
 
 
 @pytest.mark.parametrize("name", ["Encounter", "Fallnummer", "Buchungsnr", "case no."])
-def test_rows_entered_twice_are_told_and_make_no_feature_of_their_number(
-    tmp_path, name
-):
-    table = frame()
+def test_duplicate_rows_are_noted_and_identifier_is_dropped(tmp_path, name):
+    table = make_frame()
     table[name] = 7 * RNG.permutation(N) + 4_000_000
     table = pd.concat([table, table.iloc[[3, 5]]])
-    found = read(tmp_path, table.to_csv(index=False))
-    assert found.dropped == {name: "an identifier, another in every row"}
-    told = (
+    read = write_and_read(tmp_path, table.to_csv(index=False))
+    assert read.dropped == {name: "an identifier, another in every row"}
+    note = (
         f"duplicates: 2 rows equal to an earlier one in every column, such as row {N}"
     )
-    assert told in "\n".join(found.notes)
+    assert note in "\n".join(read.notes)
     table[name] = table[name] // 70  # values that different rows share are a feature
-    assert name in read(tmp_path, table.to_csv(index=False)).kinds
+    assert name in write_and_read(tmp_path, table.to_csv(index=False)).kinds
 
 
-def test_new_rows_need_the_columns_of_the_model(tmp_path):
+def test_read_rows_requires_the_columns_of_the_model(tmp_path):
     kinds = {"height": "numeric", "city": "categorical"}
     path = tmp_path / "new.csv"
     path.write_text("city,height,more\n7,1.5,x\nnew,n.a.,y\n")
@@ -429,13 +447,13 @@ def test_new_rows_need_the_columns_of_the_model(tmp_path):
         path.write_text(text)
         with pytest.raises(TableError, match=message):
             read_rows(path, kinds)
-    path.write_text("0,2x\n1,2\n")  # a number is a name here, and no place
+    path.write_text("0,2x\n1,2\n")  # here a number is a name, not a position
     with pytest.raises(TableError, match="no column '1'"):
         read_rows(path, {"0": "numeric", "1": "numeric"})
 
 
-def test_new_rows_are_read_as_the_training_rows_were(tmp_path):
-    """Whatever other rows come with them; none is left out in silence."""
+def test_new_rows_are_read_like_training_rows(tmp_path):
+    """Whatever the other new rows are; none is omitted silently."""
     path = tmp_path / "new.csv"
     for text in ("a;b\n1.999;u\n", "a;b\n1.999;u\n1,5;u\n"):
         path.write_text(text)
@@ -455,22 +473,22 @@ def test_new_rows_are_read_as_the_training_rows_were(tmp_path):
 
 
 @pytest.mark.parametrize("cells", ["n.b.", "n.b.\nn.b."])
-def test_new_rows_may_have_one_word_in_place_of_numbers(tmp_path, cells):
-    """It marks missing values in training files, and a service asks for single rows."""
+def test_new_rows_with_a_word_instead_of_numbers_warn(tmp_path, cells):
+    """It may mark missing values, and a service receives single rows."""
     path = tmp_path / "new.csv"
     path.write_text(f"a\n{cells}\n")
     with pytest.warns(UserWarning, match="treated as missing \\('n.b.'; rows? 0"):
         assert read_rows(path, {"a": "numeric"})["a"].isna().all()
 
 
-def test_durations_are_seconds_and_classes_may_be_fractions(tmp_path):
+def test_durations_and_fractional_classes(tmp_path):
     table = pd.DataFrame(
         {"lasts": pd.to_timedelta(range(60), "min"), "y": [0.5, 1.5] * 30}
     )
     table.to_parquet(tmp_path / "my.parquet")
-    found = read_table(tmp_path / "my.parquet", "y")
-    assert found.X["lasts"].tolist() == [60.0 * k for k in range(60)]
-    assert found.task == "classification" and set(found.y) == {"0.5", "1.5"}
+    read = read_table(tmp_path / "my.parquet", "y")
+    assert read.X["lasts"].tolist() == [60.0 * k for k in range(60)]
+    assert read.task == "classification" and set(read.y) == {"0.5", "1.5"}
 
 
 @pytest.mark.parametrize(
@@ -487,30 +505,30 @@ def test_durations_are_seconds_and_classes_may_be_fractions(tmp_path):
         ("holiday", ["20240131", "20231224"], "numeric"),
     ],
 )
-def test_whole_numbers_are_days_where_all_are_and_the_name_says_so(
-    tmp_path, name, cells, kind
-):
-    text = column(cells, n=40).replace("a,x,y", f"a,{name},y")
-    found = read(tmp_path, text)
-    assert found.kinds[name] == kind
-    assert ("read as %Y%m%d" in " ".join(found.notes)) == (kind == "date")
+def test_integer_dates_are_recognised_by_name_and_values(tmp_path, name, cells, kind):
+    text = table_with_column(cells, n=40).replace("a,x,y", f"a,{name},y")
+    table = write_and_read(tmp_path, text)
+    assert table.kinds[name] == kind
+    assert ("read as %Y%m%d" in " ".join(table.notes)) == (kind == "date")
     if kind == "date":
         first = np.datetime64("2024-01-31")
-        assert found.X[name].iloc[0] == first
+        assert table.X[name].iloc[0] == first
         typed = pd.DataFrame({name: [20240131, 20240131]})
         for rows in (typed, typed.astype(str), typed.astype(float)):
-            again = as_columns(rows, {name: kind}, {name: found.forms[name]})
+            again = as_columns(rows, {name: kind}, {name: table.forms[name]})
             assert (again[name] == first).all()
-    assert read(tmp_path, text, categorical=[name]).kinds[name] == "categorical"
+    assert (
+        write_and_read(tmp_path, text, categorical=[name]).kinds[name] == "categorical"
+    )
 
 
-def test_whole_numbers_of_fourteen_digits_are_dates_with_times(tmp_path):
+def test_integers_of_fourteen_digits_are_times(tmp_path):
     cells = ["20230115123000", "20230115"]
-    text = column(cells, n=40).replace("a,x,y", "a,timestamp,y")
-    found = read(tmp_path, text)
-    times = found.X["timestamp"].unique()
+    text = table_with_column(cells, n=40).replace("a,x,y", "a,timestamp,y")
+    table = write_and_read(tmp_path, text)
+    times = table.X["timestamp"].unique()
     assert [str(t) for t in times] == ["2023-01-15 12:30:00", "2023-01-15 00:00:00"]
-    form = found.forms["timestamp"]
+    form = table.forms["timestamp"]
     rows = pd.DataFrame({"timestamp": [20230115123000]})
     again = as_columns(rows, {"timestamp": "date"}, {"timestamp": form})
     assert again["timestamp"][0] == times[0]
@@ -520,15 +538,19 @@ def test_whole_numbers_of_fourteen_digits_are_dates_with_times(tmp_path):
 @pytest.mark.parametrize(
     "alike", [("m", "M"), ("Ortho pædics", "ortho  pædics"), ("Genève", "Geneve")]
 )
-def test_spellings_of_one_category_are_said(tmp_path, alike):
-    found = read(tmp_path, column([*alike, "other", "another"]))
-    (note,) = [note for note in found.notes if note.startswith("spellings")]
+def test_similar_spellings_are_noted(tmp_path, alike):
+    table = write_and_read(tmp_path, table_with_column([*alike, "other", "another"]))
+    (note,) = [note for note in table.notes if note.startswith("spellings")]
     assert all(repr(spelling) in note for spelling in alike)
-    found = read(tmp_path, column(["Yes", "yes", *alike, "No", "no", "NO"]))
-    (note,) = [note for note in found.notes if note.startswith("spellings")]
+    table = write_and_read(
+        tmp_path, table_with_column(["Yes", "yes", *alike, "No", "no", "NO"])
+    )
+    (note,) = [note for note in table.notes if note.startswith("spellings")]
     assert note.count(" and ") == 5 and "'No' and 'no' and 'NO'" in note
-    found = read(tmp_path, column(["m", "f", "A+", "A-", "+", "-"]))
-    assert not [note for note in found.notes if note.startswith("spellings")]
+    table = write_and_read(
+        tmp_path, table_with_column(["m", "f", "A+", "A-", "+", "-"])
+    )
+    assert not [note for note in table.notes if note.startswith("spellings")]
 
 
 @pytest.mark.parametrize(
@@ -543,40 +565,38 @@ def test_spellings_of_one_category_are_said(tmp_path, alike):
     ],
 )
 @pytest.mark.parametrize("named", ["x", "all"])
-def test_spellings_are_merged_where_that_is_asked_for(
-    tmp_path, spellings, merged, named
-):
-    found = read(tmp_path, column(spellings), merge=[named])
-    assert sorted(found.X["x"].unique()) == merged
-    assert not [note for note in found.notes if note.startswith("spellings")]
+def test_merge_option_merges_spellings(tmp_path, spellings, merged, named):
+    table = write_and_read(tmp_path, table_with_column(spellings), merge=[named])
+    assert sorted(table.X["x"].unique()) == merged
+    assert not [note for note in table.notes if note.startswith("spellings")]
     new = tmp_path / "new.csv"
-    new.write_text(column([word.swapcase() for word in spellings]))
-    rows = read_rows(new, found.kinds, found.forms)
+    new.write_text(table_with_column([word.swapcase() for word in spellings]))
+    rows = read_rows(new, table.kinds, table.forms)
     assert sorted(rows["x"].unique()) == merged
-    again = as_columns(rows, found.kinds, found.forms)
+    again = as_columns(rows, table.kinds, table.forms)
     assert again["x"].tolist() == rows["x"].tolist()
 
 
-def test_classes_are_merged_too_and_a_column_that_is_none_is_named(tmp_path):
+def test_merge_option_for_target_and_unknown_column(tmp_path):
     text = "x,y\n" + "1,Yes\n2,yes\n3,no\n4,No\n" * 5
-    assert set(read(tmp_path, text, merge=["y"]).y) == {"Yes", "no"}
+    assert set(write_and_read(tmp_path, text, merge=["y"]).y) == {"Yes", "no"}
     with pytest.raises(TableError, match="no column 'z'"):
-        read(tmp_path, text, merge=["z"])
+        write_and_read(tmp_path, text, merge=["z"])
 
 
-def test_new_rows_of_repeated_names_are_those_of_training(tmp_path):
+def test_new_rows_with_repeated_column_names(tmp_path):
     path = tmp_path / "my.csv"
     rows = [f"{k * 0.5},{k * k},{k % 7}" for k in range(N)]
     path.write_text("\n".join(["a,a,y", *rows]))
-    found = read_table(path, "y")
-    new = read_rows(path, found.kinds, found.forms)
-    pd.testing.assert_frame_equal(new, found.X)
+    table = read_table(path, "y")
+    new = read_rows(path, table.kinds, table.forms)
+    pd.testing.assert_frame_equal(new, table.X)
     assert new["a.1"][3] == 9
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
-def test_every_row_of_new_data_is_one_of_the_answer(tmp_path, kind):
-    """Rows that in training would be empty lines, units or totals."""
+def test_read_rows_keeps_every_row(tmp_path, kind):
+    """Including rows that would be empty lines, units or totals in training."""
     cells = [
         ["cm", "kg", "x"],
         [1.5, 2, "y"],
@@ -596,16 +616,14 @@ def test_every_row_of_new_data_is_one_of_the_answer(tmp_path, kind):
     np.testing.assert_array_equal(rows["a"], [np.nan, 1.5, np.nan, 2.5, 3.5])
     assert rows["c"].isna().tolist() == [False, False, True, False, False]
     assert rows["c"].dropna().tolist() == ["x", "y", "x", "Total"]
-    said = "\n".join(str(warning.message) for warning in caught)
-    assert "the row below the header, 'cm', is predicted like any other" in said
-    assert "the last row, 'Total', is predicted like any other" in said
+    messages = "\n".join(str(warning.message) for warning in caught)
+    assert "the row below the header, 'cm', is predicted like any other" in messages
+    assert "the last row, 'Total', is predicted like any other" in messages
 
 
 @pytest.mark.parametrize("first", ["%d/%m/%Y", "%m/%d/%Y"])
-def test_new_dates_of_the_other_order_are_missing_and_told_with_their_rows(
-    tmp_path, first
-):
-    """Those that both orders read are of the training rows' order, which is said."""
+def test_new_dates_in_other_order_warn(tmp_path, first):
+    """Dates valid in both orders are read as in training, with a warning."""
     other = "%m/%d/%Y" if first == "%d/%m/%Y" else "%d/%m/%Y"
     days = [date(2020, 1 + k % 12, 1 + k % 28) for k in range(60)]
     path = tmp_path / "my.csv"
@@ -615,39 +633,49 @@ def test_new_dates_of_the_other_order_are_missing_and_told_with_their_rows(
         path.write_text("\n".join(["day,y", *lines]))
 
     write(days, first)
-    found = read_table(path, "y")
-    assert found.forms["day"] == first
+    table = read_table(path, "y")
+    assert table.forms["day"] == first
     write([date(2021, 3, 4), date(2021, 12, 25), date(2021, 2, 2)], other)
-    with pytest.warns(UserWarning) as told:
-        rows = read_rows(path, found.kinds, found.forms)
+    with pytest.warns(UserWarning) as caught:
+        rows = read_rows(path, table.kinds, table.forms)
     swapped = date(2021, 4, 3)
     expected = pd.to_datetime(pd.Series([swapped, None, date(2021, 2, 2)]))
     assert (rows["day"].to_numpy() == expected.to_numpy())[[0, 2]].all()
     assert pd.isna(rows["day"][1])
-    said = "\n".join(str(warning.message) for warning in told)
-    assert f"all cells are dates as {other}" in said and "that is 2021-04-03" in said
-    assert "no date in 1 cell, treated as missing" in said and "row 1 from 0" in said
+    messages = "\n".join(str(warning.message) for warning in caught)
+    assert (
+        f"all cells are dates as {other}" in messages
+        and "that is 2021-04-03" in messages
+    )
+    assert (
+        "no date in 1 cell, treated as missing" in messages
+        and "row 1 from 0" in messages
+    )
     write(days, first)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read_rows(path, found.kinds, found.forms)
+        read_rows(path, table.kinds, table.forms)
 
 
 @pytest.mark.parametrize("limit", [131_072, sys.maxsize])
 @pytest.mark.parametrize("place", [3, 2000])
-def test_a_long_cell_is_read_whatever_limit_the_process_has(tmp_path, limit, place):
+def test_long_cell_is_read_whatever_the_csv_field_limit(tmp_path, limit, place):
     rows = [[k, "x" * (200_000 if k == place else 3), k] for k in range(2100)]
     before = csv.field_size_limit(limit)
     try:
-        found = read(tmp_path, lines(("a", "x", "y"), rows))
+        table = write_and_read(tmp_path, join_cells(("a", "x", "y"), rows))
         assert csv.field_size_limit() == limit
     finally:
         csv.field_size_limit(before)
-    assert found.X["x"].str.len()[place] == 200_000
+    assert table.X["x"].str.len()[place] == 200_000
 
 
-def test_a_note_quotes_the_beginning_of_a_long_cell(tmp_path):
+def test_note_truncates_long_cell(tmp_path):
     cells = [str(k) for k in range(39)] + ["z" * 5000]
-    (note,) = [n for n in read(tmp_path, column(cells)).notes if "zzz" in n]
+    (note,) = [
+        n
+        for n in write_and_read(tmp_path, table_with_column(cells)).notes
+        if "zzz" in n
+    ]
     assert "z..." in note
     assert len(note) < 250

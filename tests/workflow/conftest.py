@@ -1,4 +1,4 @@
-"""Fixtures of the tests that run the real workflow."""
+"""Fixtures of tests that run the workflow."""
 
 import shutil
 
@@ -9,7 +9,7 @@ from project import Project
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark what starts the workflow, a server or a browser as slow."""
+    """Mark tests that start the workflow, a server or a browser as slow."""
     starts = {"project", "shared_project", "ui", "browser"}
     for item in items:
         if starts & set(getattr(item, "fixturenames", ())):
@@ -24,13 +24,13 @@ def project(tmp_path):
 
 @pytest.fixture(scope="module")
 def shared_project(tmp_path_factory):
-    """A copy for tests that change nothing in it."""
+    """A copy for tests that do not modify it."""
     return Project(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture(scope="session")
 def schema(tmp_path_factory):
-    """An empty tracking database: making one takes seconds, copying it none."""
+    """An empty tracking database; creating one takes seconds, copying it none."""
     from mlflow import MlflowClient
 
     path = tmp_path_factory.mktemp("schema") / "mlflow.db"
@@ -40,7 +40,7 @@ def schema(tmp_path_factory):
 
 @pytest.fixture
 def uri(tmp_path, schema, monkeypatch):
-    """The address of a database that holds no run yet."""
+    """The URI of a tracking database without runs."""
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     (tmp_path / "mlflow.db").write_bytes(schema)
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
@@ -48,7 +48,7 @@ def uri(tmp_path, schema, monkeypatch):
 
 @pytest.fixture(scope="session")
 def browser():
-    """Headless Chromium; where it is not installed its tests are skipped."""
+    """Headless Chromium; tests are skipped where it is not installed."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("no Chromium; on Debian: tests/install_debian.sh")

@@ -1,4 +1,4 @@
-"""Where a home cannot be written, caches are kept beside the results."""
+"""Location of the caches when the home folder is not writable."""
 
 import os
 from pathlib import Path
@@ -9,16 +9,16 @@ from adakern_bench.cli.run import _find_cache
 
 
 @pytest.mark.parametrize("home", ["file/home", "file", "home"])
-def test_caches_have_a_place(tmp_path, monkeypatch, home):
+def test_cache_folder_when_home_is_not_writable(tmp_path, monkeypatch, home):
     (tmp_path / "file").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", "")  # so that its absence is restored
+    monkeypatch.setenv("XDG_CACHE_HOME", "")  # so that monkeypatch restores its absence
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / home))
     _find_cache()
-    found = os.environ.pop("XDG_CACHE_HOME", None)
+    cache = os.environ.pop("XDG_CACHE_HOME", None)
     if home == "home":
-        assert found is None
+        assert cache is None
         assert (tmp_path / "home/.cache").is_dir()
     else:
-        assert Path(found) == tmp_path / ".snakemake/cache"
+        assert Path(cache) == tmp_path / ".snakemake/cache"

@@ -1,4 +1,4 @@
-"""The console command: its live line, its errors, what it passes on."""
+"""The command line: progress, errors and the commands that it runs."""
 
 import io
 import json
@@ -21,7 +21,7 @@ from record_factory import demo_records, write_records
 from snakemake_logger_plugin_adakern import LogHandler
 
 
-def test_the_share_is_that_of_the_work():
+def test_progress_is_weighted_by_cost():
     line = Line(io.StringIO())
     line.plan({1: {"": 1.0}, 2: {"dank": 3.0}, 3: {"svm": 10.0, "dank": 6.0}})
     shares = []
@@ -32,8 +32,8 @@ def test_the_share_is_that_of_the_work():
     assert shares == ["  0 %", "  5 %", " 20 %", "100 %"]
 
 
-def test_what_is_left_is_said_by_method_to_other_terminals_too(tmp_path):
-    """At the pace so far: 4 of 20 took 60 s."""
+def test_remaining_time_per_method_is_shown_and_written(tmp_path):
+    """Extrapolated from the pace so far: 4 of 20 units took 60 s."""
     line, file = Line(io.StringIO()), tmp_path / "progress"
     line.plan({1: {"": 4.0}, 2: {"dank": 3.0}, 3: {"svm": 10.0, "dank": 3.0}}, file)
     line.bar.start_t -= 60
@@ -43,32 +43,32 @@ def test_what_is_left_is_said_by_method_to_other_terminals_too(tmp_path):
     line.finish(1)
     assert re.fullmatch(r"svm 2 min 3\d s, dank 1 min 3\d s", line.left())
     line.begin(3, "cells: group 0")
-    told = r"20 % · 01:0\d · about 04:\d\d left, cells: group 0; left: svm 2 min .*"
-    assert re.fullmatch(told, file.read_text())
-    # A job that has run for ten minutes is no reason to expect more of the others.
+    expected = r"20 % · 01:0\d · about 04:\d\d left, cells: group 0; left: svm 2 min .*"
+    assert re.fullmatch(expected, file.read_text())
+    # A job that runs for ten minutes does not change the estimate for the others.
     line.bar.start_t -= 600
     assert re.match(r"20 % · 11:0\d · about 04:\d\d left", str(line.bar).strip())
     line.end()
     assert not file.exists()
 
 
-def test_what_is_kept_of_another_experiment_is_said_and_not_counted(tmp_path):
-    """The time of a repeat is that of those which are there: 2 s and 4 s."""
+def test_reused_fits_are_announced_and_not_counted(tmp_path):
+    """The cost of a repeat is the mean of the existing ones: 2 s and 4 s."""
     file = tmp_path / "other" / "records" / "heart" / "dank" / "0-1.json"
     file.parent.mkdir(parents=True)
-    one = {"status": "ok", "code_version": "c", "search_seconds": None}
-    there = [one | {"repeat": k, "run_seconds": 2.0 + 2 * k} for k in (0, 1)]
-    file.write_text(json.dumps(there))
-    for repeats, said, missing in [
+    record = {"status": "ok", "code_version": "c", "search_seconds": None}
+    records = [record | {"repeat": k, "run_seconds": 2.0 + 2 * k} for k in (0, 1)]
+    file.write_text(json.dumps(records))
+    for repeats, summary, missing in [
         (4, "dank 2 fits (about 6.0 s, 2 kept)", [2, 3]),
         (2, "0 fits (2 kept)", []),
     ]:
-        told = Upcoming(tmp_path)
-        told.add("heart", "dank", range(repeats), 9.0, "c")
-        assert str(told).endswith(said)
-        assert told.missing("heart", "dank", range(repeats), "c") == missing
-    assert told.missing("heart", "dank", range(2), "other") == [0, 1]
-    assert told.missing("heart", "dank", range(2), None) == [0, 1]
+        upcoming = Upcoming(tmp_path)
+        upcoming.add("heart", "dank", range(repeats), 9.0, "c")
+        assert str(upcoming).endswith(summary)
+        assert upcoming.missing("heart", "dank", range(repeats), "c") == missing
+    assert upcoming.missing("heart", "dank", range(2), "other") == [0, 1]
+    assert upcoming.missing("heart", "dank", range(2), None) == [0, 1]
 
 
 class Terminal(io.StringIO):
@@ -77,7 +77,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
-def test_the_line_tells_share_time_and_what_is_at_work(stream):
+def test_progress_line_shows_percentage_time_and_current_job(stream):
     line = Line(stream)
     line.plan({1: {"": 1.0}})
     line.begin(1, "solve: heart / dank")
@@ -85,42 +85,40 @@ def test_the_line_tells_share_time_and_what_is_at_work(stream):
     assert re.search(r"^100 % .* left, solve: heart / dank$", str(line.bar))
     line.fail(7, ["logs/solve.log"])
     line.end()
-    drawn = stream.getvalue()
-    assert "Failed: job 7\n  Its log: logs/solve.log\n" in drawn
-    assert ("\r" in drawn) == ("100 %" in drawn) == stream.isatty()
+    output = stream.getvalue()
+    assert "Failed: job 7\n  Its log: logs/solve.log\n" in output
+    assert ("\r" in output) == ("100 %" in output) == stream.isatty()
 
 
-def record(message, level=logging.INFO, **facts):
-    made = logging.LogRecord("snakemake", level, "", 0, message, None, None)
-    vars(made).update(facts)
-    return made
+def log_record(message, level=logging.INFO, **attributes):
+    record = logging.LogRecord("snakemake", level, "", 0, message, None, None)
+    vars(record).update(attributes)
+    return record
 
 
-def test_snakemakes_events_are_a_line_and_its_errors_stay(capsys, tmp_path):
+def test_snakemake_events_update_the_line_and_errors_are_kept(capsys, tmp_path):
     handler = LogHandler(None, None)
     planned = {"planned": {2: {"": 1.0}}, "progress": tmp_path / "p"}
-    handler.emit(record("To run: svm", **planned))
+    handler.emit(log_record("To run: svm", **planned))
     facts = {"jobid": 2, "rule_msg": "search: sk-wine", "output": [], "log": ["a.log"]}
-    handler.emit(record("Select jobs to execute..."))
-    handler.emit(record("", event=LogEvent.JOB_INFO, **facts))
+    handler.emit(log_record("Select jobs to execute..."))
+    handler.emit(log_record("", event=LogEvent.JOB_INFO, **facts))
     where = 'WorkflowError in file "Snakefile", line 9:\nno such setting\n  File "x"'
-    handler.emit(record(where, logging.ERROR))
-    handler.emit(record("", logging.ERROR, event=LogEvent.JOB_ERROR, **facts))
-    handler.emit(record("At least one job did not complete.", logging.ERROR))
+    handler.emit(log_record(where, logging.ERROR))
+    handler.emit(log_record("", logging.ERROR, event=LogEvent.JOB_ERROR, **facts))
+    handler.emit(log_record("At least one job did not complete.", logging.ERROR))
     handler.close()
-    said = [
+    expected = [
         "To run: svm",
         "no such setting",
         "Failed: search: sk-wine",
         "  Its log: a.log",
     ]
-    assert capsys.readouterr().err.splitlines() == said
+    assert capsys.readouterr().err.splitlines() == expected
 
 
-def test_a_dry_run_of_ones_own_method_prints_the_command(project):
-    """The class is found in methods/ from any folder, without the project on Python's
-    path.
-    """
+def test_dry_run_of_custom_method_prints_the_command(project):
+    """A class in methods/ is found from any folder, without the project on sys.path."""
     project.write(
         "methods/mine.py", "from sklearn.svm import SVC\nclass Mine(SVC):\n    pass\n"
     )
@@ -138,26 +136,29 @@ def test_a_dry_run_of_ones_own_method_prints_the_command(project):
     ]
     environment = project.environment | {"PYTHONPATH": paths}
     run = Run([*command, *overrides], project.root / "data", environment).ends()
-    shown = "snakemake --cores 1 --config experiment=quickstart"
-    assert f"{shown} 'overrides=dataset=[sk-wine,clowns] method=[mine]" in run.output
+    snakemake = "snakemake --cores 1 --config experiment=quickstart"
+    assert (
+        f"{snakemake} 'overrides=dataset=[sk-wine,clowns] method=[mine]" in run.output
+    )
     assert not (project.root / "results").exists()
 
 
-def test_wrong_settings_end_in_one_line(project):
-    said = project.adakern("run", "quickstart", "dataset=[a,", status=1).stderr
+def test_wrong_settings_raise_one_line_errors(project):
+    message = project.adakern("run", "quickstart", "dataset=[a,", status=1).stderr
     assert (
-        "without blanks after commas: dataset=[a,b]" in said and "Traceback" not in said
+        "without blanks after commas: dataset=[a,b]" in message
+        and "Traceback" not in message
     )
     with pytest.raises(SystemExit, match=r"no results in .* yet\. .* adakern run"):
         main(["show", "dank_uci", "protocol.seed=99", "results=nowhere"])
     project.write(
         "conf/dataset/mine.yaml", "task: classification\nfiles: [{path: mine.data}]\n"
     )
-    said = project.adakern("run", "small", "dataset=[mine]", status=1).stderr
-    assert "mine.data" in said and "Snakefile" not in said
+    message = project.adakern("run", "small", "dataset=[mine]", status=1).stderr
+    assert "mine.data" in message and "Snakefile" not in message
 
 
-def test_a_file_with_an_equals_sign_is_a_file(tmp_path, monkeypatch):
+def test_file_name_with_equals_sign_is_not_an_override(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a=b.csv").write_text("a,y\n1,2\n")
     with pytest.raises(
@@ -166,73 +167,75 @@ def test_a_file_with_an_equals_sign_is_a_file(tmp_path, monkeypatch):
         main(["compare", "a=b.csv"])
 
 
-def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
+def test_leaderboard_of_an_experiment(tmp_path, capsys):
     results = tmp_path / "quickstart"
     records = [record | {"search_seconds": 1.0} for record in demo_records()]
     compare(write_records(results, records), results)
     command = ["leaderboard", f"results={tmp_path}", "--allow-outside"]
     assert main([*command, "quickstart"]) == 0
-    shown = capsys.readouterr().out
+    output = capsys.readouterr().out
     for name, times in {
         "Classification": 1,
         "Regression": 1,
         "svm-cv": 2,
         "dank": 2,
     }.items():
-        assert shown.count(name) == times
-    _, heading, *rows = shown.strip().split("\n\n")[0].splitlines()
+        assert output.count(name) == times
+    _, heading, *rows = output.strip().split("\n\n")[0].splitlines()
     columns = heading.split()
     ranks = [row.split()[columns.index("mean_rank")] for row in rows]
     assert ranks == sorted(ranks)
     assert all(re.fullmatch(r"\d\.\d{3}", rank) for rank in ranks)
-    assert "source" not in columns  # nothing published is ranked
+    assert "source" not in columns  # no published results are ranked
     with pytest.raises(SystemExit, match=r"no results in .* yet"):
         main([*command, "dank_uci"])
     with pytest.raises(SystemExit, match="results/gone is not a folder with results"):
         main(["leaderboard", "results/gone"])
 
 
-def test_results_are_shown_by_the_name_that_the_run_was_given(tmp_path, monkeypatch):
+def test_show_selects_results_by_run_name(tmp_path, monkeypatch):
     for name, experiment in {"mine": "dank_uci", "dank_uci": "quickstart"}.items():
         folder = tmp_path / "results" / name
         folder.mkdir(parents=True)
         config = {"experiment": experiment, "overrides": [f"name={name}"]}
         (folder / "run.yaml").write_text(yaml.safe_dump(config))
     monkeypatch.setattr(main_module, "ROOT", tmp_path)
-    asked = SimpleNamespace(experiment="mine")
-    found = main_module._selected(asked, ["metric=auc"])
-    assert found == ["experiment=dank_uci", "name=mine", "metric=auc"]
+    arguments = SimpleNamespace(experiment="mine")
+    selected = main_module._selected(arguments, ["metric=auc"])
+    assert selected == ["experiment=dank_uci", "name=mine", "metric=auc"]
     for name in ("dank_uci", "unknown"):
-        asked = SimpleNamespace(experiment=name)
-        assert main_module._selected(asked, []) == [f"experiment={name}"]
-    # A folder of results is what ran there, whatever its name.
-    asked = SimpleNamespace(experiment="results/dank_uci")
-    found = main_module._selected(asked, [])
-    assert found == ["experiment=quickstart", "name=dank_uci"]
+        arguments = SimpleNamespace(experiment=name)
+        assert main_module._selected(arguments, []) == [f"experiment={name}"]
+    # For a folder of results its run.yaml counts, not its name.
+    arguments = SimpleNamespace(experiment="results/dank_uci")
+    selected = main_module._selected(arguments, [])
+    assert selected == ["experiment=quickstart", "name=dank_uci"]
     (tmp_path / "results" / "mine" / "run.yaml").write_text(
         yaml.safe_dump({"experiment": "dank_uci", "overrides": [], "name": "dank_uci"})
     )
-    asked = SimpleNamespace(experiment="results/mine")  # which was copied
-    assert main_module._selected(asked, []) == ["experiment=dank_uci", "name=mine"]
-    asked = SimpleNamespace(experiment="results/../results/mine")
+    arguments = SimpleNamespace(experiment="results/mine")  # a copied folder
+    assert main_module._selected(arguments, []) == ["experiment=dank_uci", "name=mine"]
+    arguments = SimpleNamespace(experiment="results/../results/mine")
     with pytest.raises(SystemExit, match="is not a folder with results"):
-        main_module._selected(asked, [])
+        main_module._selected(arguments, [])
 
 
-def test_what_is_published_of_ones_own_table_is_what_ran(tmp_path, monkeypatch):
-    """With the metric and the methods that were chosen; a new run asks the entry."""
+def test_publish_of_own_table_uses_the_settings_of_its_run(tmp_path, monkeypatch):
+    """With the metric and methods of that run; a new run uses the settings of the
+    entry.
+    """
     entry = tmp_path / "conf" / "dataset" / "my-t.yaml"
-    kept = tmp_path / "results" / "my-t" / "run.yaml"
+    run_file = tmp_path / "results" / "my-t" / "run.yaml"
     for file, content in {
         entry: {"groups": "patient"},
-        kept: {"experiment": "compare", "overrides": ["name=my-t", "metric=auc"]},
+        run_file: {"experiment": "compare", "overrides": ["name=my-t", "metric=auc"]},
     }.items():
         file.parent.mkdir(parents=True)
         file.write_text(yaml.safe_dump(content))
     monkeypatch.setattr(main_module, "ROOT", tmp_path)
-    asked = SimpleNamespace(experiment="my-t")
-    finished = main_module._selected(asked, [])
+    arguments = SimpleNamespace(experiment="my-t")
+    finished = main_module._selected(arguments, [])
     assert finished == ["experiment=compare", "name=my-t", "metric=auc"]
     assert "protocol.kind=group-holdout" in main_module._selected(
-        asked, [], is_to_run=True
+        arguments, [], is_to_run=True
     )

@@ -1,4 +1,4 @@
-"""A result's code version follows exactly the definitions that it runs."""
+"""The code version of a result covers exactly the definitions that it runs."""
 
 import sys
 
@@ -13,7 +13,7 @@ SOLVE, SEARCH = SCRIPTS / "solve.py", SCRIPTS / "search.py"
 NAMES = (NETWORK, SVC, SOLVE, SEARCH)
 
 
-def forget():
+def clear_caches():
     for cached in (
         module.code_version,
         module._module,
@@ -24,19 +24,19 @@ def forget():
 
 
 @pytest.fixture(autouse=True)
-def fresh():
-    """No answer of another test is remembered, and none of this one."""
-    forget()
+def clear_caches_around_test():
+    """Clear the cached code versions before and after each test."""
+    clear_caches()
     yield
-    forget()
+    clear_caches()
 
 
 def versions(names):
-    forget()
+    clear_caches()
     return {name: module.code_version(name) for name in names}
 
 
-def changed_by(change, names=NAMES):
+def names_changed_by(change, names=NAMES):
     before = versions(names)
     change()
     after = versions(names)
@@ -53,17 +53,17 @@ def changed_by(change, names=NAMES):
         ("snakemake", set()),
     ],
 )
-def test_an_upgraded_package_changes_what_runs_on_it(monkeypatch, upgraded, changed):
+def test_package_upgrade_changes_dependent_code(monkeypatch, upgraded, changed):
     real = module._version
     newer = {upgraded: "99.0"}
 
     def upgrade():
         monkeypatch.setattr(module, "_version", lambda p: newer.get(p) or real(p))
 
-    assert changed_by(upgrade) == changed
+    assert names_changed_by(upgrade) == changed
 
 
-def test_nothing_is_imported():
+def test_code_version_imports_nothing():
     module.code_version("snakefmt.Formatter")
     assert "snakefmt" not in sys.modules
 
@@ -100,8 +100,8 @@ def unused():
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
-    """A module of the project's own: ``own(old, new)`` says whether a change counts."""
+def is_code_change(tmp_path, monkeypatch):
+    """Return ``is_code_change(old, new)`` for a module in the project."""
     monkeypatch.syspath_prepend(tmp_path)
     files = {"own_model": OWN, "own_parts": PARTS, "own_starred": STARRED}
 
@@ -114,13 +114,13 @@ def own(tmp_path, monkeypatch):
     def counts(old, new):
         assert any(old in text for text in files.values())
         write([])
-        return bool(changed_by(lambda: write([(old, new)]), ["own_model.Model"]))
+        return bool(names_changed_by(lambda: write([(old, new)]), ["own_model.Model"]))
 
     return counts
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "does"),
+    ("old", "new", "expected"),
     [
         ("A docstring.", "Another one.", False),
         ("def neighbour():\n    return 1", "def neighbour():\n    return 7", False),
@@ -139,5 +139,5 @@ def own(tmp_path, monkeypatch):
         ("class Model:", "class Model(dict):", True),
     ],
 )
-def test_a_change_counts_where_the_model_runs_it(own, old, new, does):
-    assert own(old, new) == does
+def test_code_version_depends_on_executed_code(is_code_change, old, new, expected):
+    assert is_code_change(old, new) == expected

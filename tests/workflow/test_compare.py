@@ -1,4 +1,4 @@
-"""Tables from records: every number is recomputed here from the records themselves."""
+"""Tables written from records; the tests recompute every number from the records."""
 
 import io
 import json
@@ -25,41 +25,43 @@ from record_factory import demo_records, failed, make_record, write_records
 
 
 @pytest.fixture
-def compared(tmp_path):
-    """A folder that `compare` wrote, and the records it was made from."""
+def comparison_folder(tmp_path):
+    """A folder that `compare` wrote, and its records."""
     records = demo_records()
     compare(write_records(tmp_path, records), tmp_path)
     return tmp_path, records
 
 
-def ok(records, dataset, method):
+def successful(records, dataset, method):
     cell = (dataset, method, "ok")
     return [r for r in records if (r["dataset"], r["method"], r["status"]) == cell]
 
 
-def printed(out, **options):
+def print_to_string(out, **options):
     stream = io.StringIO()
     print_table(out, stream, **options)
     return stream.getvalue()
 
 
-def with_accuracies(method, values):
-    """A record a repeat of `method` on heart, with these accuracies."""
+def records_with_accuracies(method, values):
+    """One record per repeat of `method` on heart, with these accuracies."""
     records = [make_record("heart", method, repeat) for repeat in range(len(values))]
     for record, value in zip(records, values, strict=True):
         record["metrics"]["test"]["accuracy"] = value
     return records
 
 
-def test_summary_is_recomputed_from_the_records(compared):
-    out, records = compared
+def test_summary_matches_records(comparison_folder):
+    out, records = comparison_folder
     summary = pd.read_csv(out / "summary.csv", keep_default_na=False)
     for row in summary.to_dict("records"):
-        solves = ok(records, row["dataset"], row["method"])
+        successes = successful(records, row["dataset"], row["method"])
         if row["split"]:
-            values = [r["metrics"][row["split"]][row["metric"]] for r in solves]
+            values = [r["metrics"][row["split"]][row["metric"]] for r in successes]
         else:
-            values = [r[row["metric"]] for r in solves if r[row["metric"]] is not None]
+            values = [
+                r[row["metric"]] for r in successes if r[row["metric"]] is not None
+            ]
         assert float(row["mean"]) == pytest.approx(statistics.mean(values))
         assert float(row["std"]) == pytest.approx(statistics.stdev(values))
         assert row["n"] == len(values)
@@ -70,11 +72,11 @@ def test_summary_is_recomputed_from_the_records(compared):
             (s, m) for s in ("train", "test") for m in METRICS[record["task"]]
         }
         assert {
-            (record["dataset"], record["method"], *one) for one in of_record
+            (record["dataset"], record["method"], *column) for column in of_record
         } <= seen
 
 
-def test_another_metric_ranks_tests_and_leads(tmp_path):
+def test_other_metric_is_used_for_ranks_tests_and_headline(tmp_path):
     records = [
         make_record(method=method, repeat=r, metrics=metrics(accuracy, auc + r / 1000))
         for method, accuracy, auc in (("dank", 0.9, 0.7), ("svm-cv", 0.8, 0.75))
@@ -87,17 +89,15 @@ def test_another_metric_ranks_tests_and_leads(tmp_path):
     tables = read_tables(tmp_path)
     assert list(tables["ranks"]["method"]) == ["svm-cv", "dank", "knpl"]
     assert set(tables["ttest"]["metric"]) == {"auc"}
-    solves = pd.read_parquet(tmp_path / "records.parquet")
-    assert list(solves["reason"].dropna()) == ["the method has no auc"]
-    said = headline(tables, solves)[0]
-    assert "svm-cv is first, with area under the ROC curve 75.25 %" in said
-    assert "which is 5.0 points higher than dank's" in said
+    runs = pd.read_parquet(tmp_path / "records.parquet")
+    assert list(runs["reason"].dropna()) == ["the method has no auc"]
+    sentence = headline(tables, runs)[0]
+    assert "svm-cv is first, with area under the ROC curve 75.25 %" in sentence
+    assert "which is 5.0 points higher than dank's" in sentence
 
 
 @pytest.mark.parametrize("is_dependent", [True, False])
-def test_several_splits_of_a_table_are_no_data_sets_of_their_own(
-    tmp_path, is_dependent
-):
+def test_splits_of_one_table_are_not_independent_data_sets(tmp_path, is_dependent):
     records = [
         make_record(
             f"set{k}@kind={kind}",
@@ -111,24 +111,24 @@ def test_several_splits_of_a_table_are_no_data_sets_of_their_own(
     ]
     compare(write_records(tmp_path, records), tmp_path)
     tables = read_tables(tmp_path)
-    solves = pd.read_parquet(tmp_path / "records.parquet")
+    runs = pd.read_parquet(tmp_path / "records.parquet")
     ranks = tables["ranks"]
     assert list(ranks["average_rank"]) == [1, 2, 3]
-    said = " ".join(headline(tables, solves))
-    found = against_all(solves, "dank")
+    text = " ".join(headline(tables, runs))
+    comparisons = against_all(runs, "dank")
     if is_dependent:
-        assert found.empty
+        assert comparisons.empty
         assert ranks[["friedman_pvalue", "critical_distance"]].isna().all(axis=None)
         assert "the 16 data sets are splits of 8 tables" in ranks["note"][0]
-        assert "No test over data sets" in said and "Wilcoxon" not in said
+        assert "No test over data sets" in text and "Wilcoxon" not in text
     else:
         # 16 pairs of one sign.
-        assert found["holm"].max() < 1e-3
+        assert comparisons["holm"].max() < 1e-3
         assert ranks["friedman_pvalue"].max() < 1e-5
-        assert "Over 16 data sets dank is better than svm-cv on 16" in said
+        assert "Over 16 data sets dank is better than svm-cv on 16" in text
 
 
-def test_plans_of_different_metrics_do_not_disturb_each_other(tmp_path):
+def test_plans_with_different_metrics_are_independent(tmp_path):
     scores = {"dank": metrics(0.9), "svm-cv": metrics(0.8)}
     for method, f1 in (("dank", 0.1), ("svm-cv", 0.2)):
         scores[method]["test"] |= {"f1": f1}
@@ -148,8 +148,12 @@ def test_plans_of_different_metrics_do_not_disturb_each_other(tmp_path):
         return best
 
     selected = ["experiment=quickstart", "dataset=[sk-wine]", "method=[dank,svm-cv]"]
-    usual, by_f1 = load_plan(selected), load_plan([*selected, "metric=f1"])
-    assert [first(plan) for plan in (usual, by_f1, usual)] == ["dank", "svm-cv", "dank"]
+    by_accuracy, by_f1 = load_plan(selected), load_plan([*selected, "metric=f1"])
+    assert [first(plan) for plan in (by_accuracy, by_f1, by_accuracy)] == [
+        "dank",
+        "svm-cv",
+        "dank",
+    ]
 
 
 def metrics(accuracy, auc=None):
@@ -157,11 +161,11 @@ def metrics(accuracy, auc=None):
     return {"train": scores, "test": scores | {"accuracy": accuracy, "auc": auc}}
 
 
-def test_failures_are_rows_and_counts(compared):
-    out, records = compared
-    solves = pd.read_parquet(out / "records.parquet")
-    assert len(solves) == len(records)
-    row = solves[(solves["status"] == "timeout")].iloc[0]
+def test_failures_are_listed_and_counted(comparison_folder):
+    out, records = comparison_folder
+    runs = pd.read_parquet(out / "records.parquet")
+    assert len(runs) == len(records)
+    row = runs[(runs["status"] == "timeout")].iloc[0]
     assert [*row[["dataset", "method", "repeat", "reason"]]] == [
         "sonar",
         "dank",
@@ -174,22 +178,22 @@ def test_failures_are_rows_and_counts(compared):
     assert set(map(tuple, cell[["n_timeout", "n_failed", "n"]].to_numpy())) == {
         (1, 0, 5)
     }
-    text = printed(out)
+    text = print_to_string(out)
     assert (
         "2 of 108 runs failed or ran out of time" in text
         and "sonar / dank: 1 x timeout: after 60 s" in text
     )
 
 
-def test_ttests_are_recomputed_from_the_records(compared):
-    out, records = compared
+def test_ttests_match_records(comparison_folder):
+    out, records = comparison_folder
     ttest = pd.read_csv(out / "ttest.csv", keep_default_na=False)
     assert len(ttest) == 6 * 3
     for row in ttest.to_dict("records"):
         a, b = (
             {
                 r["repeat"]: r["metrics"]["test"][row["metric"]]
-                for r in ok(records, row["dataset"], row[f"method_{side}"])
+                for r in successful(records, row["dataset"], row[f"method_{side}"])
             }
             for side in "ab"
         )
@@ -203,8 +207,8 @@ def test_ttests_are_recomputed_from_the_records(compared):
     assert ttest["note"].str.contains("finished by one method").sum() == 4
 
 
-def test_ranks_are_recomputed_from_the_records(compared):
-    out, records = compared
+def test_ranks_match_records(comparison_folder):
+    out, records = comparison_folder
     ranks = pd.read_csv(out / "ranks.csv")
     for task, metric, sign in (
         ("classification", "accuracy", -1),
@@ -221,34 +225,34 @@ def test_ranks_are_recomputed_from_the_records(compared):
         )
         means = cells.groupby(["dataset", "method"])["loss"].mean().unstack()
         expected = stats.rankdata(means, axis=1).mean(axis=0)
-        found = ranks[ranks["task"] == task].set_index("method")
-        np.testing.assert_allclose(found.loc[means.columns, "average_rank"], expected)
-        assert found["wins"].sum() == 3 and found["friedman_pvalue"].isna().all()
-        assert found["note"].str.contains("5 data sets").all()
+        of_task = ranks[ranks["task"] == task].set_index("method")
+        np.testing.assert_allclose(of_task.loc[means.columns, "average_rank"], expected)
+        assert of_task["wins"].sum() == 3 and of_task["friedman_pvalue"].isna().all()
+        assert of_task["note"].str.contains("5 data sets").all()
 
 
-def test_a_method_that_is_seldom_there_does_not_stop_the_ranking(tmp_path):
+def test_method_missing_on_most_data_sets_is_not_ranked(tmp_path):
     records = demo_records()
     records += [make_record("heart", "knpl", k) for k in range(6)]
     compare(write_records(tmp_path, records), tmp_path)
-    here = (
+    ranks = (
         pd.read_csv(tmp_path / "ranks.csv")
         .set_index(["task", "method"])
         .loc["classification"]
     )
-    assert np.isnan(here.loc["knpl", "average_rank"])
+    assert np.isnan(ranks.loc["knpl", "average_rank"])
     assert (
-        here["average_rank"].drop("knpl").notna().all()
-        and (here["n_datasets"] == 3).all()
+        ranks["average_rank"].drop("knpl").notna().all()
+        and (ranks["n_datasets"] == 3).all()
     )
-    assert here["note"].str.contains("not ranked: knpl").all()
+    assert ranks["note"].str.contains("not ranked: knpl").all()
 
 
-def test_means_that_differ_by_rounding_are_tied(tmp_path):
-    """0.7307692307692308 once beat 0.7307692307692307, by 0.0 points."""
+def test_means_that_differ_by_rounding_are_tied_in_all_tables(tmp_path):
+    """Regression test: 0.7307692307692308 was ranked above 0.7307692307692307."""
     records = []
     for method, value in (("a", 19 / 26), ("b", 19 / 26 - 1e-16), ("c", 0.7)):
-        records += with_accuracies(
+        records += records_with_accuracies(
             method, [value + 0.01 * (repeat % 3) for repeat in range(6)]
         )
     compare(write_records(tmp_path, records), tmp_path)
@@ -256,7 +260,7 @@ def test_means_that_differ_by_rounding_are_tied(tmp_path):
     ranks = tables["ranks"].set_index("method")
     assert ranks["average_rank"].to_dict() == {"a": 1.5, "b": 1.5, "c": 3.0}
     assert comparison(tables, "classification")["best"].tolist() == [True, True, False]
-    text = " ".join(printed(tmp_path).split())
+    text = " ".join(print_to_string(tmp_path).split())
     assert (
         "on heart a and b are tied, with accuracy 74.08 % (mean over 6 repeats)."
         in text
@@ -264,8 +268,8 @@ def test_means_that_differ_by_rounding_are_tied(tmp_path):
     assert "No difference was tested for significance: all differences are eq" in text
 
 
-def test_the_same_records_give_the_same_bytes(compared, tmp_path_factory):
-    out, records = compared
+def test_compare_is_deterministic(comparison_folder, tmp_path_factory):
+    out, records = comparison_folder
     other = tmp_path_factory.mktemp("other")
     compare(write_records(other, records[::-1])[::-1], other)
     for name in ("records.parquet", "summary.csv", "ttest.csv", "ranks.csv"):
@@ -273,7 +277,7 @@ def test_the_same_records_give_the_same_bytes(compared, tmp_path_factory):
     assert not [path for path in other.iterdir() if path.name.startswith(".")]
 
 
-def test_a_method_that_never_finished_is_counted_without_a_mean(tmp_path):
+def test_method_without_finished_run_has_no_mean(tmp_path):
     records = [make_record(method="svm-cv", repeat=k) for k in range(3)]
     records += [failed("heart", "dank", k) for k in range(3)]
     compare(write_records(tmp_path, records), tmp_path)
@@ -286,7 +290,7 @@ def test_a_method_that_never_finished_is_counted_without_a_mean(tmp_path):
     assert "no Friedman test" in pd.read_csv(tmp_path / "ranks.csv")["note"][0]
 
 
-def test_what_the_end_of_the_time_cut_is_left_out_for_all_methods(tmp_path):
+def test_repeats_after_time_limit_are_excluded_for_all_methods(tmp_path):
     records = [make_record("heart", m, r) for m in ("svm-cv", "knpl") for r in range(3)]
     records[5] = failed("heart", "knpl", 2, OVER, "timeout")
     records += [
@@ -302,33 +306,33 @@ def test_what_the_end_of_the_time_cut_is_left_out_for_all_methods(tmp_path):
     assert leaderboard(shared(frame))["n_failed"].sum() == 1
 
 
-def test_names_that_look_like_numbers_or_nothing_are_names(tmp_path):
+def test_names_that_look_numeric_or_missing_are_kept(tmp_path):
     compare(
         write_records(tmp_path, [make_record("2048", m) for m in ("NA", "007")]),
         tmp_path,
     )
     cells = comparison(read_tables(tmp_path), "classification").loc["2048"]
-    assert set(cells.index) == {"NA", "007"} and "007" in printed(tmp_path)
+    assert set(cells.index) == {"NA", "007"} and "007" in print_to_string(tmp_path)
 
 
-def test_a_long_name_is_shown_with_its_score(tmp_path):
+def test_long_name_is_printed_with_its_score(tmp_path):
     name = f"dank@{'a' * 120}=1"
     compare(
         write_records(tmp_path, [make_record(method=m) for m in (name, "svm")]),
         tmp_path,
     )
-    text = printed(tmp_path, width=80)
+    text = print_to_string(tmp_path, width=80)
     assert (
         name in text and "Empty DataFrame" not in text and "more data set" not in text
     )
 
 
-def test_one_run_alone_has_no_standard_deviation_and_no_plural(tmp_path):
+def test_single_run_has_no_standard_deviation(tmp_path):
     compare(write_records(tmp_path, [make_record()]), tmp_path)
     summary = pd.read_csv(tmp_path / "summary.csv")
     assert summary["std"].isna().all() and (summary["n"] == 1).all()
     assert pd.read_csv(tmp_path / "ttest.csv").empty
-    text = printed(tmp_path)
+    text = print_to_string(tmp_path)
     assert (
         "No failed runs (1 run)." in text
         and "mean over" not in text
@@ -336,17 +340,18 @@ def test_one_run_alone_has_no_standard_deviation_and_no_plural(tmp_path):
     )
 
 
-def test_a_score_that_is_no_number_is_a_failure(tmp_path):
+def test_nan_score_is_a_failure(tmp_path):
     compare(
-        write_records(tmp_path, with_accuracies("dank", [0.9, float("nan")])), tmp_path
+        write_records(tmp_path, records_with_accuracies("dank", [0.9, float("nan")])),
+        tmp_path,
     )
-    solves = pd.read_parquet(tmp_path / "records.parquet")
-    assert solves["status"].tolist() == ["ok", "failed"]
-    assert "accuracy is nan" in solves["reason"][1]
+    runs = pd.read_parquet(tmp_path / "records.parquet")
+    assert runs["status"].tolist() == ["ok", "failed"]
+    assert "accuracy is nan" in runs["reason"][1]
     assert pd.read_csv(tmp_path / "summary.csv")["mean"].notna().all()
 
 
-def test_columns_of_mixed_kinds_become_text():
+def test_columns_of_mixed_types_become_strings():
     records = [
         make_record(repeat=0, params={"eta": "svm", "C": 1.0, "deep": {"a": [1]}}),
         make_record(repeat=1, params={"eta": 0.5, "C": 2, "deep": None}),
@@ -360,46 +365,46 @@ def test_columns_of_mixed_kinds_become_text():
     assert frame["param_deep"][0] == '{"a": [1]}' and frame["extra_profile"][2] == "l1"
 
 
-def content(**changes):
-    """What a file of the cell heart / svm-cv holds."""
+def file_content(**changes):
+    """Content of the record file of the cell heart / svm-cv."""
     return json.dumps([make_record(method="svm-cv") | changes])
 
 
 @pytest.mark.parametrize(
-    ("written", "message"),
+    ("content", "message"),
     [
         ("{", r"svm-cv/0-9\.json.* not valid JSON"),
         ('[{"status": "ok"}]', r"svm-cv/0-9\.json .*lacks dataset"),
-        (content(method="krr-cv"), "which belongs in another file"),
-        (content(repeat=17), "which belongs in another file"),
-        (content(experiment="another"), "a single experiment.*another"),
+        (file_content(method="krr-cv"), "which belongs in another file"),
+        (file_content(repeat=17), "which belongs in another file"),
+        (file_content(experiment="another"), "a single experiment.*another"),
         (
-            content(data_fingerprint="of another table"),
+            file_content(data_fingerprint="of another table"),
             "was made from another table of heart",
         ),
     ],
 )
-def test_a_file_that_is_none_of_the_run_is_refused(tmp_path, written, message):
+def test_invalid_or_foreign_record_file_raises(tmp_path, content, message):
     paths = write_records(
         tmp_path, [make_record(method=name) for name in ("dank", "svm-cv")]
     )
     assert len(read_records(paths)) == 2
-    paths[1].write_text(written)
-    for files, told in ((paths, message), ([], "no records")):
-        with pytest.raises(ValueError, match=told):
+    paths[1].write_text(content)
+    for files, expected in ((paths, message), ([], "no records")):
+        with pytest.raises(ValueError, match=expected):
             read_records(files)
 
 
-def test_the_printed_table(tmp_path):
-    """a is the best; b is significantly worse, c by the paired t-test alone, d ties."""
+def test_printed_table_marks_best_and_significantly_worse(tmp_path):
+    """a is best, b significantly worse, c worse only by the plain t-test, d tied."""
     a = np.array([0.90, 0.91, 0.92, 0.93, 0.90, 0.91])
     noise = np.array([0, 1, -1, 1, 0, -1])
-    records = with_accuracies("a", a)
-    records += with_accuracies("b", a - 0.2 + 0.001 * noise)
-    records += with_accuracies("c", a - 0.012 + 0.01 * noise)
-    records += with_accuracies("d", a - 0.001 + 0.02 * noise)
+    records = records_with_accuracies("a", a)
+    records += records_with_accuracies("b", a - 0.2 + 0.001 * noise)
+    records += records_with_accuracies("c", a - 0.012 + 0.01 * noise)
+    records += records_with_accuracies("d", a - 0.001 + 0.02 * noise)
     compare(write_records(tmp_path, records), tmp_path)
-    lines = printed(tmp_path).splitlines()
+    lines = print_to_string(tmp_path).splitlines()
     head = next(k for k, line in enumerate(lines) if "heart" in line)
     assert lines[head].split() == ["time", "heart"], "one set: no mean rank"
     rows = [line.split() for line in lines[head + 1 : head + 5]]
@@ -408,7 +413,7 @@ def test_the_printed_table(tmp_path):
         -1
     ]
     assert [row[0] for row in rows if "●" in row[-1]] == ["b"]
-    text = " ".join(printed(tmp_path).split())
+    text = " ".join(print_to_string(tmp_path).split())
     assert (
         "a is first, with accuracy 91.17 % (mean over 6 repeats), which is 0.1" in text
     )
@@ -426,13 +431,13 @@ def test_the_printed_table(tmp_path):
     ].any(axis=None)
 
 
-def test_the_printed_table_fits_and_says_what_it_leaves_out(tmp_path):
+def test_printed_table_fits_width_and_reports_omissions(tmp_path):
     methods = [f"method-{m}" for m in range(20)]
     records = [
         make_record(f"set-{d}", m, k) for d in range(9) for m in methods for k in (0, 1)
     ]
     compare(write_records(tmp_path, records), tmp_path)
-    lines = printed(tmp_path, width=80).splitlines()
+    lines = print_to_string(tmp_path, width=80).splitlines()
     assert max(map(len, lines)) <= 80
     (left_out,) = [line for line in lines if "in the report)" in line]
     assert left_out.startswith("(5 more methods and ")

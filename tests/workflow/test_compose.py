@@ -1,4 +1,4 @@
-"""Composing an experiment: what is wrong is named before anything runs."""
+"""Composition of an experiment; errors are raised before anything runs."""
 
 import math
 import shutil
@@ -26,36 +26,36 @@ def plan(conf, *overrides):
     return load_plan(["experiment=small", *overrides], conf=conf)
 
 
-def refusal(conf, *overrides):
-    """What is said of a plan that is refused."""
+def error_message(conf, *overrides):
+    """The message of the ConfigError that this plan raises."""
     with pytest.raises(ConfigError) as caught:
         plan(conf, *overrides)
     return str(caught.value)
 
 
-def test_entries_are_those_that_omegaconf_makes():
-    """They take a short way, on which thousands are typed in seconds."""
+def test_fast_typing_of_entries_equals_omegaconf():
+    """The fast path converts thousands of entries in seconds."""
     chosen = ",".join(available("dataset")[::8])
     composed = compose._compose([f"dataset=[{chosen}]"], CONF)
     OmegaConf.set_struct(composed, False)
-    found = compose._typed_config(composed)
-    assert found == compose._typed(Config, composed) and len(found.dataset) > 5
-    (name, *_) = found.dataset
-    composed.dataset[name].n = "12"  # a text, which OmegaConf takes for a number
+    config = compose._typed_config(composed)
+    assert config == compose._typed(Config, composed) and len(config.dataset) > 5
+    (name, *_) = config.dataset
+    composed.dataset[name].n = "12"  # OmegaConf converts this string to a number
     assert compose._typed_config(composed).dataset[name].n == 12
 
 
-def test_a_figure_is_added_on_the_command_line(conf):
+def test_figure_added_by_override(conf):
     function = "adakern_bench.report.sweep.plot_sweep"
     added = [f"+figures.mine.function={function}", "+figures.mine.params.x=C"]
-    found = plan(conf, *added).config
-    assert found.figures["mine"] == View(function, {"x": "C"})
-    assert found.name == "small"  # it compares nothing else
+    config = plan(conf, *added).config
+    assert config.figures["mine"] == View(function, {"x": "C"})
+    assert config.name == "small"  # the comparison is unchanged
     with pytest.raises(ConfigError, match="a colon followed by a blank"):
         plan_from_snakemake({"overrides": {"+figures.mine={function": "x}"}})
 
 
-def test_a_recipe_that_was_in_order_is_not_looked_at_again(conf, tmp_path):
+def test_validated_recipe_is_not_validated_again(conf, tmp_path):
     overrides = ["experiment=small", f"data.cache={tmp_path}", "--allow-outside"]
     load_plan(overrides, conf)
     code = (
@@ -68,7 +68,7 @@ def test_a_recipe_that_was_in_order_is_not_looked_at_again(conf, tmp_path):
         load_plan([*overrides, "+settings.clowns.plain.C=-3"], conf)
 
 
-def test_grids_in_the_papers_terms():
+def test_grid_values_match_the_papers():
     config = load_config(["method=[svm-cv]"])
     grid = config.method["svm-cv"].classifier.grid
     assert grid["C"] == [2.0**k for k in range(-5, 6)]
@@ -132,7 +132,7 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
             [f"figures.mine.function={SWEEP}.plot_swep"],
             ["figures.mine", "'plot_sweep'"],
         ),
-        # Halves of what is resolved.
+        # Incomplete interpolations.
         (["title='cost ${'"], [r"write \${"]),
         (
             [f"{SETTING}.estimator.C=???"],
@@ -167,7 +167,7 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
         (["method=[svm-cv]", RELATIVE], ["gamma is relative to C, which"]),
         (["+special.dank_boundary={}"], ["uses one split, but clowns has 2"]),
         (["+special.dank_boundry={}"], ["Did you mean 'dank_boundary'?"]),
-        # Nothing that fits.
+        # Incompatible selections.
         (["dataset=[step-1d]"], ["nothing to run", "step-1d", "plain"]),
         (
             ["metric=rmse"],
@@ -181,8 +181,8 @@ RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else None,
 )
-def test_what_is_wrong_is_named(conf, overrides, parts):
-    message = refusal(conf, *overrides)
+def test_invalid_override_is_named(conf, overrides, parts):
+    message = error_message(conf, *overrides)
     for part in parts:
         assert part in message
     assert "omegaconf" not in message.lower()
@@ -192,16 +192,16 @@ def test_what_is_wrong_is_named(conf, overrides, parts):
     "title",
     ["Größe", "it's", "a, b", "a(b; <c>", "100 %", "x=y", "ü\\", "Tür\\'s", "价格 $5"],
 )
-def test_a_title_is_what_was_typed(conf, title):
+def test_title_is_kept_verbatim(conf, title):
     assert load_config([f"title={title}"], conf).title == title
 
 
-def test_every_problem_is_listed_at_once(conf):
+def test_all_problems_are_reported_at_once(conf):
     wrong = ["protocol.repeats=0", "jobs.threads=0", f"{SETTING}.estimator.C=-1"]
-    assert refusal(conf, *wrong).count("\n  - ") == 3
+    assert error_message(conf, *wrong).count("\n  - ") == 3
 
 
-def test_parameters_of_an_estimator_inside_another(conf):
+def test_nested_estimator_parameters_are_validated(conf):
     svm = "{_target_: sklearn.svm.SVC, C: 1}"
     bagging = f"{{_target_: sklearn.ensemble.BaggingClassifier, estimator: {svm}}}"
     (conf / "method/nested.yaml").write_text(f"classifier: {{estimator: {bagging}}}")
@@ -216,33 +216,33 @@ def test_parameters_of_an_estimator_inside_another(conf):
             plan(conf, "method=[nested]", f"{recipe}.{override}")
 
 
-def test_a_parameter_of_a_method_is_fixed_for_both_tasks(conf):
+def test_method_parameter_applies_to_both_tasks(conf):
     both = ["method=[dank,svm-cv,lab-ard]", "dataset=[clowns,step-1d]"]
-    found = plan(
+    planned = plan(
         conf, *both, "method.dank.eta=2", "method.dank.eta=0.5", "method.svm-cv.C=3"
     )
-    method = found.config.method["dank"]
+    method = planned.config.method["dank"]
     assert (
         method.classifier.estimator["eta"] == method.regressor.estimator["eta"] == 0.5
     )
-    recipe = found.recipe("clowns", "svm-cv")
+    recipe = planned.recipe("clowns", "svm-cv")
     assert recipe["estimator"]["C"] == 3 and set(recipe["grid"]) == {"gamma"}
 
 
-def test_a_method_that_is_left_out_takes_its_sweep_along(conf):
+def test_sweep_of_unavailable_method_is_dropped(conf):
     text = "# @package method.absent\nneeds: [no_such_package]\n"
     (conf / "method/absent.yaml").write_text(
         f"{text}classifier: {{estimator: {{_target_: x.Y}}}}"
     )
     with pytest.warns(UserWarning, match="absent is left out: no_such_package"):
-        found = plan(conf, "method=[plain,absent]", "+sweep.absent.C=[1,2]")
-    assert found.cells == [("clowns", "plain")]
+        planned = plan(conf, "method=[plain,absent]", "+sweep.absent.C=[1,2]")
+    assert planned.cells == [("clowns", "plain")]
     tuned = "method.svm-cv.classifier.tune_with=absent"
     with pytest.warns(UserWarning, match="svm-cv is left out: no_such_package"):
         assert plan(conf, "method=[plain,svm-cv]", tuned).methods == ["plain"]
 
 
-def test_a_change_to_a_data_set_that_is_not_selected(conf):
+def test_experiment_change_to_unselected_data_set_raises(conf):
     (conf / "experiment" / "changes.yaml").write_text(
         "# @package _global_\n"
         "defaults: [{override /dataset: [clowns]}, {override /method: [plain]}]\n"
@@ -284,28 +284,30 @@ def test_a_change_to_a_data_set_that_is_not_selected(conf):
         ),
     ],
 )
-def test_mistakes_in_a_new_file(conf, folder, text, parts):
+def test_invalid_new_file_is_named(conf, folder, text, parts):
     path = conf / folder / "new.yaml"
     path.write_text(f"# @package {folder}.new\n{text}\n")
-    message = refusal(conf, f"{folder}=[new]")
+    message = error_message(conf, f"{folder}=[new]")
     for part in parts:
         assert part in message
 
 
-def test_unknown_key_beside_experiment_and_overrides():
+def test_unknown_snakemake_config_key_raises():
     with pytest.raises(ConfigError, match=r"experimant.*Did you mean 'experiment'"):
         plan_from_snakemake({"experimant": "quickstart"})
 
 
-def test_overrides_as_text_or_list():
-    text = plan_from_snakemake({"overrides": "protocol.repeats=3 dataset=[clowns]"})
-    listed = plan_from_snakemake(
+def test_overrides_as_string_or_list():
+    from_string = plan_from_snakemake(
+        {"overrides": "protocol.repeats=3 dataset=[clowns]"}
+    )
+    from_list = plan_from_snakemake(
         {"overrides": ["protocol.repeats=3", "dataset=[clowns]"]}
     )
-    assert text.config == listed.config
+    assert from_string.config == from_list.config
     assert plan_from_snakemake({"overrides": None}).config.name == "quickstart"
 
 
-def test_infinite_values_that_an_estimator_allows(conf):
-    found = plan(conf, f"{SETTING}.estimator.C=inf")
-    assert found.recipe("clowns", "plain")["estimator"]["C"] == math.inf
+def test_infinite_parameter_value_is_accepted(conf):
+    planned = plan(conf, f"{SETTING}.estimator.C=inf")
+    assert planned.recipe("clowns", "plain")["estimator"]["C"] == math.inf

@@ -1,4 +1,4 @@
-"""A confirmation on a folder of tables: what is refused, and what is said of it."""
+"""A confirmation on a folder of tables: refused declarations and its report."""
 
 import json
 import shutil
@@ -36,8 +36,8 @@ SETS = {
 }
 
 
-def made(seed, n=72):
-    """A table of three numbers, a word, groups, days, and two targets."""
+def make_table(seed, n=72):
+    """A table with three numbers, a category, groups, days, and two targets."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
@@ -49,46 +49,48 @@ def made(seed, n=72):
     return frame
 
 
-def columns_of(file):
-    """The columns of a made table."""
-    of_its_own = {
+def columns_for(file):
+    """The columns of a table in the folder."""
+    extra = {
         "wards.csv": ["ward"],
         "plots.parquet": ["plot"],
         "river.csv": ["day"],
     }
     target = "kind" if file == "kinds.csv" else "y"
-    return ["a", "b", "c", "word", *of_its_own.get(file, []), target]
+    return ["a", "b", "c", "word", *extra.get(file, []), target]
 
 
-def put(root, tables, lines):
-    """Write tables and their SETS.csv below a folder."""
+def write_tables(root, tables, lines):
+    """Write tables and their SETS.csv into the folder below `root`."""
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for file, frame in tables.items():
         write = frame.to_parquet if file.endswith("parquet") else frame.to_csv
         write(folder / file, index=False)
-    said = "".join(f"{file},{line}\n" for file, line in lines.items())
-    (folder / "SETS.csv").write_text(HEAD + said)
+    rows = "".join(f"{file},{line}\n" for file, line in lines.items())
+    (folder / "SETS.csv").write_text(HEAD + rows)
 
 
-def six(root, changed=None, lines=None):
-    """Put five good tables there, but for what a test changes."""
-    tables = {f: made(seed)[columns_of(f)] for seed, f in enumerate(SETS)}
-    put(root, tables | (changed or {}), SETS | (lines or {}))
+def write_valid_tables(root, changed=None, lines=None):
+    """Write five valid tables, with the changes of a test."""
+    tables = {f: make_table(seed)[columns_for(f)] for seed, f in enumerate(SETS)}
+    write_tables(root, tables | (changed or {}), SETS | (lines or {}))
 
 
 @pytest.fixture(scope="module")
-def composed():
+def composed_config():
     return load_config(["experiment=confirmation", METHODS])
 
 
 @pytest.fixture
-def planned(composed, tmp_path, monkeypatch):
-    """Read the folder and check it, as planning does, after what is composed once."""
+def make_plan(composed_config, tmp_path, monkeypatch):
+    """Return a function that reads and checks the folder, composing the experiment
+    once.
+    """
     monkeypatch.delenv("ADAKERN_DATA_MIRROR", raising=False)
 
     def read(**suite):
-        config = deepcopy(composed)
+        config = deepcopy(composed_config)
         config.suite = replace(config.suite, **suite)
         config.data.cache = str(tmp_path / "data")
         declared.fill_in(config)
@@ -99,9 +101,9 @@ def planned(composed, tmp_path, monkeypatch):
     return read
 
 
-def test_each_table_is_split_as_it_declares(tmp_path, planned):
-    six(tmp_path)
-    plan = planned()
+def test_split_kind_follows_declaration(tmp_path, make_plan):
+    write_valid_tables(tmp_path)
+    plan = make_plan()
     kinds = {name: plan.split_kind(name) for name in plan.datasets}
     assert kinds == {
         "confirmation-wards": "group-holdout",
@@ -113,32 +115,30 @@ def test_each_table_is_split_as_it_declares(tmp_path, planned):
     entry = plan.entry("confirmation-wards")
     assert (entry.groups, entry.drop, entry.n) == ("ward", ["ward"], 72)
     assert plan.entry("confirmation-kinds").task == "classification"
-    told = " ".join(protocol_in_words({"protocol": vars(plan.config.protocol)}))
-    assert "25 % of the groups;" in told and "all rows before it" in told
-    assert planned(only=["river"]).datasets == ["confirmation-river"]
+    protocol = " ".join(protocol_in_words({"protocol": vars(plan.config.protocol)}))
+    assert "25 % of the groups;" in protocol and "all rows before it" in protocol
+    assert make_plan(only=["river"]).datasets == ["confirmation-river"]
 
 
-def test_a_table_is_read_again_only_where_it_or_its_line_changed(
-    tmp_path, planned, monkeypatch
-):
-    six(tmp_path)
-    entries, read = planned().config.dataset, []
+def test_only_changed_tables_are_read_again(tmp_path, make_plan, monkeypatch):
+    write_valid_tables(tmp_path)
+    entries, read = make_plan().config.dataset, []
 
-    def counted(path, *arguments, **options):
+    def record_and_infer(path, *arguments, **options):
         read.append(path.name)
         return inferred(path, *arguments, **options)
 
-    monkeypatch.setattr(declared, "inferred", counted)
-    assert planned().config.dataset == entries and not read
-    six(tmp_path, lines={"plain.csv": "a,random,"})
-    made(7, 80)[columns_of("wards.csv")].to_csv(tmp_path / FOLDER / "wards.csv")
-    rows = planned().config.dataset
+    monkeypatch.setattr(declared, "inferred", record_and_infer)
+    assert make_plan().config.dataset == entries and not read
+    write_valid_tables(tmp_path, lines={"plain.csv": "a,random,"})
+    make_table(7, 80)[columns_for("wards.csv")].to_csv(tmp_path / FOLDER / "wards.csv")
+    datasets = make_plan().config.dataset
     assert {"plain.csv", "wards.csv"} <= {*read}
-    assert rows["confirmation-wards"].n == 80
-    assert rows["confirmation-plain"].target == "a"
+    assert datasets["confirmation-wards"].n == 80
+    assert datasets["confirmation-plain"].target == "a"
 
 
-GAPS = made(3).assign(y=lambda frame: frame["y"].mask(frame.index < 4))
+GAPS = make_table(3).assign(y=lambda frame: frame["y"].mask(frame.index < 4))
 REFUSED = {
     "no file": ({}, {"lost.csv": "y,random,"}, "lost.csv: there is no such file"),
     "outside": ({}, {"../x.csv": "y,random,"}, "../x.csv: there is no such file"),
@@ -157,7 +157,7 @@ REFUSED = {
         "wards.csv: the line has more values than SETS.csv has columns",
     ),
     "a single time": (
-        {"river.csv": made(2).assign(day="2021-03-01")[columns_of("river.csv")]},
+        {"river.csv": make_table(2).assign(day="2021-03-01")[columns_for("river.csv")]},
         {},
         "'day' has 1 different value, but",
     ),
@@ -166,14 +166,14 @@ REFUSED = {
         {},
         "plain.csv: the target 'y' has missing values .*4 rows",
     ),
-    "few rows": ({"plain.csv": made(3, 49)}, {}, "49 rows, expected at least 50"),
+    "few rows": ({"plain.csv": make_table(3, 49)}, {}, "49 rows, expected at least 50"),
     "folds": (
-        {"wards.csv": made(0).assign(ward=np.arange(72) % 5)},
+        {"wards.csv": make_table(0).assign(ward=np.arange(72) % 5)},
         {},
         "wards.csv: 'ward' has 5 different values, but 5 folds need at least 6",
     ),
     "twice": (
-        {"plain.parquet": made(9)},
+        {"plain.parquet": make_table(9)},
         {"plain.parquet": "y,random,"},
         "the table is declared twice",
     ),
@@ -181,18 +181,18 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_declaration_that_cannot_be_run_is_refused(tmp_path, planned, case):
+def test_invalid_declaration_raises(tmp_path, make_plan, case):
     changed, lines, message = REFUSED[case]
-    six(tmp_path, changed, lines)
+    write_valid_tables(tmp_path, changed, lines)
     with pytest.raises(ConfigError, match=message) as refused:
-        planned()
+        make_plan()
     assert str(refused.value).count("\n  - ") == 1
 
 
-def test_all_that_is_wrong_is_told_at_once(tmp_path, planned):
-    six(tmp_path, {"plain.csv": GAPS}, {"lost.csv": "y,random,"})
+def test_all_invalid_tables_are_reported_at_once(tmp_path, make_plan):
+    write_valid_tables(tmp_path, {"plain.csv": GAPS}, {"lost.csv": "y,random,"})
     with pytest.raises(ConfigError, match=r"(?s)plain\.csv.*lost\.csv"):
-        planned()
+        make_plan()
 
 
 @pytest.mark.parametrize(
@@ -204,27 +204,27 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path, planned):
         (f"{HEAD}größe.csv,y,random,\n", "there is no such file"),
     ],
 )
-def test_a_folder_without_a_declaration(tmp_path, planned, text, message):
-    six(tmp_path)
+def test_missing_or_invalid_sets_file_raises(tmp_path, make_plan, text, message):
+    write_valid_tables(tmp_path)
     path = tmp_path / FOLDER / "SETS.csv"
     path.unlink() if text is None else path.write_text(text, encoding="cp1252")
     with pytest.raises(ConfigError, match=message):
-        planned()
+        make_plan()
 
 
-def test_a_folder_outside_is_refused(planned):
+def test_folder_outside_data_raises(make_plan):
     with pytest.raises(ConfigError, match="must be a folder below"):
-        planned(tables="../elsewhere")
+        make_plan(tables="../elsewhere")
 
 
-def copies():
-    """A table -> what it is a copy of, and how it can be told."""
+def near_copies():
+    """Case -> a near copy of a known table, and the expected message."""
     wine = load_wine(as_frame=True).frame
     wine.columns = [f"v{k}" for k in range(13)] + ["y"]
     diabetes = load_diabetes(as_frame=True).frame.rename(columns={"target": "y"})
     units = 3 * wine.drop(columns="y") + 1
     units["y"] = wine["y"].map("abc".__getitem__)
-    other = made(0).rename(columns={"ward": "part"})
+    other = make_table(0).rename(columns={"ward": "part"})
     other = other[["c", "word", "part", "a", "b", "y"]]
     return {
         "the same": (
@@ -246,16 +246,16 @@ def copies():
     }
 
 
-@pytest.mark.parametrize("case", copies())
-def test_near_copies_are_refused(tmp_path, planned, case):
-    frame, message = copies()[case]
-    six(tmp_path, {"plain.csv": frame})
+@pytest.mark.parametrize("case", near_copies())
+def test_near_copy_of_development_set_raises(tmp_path, make_plan, case):
+    frame, message = near_copies()[case]
+    write_valid_tables(tmp_path, {"plain.csv": frame})
     with pytest.raises(ConfigError, match=f"plain is, or nearly is, {message}"):
-        planned()
+        make_plan()
 
 
-def test_digests_are_there_of_every_set_that_was_seen():
-    """Those that come from somewhere, but for four whose files are not at hand."""
+def test_every_development_set_has_a_digest():
+    """Every downloaded set except four whose files are not available."""
     absent = {"cifar10", "covtype", "features", "tomshardware"}
     files = (CONF / "dataset").glob("*.yaml")
     expected = {p.stem for p in files if "\nfiles:" in p.read_text("utf-8")}
@@ -272,26 +272,26 @@ PARAMS = yaml.safe_load((CONF / "experiment/confirmation.yaml").read_text("utf-8
 PARAMS = PARAMS["tables"]["registered"]["params"]
 
 
-def runs(errors, task="regression"):
-    """Records of a mean error per method of each of some sets, of two repeats."""
+def make_runs(errors, task="regression"):
+    """Records of two repeats per data set, given each method's mean errors."""
     metric = "test_rmse" if task == "regression" else "test_log_loss"
     rows = []
     for method, of_method in errors.items():
         for k, error in enumerate(of_method):
-            for repeat, by in enumerate((0.9, 1.1)):
+            for repeat, factor in enumerate((0.9, 1.1)):
                 row = {"task": task, "dataset": f"s{k}", "method": method}
-                row |= {"repeat": repeat, "status": "ok", metric: error * by}
+                row |= {"repeat": repeat, "status": "ok", metric: error * factor}
                 rows.append(row)
     return pd.DataFrame(rows)
 
 
-def found(records, **rivals):
+def registered_table(records, **rivals):
     rivals = rivals or PARAMS["rivals"]
     table = registered(records, **PARAMS | {"rivals": rivals})
     return table.set_index("rival")
 
 
-def test_the_sentence_is_that_of_the_outcome(rng):
+def test_sentence_matches_outcome(rng):
     ours = rng.uniform(1, 2, 12)
     errors = {
         "adaptive": ours,
@@ -300,14 +300,16 @@ def test_the_sentence_is_that_of_the_outcome(rng):
         "catboost-td": ours * 1.5,
         "lightgbm-td": ours * rng.uniform(0.6, 0.8, 12),
     }
-    table = found(runs(errors))
+    table = registered_table(make_runs(errors))
     blend, p = table.loc["the simple blend"], 2 / 2**12
     assert (blend["better"], blend["worse"], blend["tied"]) == (12, 0, 0)
-    assert blend["p"] == pytest.approx(3 * p)  # of three rivals that ran
+    assert blend["p"] == pytest.approx(3 * p)  # Holm over the three rivals that ran
     ratios = np.log(errors["simple-blend"] / ours)
     assert blend["ratio"] == pytest.approx(np.exp(ratios.mean()))
     assert blend["low"] < blend["ratio"] < blend["high"]
-    spread = 1.96 * ratios.std() / np.sqrt(12)  # the bootstrap's, nearly
+    spread = (
+        1.96 * ratios.std() / np.sqrt(12)
+    )  # normal approximation of the bootstrap interval
     assert np.log(blend["high"] / blend["low"]) == pytest.approx(2 * spread, rel=0.15)
     assert "flagship's error is smaller than that of the simple blend" in blend.sentence
     assert "better on 12, worse on 0, level on 0 (p = 0.0015)" in blend.sentence
@@ -318,26 +320,26 @@ def test_the_sentence_is_that_of_the_outcome(rng):
     assert table.loc["TabM", "sentence"].startswith("TabM was not run: ")
 
 
-def test_a_run_without_the_flagship_tests_nothing():
-    table = found(runs({"catboost": [1.0, 2.0], "dummy": [2.0, 3.0]}))
+def test_run_without_flagship_makes_no_tests():
+    table = registered_table(make_runs({"catboost": [1.0, 2.0], "dummy": [2.0, 3.0]}))
     assert table["sentence"].str.startswith("adaptive was not run").all()
     assert table["p"].isna().all()
 
 
-def test_few_sets_are_not_tested_and_some_cannot_be_significant(rng):
+def test_too_few_data_sets_for_significance(rng):
     ours = rng.uniform(1, 2, 6)
     three = {"catboost": 2 * ours, "xgboost-td": 2 * ours, "ebm": 2 * ours}
-    few = found(runs({"adaptive": ours[:5], "catboost": 2 * ours[:5]}))
+    few = registered_table(make_runs({"adaptive": ours[:5], "catboost": 2 * ours[:5]}))
     assert np.isnan(few.loc["CatBoost", "p"])
     assert "5 regression sets are too few to test" in few.loc["CatBoost", "sentence"]
-    six_sets = found(runs({"adaptive": ours} | three))
+    six_sets = registered_table(make_runs({"adaptive": ours} | three))
     sentence = six_sets.loc["CatBoost", "sentence"]
     assert "no difference" in sentence and "The least p" in sentence
     assert sentence.endswith("so many sets and rivals is 0.094.")
 
 
-def test_failures_count_as_the_worst_that_finished_and_losses_of_zero_as_small():
-    records = runs(
+def test_failures_get_worst_score_and_zero_losses_are_offset():
+    records = make_runs(
         {"adaptive": [0.0, 0.5, 0.2], "catboost": [0.0, 0.4, 0.4], "dummy": [1, 2, 3]},
         "classification",
     )
@@ -346,14 +348,14 @@ def test_failures_count_as_the_worst_that_finished_and_losses_of_zero_as_small()
         "timeout",
         np.nan,
     ]
-    row = found(records).loc["CatBoost"]
+    row = registered_table(records).loc["CatBoost"]
     assert (row["better"], row["worse"], row["tied"]) == (1, 1, 1)
     ours = np.array([0.001, (0.5 * 0.9 + 2 * 1.1) / 2 + 0.001, 0.201])
     theirs = np.array([0.001, 0.401, 0.401])
     assert row["ratio"] == pytest.approx(np.exp(np.log(theirs / ours).mean()))
 
 
-def test_the_page_that_registers_has_the_sentences_and_rivals():
+def test_preregistration_page_lists_sentences_and_rivals():
     text = (REPOSITORY / "docs/results/preregistration.md").read_text("utf-8")
     plain = " ".join(text.split())
     for sentence in PARAMS["sentences"].values():
@@ -363,14 +365,14 @@ def test_the_page_that_registers_has_the_sentences_and_rivals():
     assert f"fewer than {declared.FEWEST_ROWS} rows" in plain
 
 
-def started(path):
-    """When the runs of a file of records began."""
+def start_times(path):
+    """Start times of the runs in a file of records."""
     return [record["started_at"] for record in json.loads(path.read_text())]
 
 
-def test_a_confirmation_is_refused_a_copy_killed_and_gone_on_with(project):
-    """Six tables, one of them a copy of a development set; fast methods."""
-    six(project.root)
+def test_confirmation_refuses_copy_and_resumes_after_kill(project):
+    """Six tables, one of them a copy of a development set, and fast methods."""
+    write_valid_tables(project.root)
     lines = (project.root / FOLDER / "SETS.csv").read_text()
     frame = load_diabetes(as_frame=True).frame
     frame.sample(frac=1, random_state=0).to_csv(
@@ -382,8 +384,8 @@ def test_a_confirmation_is_refused_a_copy_killed_and_gone_on_with(project):
     settings += ["tracking.enabled=false", "jobs.cells=20"]  # in one process
     command = ["run", "confirmation", "--cores", "2", *settings]
     refused = project.adakern(*command, status=1)
-    told = refused.stdout + refused.stderr
-    assert "confirmation-known is, or nearly is, sk-diabetes" in told
+    output = refused.stdout + refused.stderr
+    assert "confirmation-known is, or nearly is, sk-diabetes" in output
     written = (project.root / "results").rglob("*")
     assert {path.name for path in written if path.is_file()} <= {"run.yaml"}
 
@@ -393,11 +395,11 @@ def test_a_confirmation_is_refused_a_copy_killed_and_gone_on_with(project):
     call = [sys.executable, "-c", script, *command]
     with Run(call, project.root, project.environment) as run:
         run.wait_for(lambda: len([*records.glob("*/*/*.json")]) >= 2)
-    kept = {path: started(path) for path in records.glob("*/*/*.json")}
+    kept = {path: start_times(path) for path in records.glob("*/*/*.json")}
     assert 2 <= len(kept) < 10
     shutil.rmtree(project.root / ".snakemake/locks", ignore_errors=True)
     project.adakern(*command)
-    assert {path: started(path) for path in kept} == kept
+    assert {path: start_times(path) for path in kept} == kept
     assert len([*records.glob("*/*/*.json")]) == 10
 
     kinds = {}

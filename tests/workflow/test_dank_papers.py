@@ -1,4 +1,4 @@
-"""The papers' constants, methods and bounds, on data."""
+"""Constants, methods and bounds of the DANK papers, checked numerically."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from dank.oracle import dual_of, objective_of, problem
 C, ETA = 2.0, 200.0
 
 
-def model(kernel, task, eta, tau):
+def make_objective(kernel, task, eta, tau):
     X, y = problem(25, 0, task)  # k(x, x) far above one but for "rbf"
     K = gram_matrix(3 * X, kernel=kernel, gamma=0.5, degree=2, coef0=1.0)
     return objective_of(K, dual_of(task, y, 0.5), eta, tau, tol=1e-8)
@@ -24,8 +24,10 @@ def model(kernel, task, eta, tau):
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @pytest.mark.parametrize("tau", [0.0, 0.01])
 @pytest.mark.parametrize("eta", [0.5, 1e6])
-def test_gradient_changes_no_faster_than_the_theorems_say(kernel, task, tau, eta):
-    h = model(kernel, task, eta, tau)
+def test_gradient_is_lipschitz_with_the_constant_of_the_theorems(
+    kernel, task, tau, eta
+):
+    h = make_objective(kernel, task, eta, tau)
     L, rng = papers.lipschitz_constant(h.K, h.dual, eta), np.random.default_rng(1)
     for size in (1e-2, 1.0):
         for _ in range(5):
@@ -42,22 +44,21 @@ def test_gradient_changes_no_faster_than_the_theorems_say(kernel, task, tau, eta
 
 
 @pytest.mark.parametrize("method", [papers.nesterov, papers.projected_gradient])
-def test_methods_of_the_papers_rise_to_the_same_optimum(method):
+def test_fixed_step_methods_reach_the_optimum(method):
     X, y = problem(20, 19, "classification")
     dual = dual_of("classification", y, 0.1)
     h = objective_of(gram_matrix(X, gamma=0.5), dual, 10.0, 0.01)
     start = h(np.zeros(20))
     best = newton(h, start, 1e-8, max_iter=2000)
-    found = method(h, start, 1e-3, max_iter=20000)
-    assert found.point.value <= best.point.value * (1 + 1e-9)
-    assert_allclose(found.point.value, best.point.value, rtol=1e-4)
+    solution = method(h, start, 1e-3, max_iter=20000)
+    assert solution.point.value <= best.point.value * (1 + 1e-9)
+    assert_allclose(solution.point.value, best.point.value, rtol=1e-4)
     # From zero, where F is that of 11' alone.
     assert_allclose(start.value, 10.0 * (0.01 * 20 - 0.01**2 / 4))
 
 
 def solve(K, y, eta=ETA):
-    """Exact solution of problem 17 on K: the point, F, and the saddle
-    function there."""
+    """Exact solution of problem 17 on K: the point, F, and the saddle function."""
     dual = dual_of("classification", y, C, False)
     h = objective_of(K, dual, eta, 0.0)
     point = newton(h, h(np.zeros(len(y))), 1e-8, max_iter=100).point
@@ -74,20 +75,20 @@ def partitioned(request, rng):
     return K, K * (clusters[:, None] == clusters), y, clusters
 
 
-def test_between_clusters_is_the_off_diagonal_mass(partitioned):
+def test_between_clusters_is_the_sum_of_off_diagonal_blocks(partitioned):
     K, K_bar, _, clusters = partitioned
     assert_allclose(papers.between_clusters(K, clusters), np.abs(K - K_bar).sum())
     assert papers.between_clusters(K, np.zeros(len(K))) == 0
 
 
 @pytest.mark.parametrize("eta", [ETA, 2e4])
-def test_bounds_of_the_partition(partitioned, eta):
+def test_partition_bounds_hold(partitioned, eta):
     K, K_bar, y, clusters = partitioned
     (best, F, value), (part, F_bar, value_bar) = solve(K, y, eta), solve(K_bar, y, eta)
     smallest, largest = min(F.min(), F_bar.min()), max(F.max(), F_bar.max())
     bounds = papers.partition_bounds(K, clusters, C, eta, smallest, largest)
     assert abs(value(K) - value_bar(K)) <= bounds["objective"]
-    if eta == 2e4:  # F is one to three digits, so that B = B2 - B1 is almost zero
+    if eta == 2e4:  # F is 1 to three digits, so B = B2 - B1 is almost zero
         assert bounds["objective_printed"] < abs(value(K) - value_bar(K))
         return
     assert ((best.u - part.u) ** 2).sum() <= bounds["coefficients"]
@@ -95,11 +96,11 @@ def test_bounds_of_the_partition(partitioned, eta):
     assert not best.u[
         papers.screened_rows(part.gradient, K, C, smallest, largest)
     ].any()
-    # Not even for the most negative gradient that is possible at all.
+    # Not even for the most negative gradient possible.
     lowest = 1 - largest * C * np.abs(K).sum(axis=0)
     assert not papers.screened_rows(lowest, K, C, smallest, largest).any()
 
 
-def test_bounds_need_a_positive_range():
+def test_partition_bounds_need_positive_range():
     with pytest.raises(ValueError, match=r"smallest=-0\.1"):
         papers.partition_bounds(np.eye(2), [0, 1], 1.0, 1.0, -0.1, 1.0)

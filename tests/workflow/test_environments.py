@@ -1,4 +1,4 @@
-"""Methods in another Python, whose packages contradict those of the workflow."""
+"""Methods that run in another Python, whose packages conflict with the workflow's."""
 
 import subprocess
 import sys
@@ -24,13 +24,13 @@ RECIPE = "{estimator: {_target_: tiny.Centres}}"
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory):
-    """A folder of wheels, which stands for the network."""
+    """A folder of wheels, used instead of the network."""
     return write_wheels(tmp_path_factory.mktemp("wheels"))
 
 
 @pytest.fixture
 def other_python(tmp_path, wheels, monkeypatch):
-    """An environment with the method, made by hand; its variable names its Python."""
+    """An environment with the method; an environment variable names its Python."""
     folder = tmp_path / "other"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     program = folder / "bin" / "python"
@@ -51,7 +51,7 @@ def other_python(tmp_path, wheels, monkeypatch):
 
 
 @pytest.mark.slow
-def test_an_estimator_elsewhere_is_one_of_scikit_learn(other_python):
+def test_estimator_in_another_python_follows_scikit_learn(other_python):
     recipe = {"_target_": "tiny.Centres", PYTHON: other_python}
     X, y = load_wine(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -61,8 +61,8 @@ def test_an_estimator_elsewhere_is_one_of_scikit_learn(other_python):
     assert not hasattr(estimator, "predict_proba")
     model = clone(estimator).fit(X[::2], names[::2])
     assert (model.predict(X[1::2]) == names[1::2]).mean() > 0.9
-    found = model.predict_proba(X[1::2])
-    np.testing.assert_allclose(found.sum(axis=1), 1)
+    proba = model.predict_proba(X[1::2])
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
     np.testing.assert_array_equal(model.classes_, ["a", "b", "c"])
     assert not hasattr(model, "decision_function")
     assert model.versions_["tiny"] == "1.5"
@@ -76,28 +76,33 @@ def test_an_estimator_elsewhere_is_one_of_scikit_learn(other_python):
         clone(estimator).set_params(shrimp=6.0).fit(X, y)
 
 
-def test_columns_of_categories_arrive_as_such(monkeypatch):
-    # The Python that runs is the other one; a class of the project tells what came.
+def test_categorical_columns_keep_their_dtype(monkeypatch):
+    # This Python is used as the other one, so that the results can be compared.
     monkeypatch.setenv("ADAKERN_TINY", sys.executable)
     python = {"python": "$ADAKERN_TINY", "environment": None, "task": "regression"}
     recipe = {"_target_": "sklearn.ensemble.HistGradientBoostingRegressor"}
-    told = recipe | {"categorical_features": "from_dtype", "early_stopping": False}
+    with_categories = recipe | {
+        "categorical_features": "from_dtype",
+        "early_stopping": False,
+    }
     colours = np.tile(["red", "green", "blue", None], 30)
     frame = pd.DataFrame({"size": np.arange(120.0), "colour": colours})
     kinds = {"size": "numeric", "colour": "categorical"}
     X = CategoryColumns(kinds, 10).fit(frame[:100]).transform(frame)
     y = np.where(colours == "green", 5.0, 0.0) + frame["size"].to_numpy() / 100
-    here = make_estimator(told, seed=1).fit(X[:100], y[:100])
-    model = make_estimator(told | {PYTHON: python}, seed=1).fit(X[:100], y[:100])
+    here = make_estimator(with_categories, seed=1).fit(X[:100], y[:100])
+    model = make_estimator(with_categories | {PYTHON: python}, seed=1).fit(
+        X[:100], y[:100]
+    )
     assert here.is_categorical_.tolist() == [True, False]
     np.testing.assert_array_equal(model.predict(X), here.predict(X))
-    # Which codes of numbers would not give: green is between the two others.
+    # Integer codes would not give this: green is between the two others.
     other = make_estimator(recipe | {"early_stopping": False}, seed=1)
     other.fit(X.astype(float)[:100], y[:100])
     assert not np.array_equal(other.predict(X.astype(float)), model.predict(X))
 
 
-def test_packages_of_another_python_are_not_looked_for_here():
+def test_packages_of_another_python_are_not_required_here():
     names = ["realmlp-td", "tabm-d", "xrfm-d"]
     pythons = [f"method.{name}.python=envs/pytabkit.txt" for name in names]
     needs = [f"method.{name}.needs=[nowhere_to_be_found]" for name in names]
@@ -107,14 +112,14 @@ def test_packages_of_another_python_are_not_looked_for_here():
         assert load_plan(selected).methods == ["knn"]
 
 
-def test_raw_columns_go_to_no_other_python(monkeypatch):
+def test_raw_columns_with_another_python_raise(monkeypatch):
     monkeypatch.setenv("ADAKERN_AUTOGLUON", sys.executable)
     selected = ["dataset=[sk-wine]", "method=[autogluon]"]
     with pytest.raises(ConfigError, match="autogluon: raw_columns cannot be combined"):
         load_plan([*selected, "method.autogluon.raw_columns=true"])
 
 
-def test_a_missing_python_is_a_word(monkeypatch, tmp_path):
+def test_missing_python_warns(monkeypatch, tmp_path):
     for value in ("", str(tmp_path / "nowhere" / "python")):
         monkeypatch.setenv("ADAKERN_AUTOGLUON", value)
         with pytest.warns(UserWarning, match="autogluon is left out: .ADAKERN_AUTOG"):
@@ -122,13 +127,13 @@ def test_a_missing_python_is_a_word(monkeypatch, tmp_path):
         assert plan.methods == ["knn"]
 
 
-def test_no_model_of_another_python_is_kept():
+def test_method_of_another_python_cannot_be_saved():
     with pytest.raises(ValueError, match="autogluon is fitted with another Python"):
         method_named("autogluon", "regression")
 
 
 @pytest.mark.parametrize(
-    ("python", "target", "said"),
+    ("python", "target", "message"),
     [
         ("envs/none.txt", "methods.rivals.CatBoostClassifier", "no such file in envs/"),
         ("/tmp/evil.txt", "tiny.Centres", "is neither a lock file"),
@@ -142,17 +147,17 @@ def test_no_model_of_another_python_is_kept():
         ),
     ],
 )
-def test_which_python_a_configuration_may_name(monkeypatch, python, target, said):
+def test_invalid_python_setting_raises(monkeypatch, python, target, message):
     monkeypatch.setenv("ADAKERN_TINY", sys.executable)
     recipe = f"{{estimator: {{_target_: {target}}}}}"
     python = python.replace("$", r"\$")
     settings = [f"method.knn.python='{python}'", f"method.knn.classifier={recipe}"]
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         load_plan(["dataset=[sk-wine]", "method=[knn]", *settings])
 
 
 @pytest.mark.long
-def test_from_a_lock_file_to_the_record_and_what_cannot_be_made(project, wheels):
+def test_environments_are_created_from_lock_files(project, wheels):
     links = f"--no-index\n--find-links {wheels}\n"
     project.write("envs/tiny.txt", f"{links}tiny==1.5\n")
     project.write("envs/broken.txt", f"{links}tiny==9\n")
@@ -181,6 +186,6 @@ def test_from_a_lock_file_to_the_record_and_what_cannot_be_made(project, wheels)
     assert plain["versions"]["scikit-learn"] == version("scikit-learn")
     assert "environment" not in project.run(overrides="method=[plain,tiny,tuned]").jobs
 
-    project.write("envs/broken.txt", f"{links}tiny==1.5\n")  # it is mended
+    project.write("envs/broken.txt", f"{links}tiny==1.5\n")  # now correct
     project.run(overrides=selected)
     assert [r["status"] for r in project.records(method="broken")] == ["ok", "ok"]

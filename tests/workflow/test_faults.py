@@ -1,4 +1,4 @@
-"""What goes wrong while the real workflow runs, and what the user then gets."""
+"""Faults while the workflow runs, and what the user sees."""
 
 import copy
 import os
@@ -50,8 +50,8 @@ class Misbehaving(SVC):
 
 
 @pytest.fixture
-def bad(project):
-    """A project with the method ``bad``, which does as its parameter ``how`` says."""
+def bad_project(project):
+    """A project with the method ``bad``, which fails as its parameter ``how`` says."""
     project.write("methods/misbehaving.py", MISBEHAVING)
     project.add_classifier(
         "bad", "{estimator: {_target_: methods.misbehaving.Misbehaving}}"
@@ -59,14 +59,14 @@ def bad(project):
     return project
 
 
-def how(ending):
-    return f"method=[plain,bad] ++method.bad.classifier.estimator.how={ending}"
+def overrides_for(how):
+    return f"method=[plain,bad] ++method.bad.classifier.estimator.how={how}"
 
 
 # Data ------------------------------------------------------------------------------
 
 
-def test_no_mirror_and_no_network(project):
+def test_missing_data_file_names_the_remedy(project):
     url = f"http://127.0.0.1:{free_port()}/mine.csv"
     project.write(
         "conf/dataset/mine.yaml",
@@ -83,7 +83,7 @@ def test_no_mirror_and_no_network(project):
     assert [r["status"] for r in project.records("clowns")] == ["ok", "ok"]
     assert not project.records("mine") and not project.left_over()
 
-    # The way out that the message names works, and nothing finished is done again.
+    # The remedy in the message works, and finished jobs are not repeated.
     mirror = project.write("mirror/mine/mine.csv", "0.1,0\n0.2,1\n0.3,0\n0.4,1\n")
     run = project.solve(overrides=f"{overrides} data.mirror={mirror.parents[1]}")
     assert run.jobs == {"table": 1, "split": 1, "solve": 1}
@@ -92,7 +92,7 @@ def test_no_mirror_and_no_network(project):
 # Solves ----------------------------------------------------------------------------
 
 
-def test_lost_solves_are_rows_with_their_reason(bad):
+def test_failed_fits_are_recorded_with_reason(bad_project):
     reasons = {
         "fine": "",
         "raise": "RuntimeError: the matrix is singular",
@@ -101,13 +101,13 @@ def test_lost_solves_are_rows_with_their_reason(bad):
         "allocate": "MemoryError",
         "sleep": "6 s",
     }
-    bad.solve(
+    bad_project.solve(
         overrides=f"method=[plain,bad] ++sweep.bad.how=[{','.join(reasons)}] "
         "protocol.repeats=1 jobs.time_limit=6"
     )
     statuses = dict.fromkeys(reasons, "failed") | {"fine": "ok", "sleep": "timeout"}
     for ending, reason in reasons.items():
-        (record,) = bad.records(method=f"bad@how={ending}")
+        (record,) = bad_project.records(method=f"bad@how={ending}")
         assert record["status"] == statuses[ending]
         assert reason in (record["reason"] or "")
 
@@ -115,90 +115,91 @@ def test_lost_solves_are_rows_with_their_reason(bad):
 # Processes -------------------------------------------------------------------------
 
 
-def job_of(run):
-    """The process of the job that is running a stage."""
+def running_job(run):
+    """The process of the job that is running a script."""
     below = psutil.Process(run.process.pid).children(recursive=True)
     stages = [p for p in below if p.cmdline()[-1:] and "solve.py" in p.cmdline()[-1]]
     return min(stages, key=lambda p: p.create_time())
 
 
 @contextmanager
-def sleeping(project):
-    """A run with ``plain`` solved and another job gone to sleep inside a solve."""
-    with project.start("--until", "solve", overrides=how("sleep")) as run:
+def sleeping_run(project):
+    """A run in which ``plain`` is finished and another job sleeps inside its fit."""
+    with project.start("--until", "solve", overrides=overrides_for("sleep")) as run:
         run.wait_for((project.root / "asleep").exists)
         run.wait_for(lambda: "(Rule: solve)" in run.output)
         yield run
 
 
-def all_end(processes):
+def all_terminate(processes):
     _, alive = psutil.wait_procs(processes, timeout=60)
     return processes and not alive
 
 
-def goes_on(project):
-    """The jobs of the call that does what was left, after which nothing is
-    half done."""
-    run = project.solve(overrides=how("fine"))
+def resume(project):
+    """Finish the run, check that nothing is left incomplete, and return its jobs."""
+    run = project.solve(overrides=overrides_for("fine"))
     assert not project.left_over()
     assert [r["status"] for r in project.records(method="bad")] == ["ok", "ok"]
     return run.jobs
 
 
-def test_two_runs_at_once_and_a_job_that_is_killed(bad):
-    with sleeping(bad) as run:
-        second = bad.solve(overrides=how("sleep"), status=1)
+def test_concurrent_run_is_refused_and_killed_job_is_resumed(bad_project):
+    with sleeping_run(bad_project) as run:
+        second = bad_project.solve(overrides=overrides_for("sleep"), status=1)
         assert f"is in use by process {run.process.pid} on " in second.output
         assert "--unlock" not in second.output and "Traceback" not in second.output
         assert run.returncode is None, "the first run was disturbed"
 
-        job = job_of(run)
+        job = running_job(run)
         children = job.children(recursive=True)
         job.kill()
         run.ends(1, seconds=120)
     assert "results/small/records/clowns/bad/0-1.json" in run.output
-    assert all_end(children)
-    assert not bad.records(method="bad")
-    assert len(bad.records(method="plain")) == 2
-    assert goes_on(bad) == {"solve": 1}
+    assert all_terminate(children)
+    assert not bad_project.records(method="bad")
+    assert len(bad_project.records(method="plain")) == 2
+    assert resume(bad_project) == {"solve": 1}
 
 
-def test_snakemake_killed_and_started_again(bad):
-    with sleeping(bad) as run:
-        finished = bad.root / "results/small/records/clowns/plain/0-1.json"
+def test_killed_snakemake_is_resumed(bad_project):
+    with sleeping_run(bad_project) as run:
+        finished = bad_project.root / "results/small/records/clowns/plain/0-1.json"
         before = finished.stat().st_mtime_ns, finished.read_bytes()
         below = psutil.Process(run.process.pid).children(recursive=True)
         run.process.kill()
         run.process.wait()
-        assert all_end(below)
+        assert all_terminate(below)
 
-    assert not bad.records(method="bad")
-    assert goes_on(bad) == {"solve": 1}
+    assert not bad_project.records(method="bad")
+    assert resume(bad_project) == {"solve": 1}
     assert (finished.stat().st_mtime_ns, finished.read_bytes()) == before
 
 
-def test_two_interrupts_in_a_row(bad):
-    """They end in words, no process outlives them, and the next call goes on."""
-    words = (
+def test_two_interrupts_end_the_run_cleanly(bad_project):
+    """No traceback, no process survives, and the next call resumes."""
+    arguments = (
         "adakern_bench.cli.main",
         "run",
         "small",
         "name=small",
-        *how("sleep").split(),
+        *overrides_for("sleep").split(),
     )
-    with Run([sys.executable, "-m", *words], bad.root, bad.environment) as run:
-        run.wait_for((bad.root / "asleep").exists)
+    with Run(
+        [sys.executable, "-m", *arguments], bad_project.root, bad_project.environment
+    ) as run:
+        run.wait_for((bad_project.root / "asleep").exists)
         below = psutil.Process(run.process.pid).children(recursive=True)
         for _ in range(2):
             os.killpg(run.process.pid, signal.SIGINT)  # as a terminal does
             time.sleep(0.5)
         run.process.wait(120)
     assert run.returncode and "Traceback" not in run.output, run.output
-    assert all_end(below)
-    goes_on(bad)
+    assert all_terminate(below)
+    resume(bad_project)
 
 
-def test_a_job_that_is_interrupted_while_it_imports_says_nothing(tmp_path):
+def test_interrupt_during_import_prints_nothing(tmp_path):
     script = tmp_path / "job.py"
     script.write_text("import adakern_bench\nraise KeyboardInterrupt\n")
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
@@ -218,33 +219,33 @@ def load_slowly():
 """
 
 
-def test_two_experiments_that_need_the_same_table(bad):
-    bad.write("methods/slow_data.py", SLOW_DATA)
+def test_concurrent_experiments_share_a_table(bad_project):
+    bad_project.write("methods/slow_data.py", SLOW_DATA)
     loader = "loader: {_target_: methods.slow_data.load_slowly}\n"
     entry = f"# @package dataset.slow\ntask: classification\n{loader}"
-    bad.write("conf/dataset/slow.yaml", entry)
-    other = copy.copy(bad)
+    bad_project.write("conf/dataset/slow.yaml", entry)
+    other = copy.copy(bad_project)
     other.name = "other"
-    with bad.start(
-        "--until", "solve", overrides=f"dataset=[slow] {how('sleep')}"
+    with bad_project.start(
+        "--until", "solve", overrides=f"dataset=[slow] {overrides_for('sleep')}"
     ) as run:
-        run.wait_for((bad.root / "loaded").exists)
-        beside = other.start(
-            "--until", "solve", overrides=f"dataset=[slow] {how('fine')}"
+        run.wait_for((bad_project.root / "loaded").exists)
+        second_run = other.start(
+            "--until", "solve", overrides=f"dataset=[slow] {overrides_for('fine')}"
         )
-        with beside:
-            beside.wait_for(
+        with second_run:
+            second_run.wait_for(
                 lambda: (
                     "Waiting for data/tables, which is being made by process"
-                    in beside.output
+                    in second_run.output
                 )
             )
-            (bad.root / "go-on").touch()
-            # It waits for the table alone, not for the fit that sleeps.
-            assert beside.process.wait(500) == 0, beside.output
-            run.wait_for((bad.root / "asleep").exists)
-    assert (bad.root / "loaded").read_text() == "once "
-    records = bad.records("slow", "bad", experiment="other")
+            (bad_project.root / "go-on").touch()
+            # It waits only for the table, not for the sleeping fit.
+            assert second_run.process.wait(500) == 0, second_run.output
+            run.wait_for((bad_project.root / "asleep").exists)
+    assert (bad_project.root / "loaded").read_text() == "once "
+    records = bad_project.records("slow", "bad", experiment="other")
     assert [record["status"] for record in records] == ["ok", "ok"]
 
 
@@ -253,7 +254,7 @@ def test_two_experiments_that_need_the_same_table(bad):
 
 @contextmanager
 def mounted(folder, options):
-    """A file system of memory at ``folder``."""
+    """Mount a tmpfs at ``folder``."""
     folder.mkdir(parents=True)
     mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True).returncode:
@@ -264,7 +265,7 @@ def mounted(folder, options):
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_results_that_cannot_be_written(project):
+def test_read_only_results_folder(project):
     with mounted(project.root / "results", "ro,size=1m"):
         run = project.solve(status=1)
     assert "Read-only file system" in run.output and "results/small" in run.output
@@ -278,7 +279,7 @@ def fill(path):
             pass
 
 
-def test_full_disk(project):
+def test_full_results_disk_is_reported_and_run_resumed(project):
     results = project.root / "results"
     filler = results / "filler"
     with mounted(results, "size=1m"):
@@ -302,8 +303,8 @@ def test_full_disk(project):
         assert run.jobs == {"split": 1, "solve": 1}
 
 
-def test_full_project(project):
-    """As where a quota is on the home folder: nothing of a run can be written."""
+def test_full_project_disk_is_reported(project):
+    """As with a quota on the home folder: nothing of a run can be written."""
     folder = project.root / ".snakemake"
     with mounted(folder, "size=64k"):
         fill(folder / "filler")
@@ -316,7 +317,7 @@ def test_full_project(project):
 
 
 @pytest.mark.slow
-def test_a_tracker_that_another_program_holds(uri):
+def test_locked_tracking_database_raises(uri):
     with closing(
         sqlite3.connect(uri.removeprefix("sqlite:///"), isolation_level=None)
     ) as other:
@@ -329,8 +330,8 @@ def test_a_tracker_that_another_program_holds(uri):
 
 
 @pytest.mark.slow
-def test_a_tracker_that_cannot_be_written_ends_in_a_sentence(tmp_path):
-    """MLflow would print a traceback of sixty lines above it."""
+def test_read_only_tracking_database_prints_one_line(tmp_path):
+    """MLflow would print a traceback of sixty lines before it."""
     write_records(tmp_path / "results" / "demo", [make_record()])
     database = tmp_path / "mlflow.db"
     command = [
@@ -356,9 +357,9 @@ def test_a_tracker_that_cannot_be_written_ends_in_a_sentence(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_tracker_on_a_full_disk(uri):
+def test_tracking_on_full_disk_raises(uri):
     log = partial(log_records, [make_record()], experiment="demo", tracking_uri=uri)
-    # The disk of a process that may write 4 KiB to a file.
+    # A file size limit of 4 KiB simulates a full disk.
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -374,8 +375,8 @@ def test_a_tracker_on_a_full_disk(uri):
     assert log() == (0, 2, 0)
 
 
-def test_a_publication_that_is_killed(tmp_path, monkeypatch):
-    """Before the last step the old folder is whole, after the next call the new one."""
+def test_killed_publication_leaves_old_or_new_folder(tmp_path, monkeypatch):
+    """The old folder stays complete until the last step."""
     for name in ("_not_done", "_several_commits", "provenance"):
         monkeypatch.setattr(publishing, name, lambda *_: ())
     kept = {"run.yaml": "config.yaml", "summary.csv": "summary.csv"}
@@ -388,7 +389,7 @@ def test_a_publication_that_is_killed(tmp_path, monkeypatch):
     (target / "config.yaml").write_text("old")
 
     def killed_before(step):
-        """Whether a process that publishes was killed before a call of this name."""
+        """Publish in a child process that is killed when it calls `step`."""
         child = os.fork()
         if child == 0:
             with suppress(BaseException):
@@ -412,13 +413,13 @@ def test_a_publication_that_is_killed(tmp_path, monkeypatch):
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_a_file_that_vanishes_between_inference_and_reading(tmp_path, monkeypatch):
+def test_file_deleted_after_inference_raises(tmp_path, monkeypatch):
     (tmp_path / "conf" / "dataset").mkdir(parents=True)
     file = tmp_path / "mine.csv"
     file.write_text("a,y\n" + "".join(f"{k * k / 7:.3f},{k % 2}\n" for k in range(30)))
 
-    def infer(*given, **named):
-        inferred = inferred_yaml(*given, **named)
+    def infer(*args, **kwargs):
+        inferred = inferred_yaml(*args, **kwargs)
         file.unlink()
         return inferred
 
@@ -427,8 +428,8 @@ def test_a_file_that_vanishes_between_inference_and_reading(tmp_path, monkeypatc
         comparing.adopt(file, "y", tmp_path)
 
 
-def test_a_table_of_tomorrow_and_half_a_table(project):
-    """After a clock jumped back nothing is made again; what is spoilt is named."""
+def test_table_from_the_future_is_kept_and_truncated_one_is_named(project):
+    """After the clock was set back nothing is made again."""
     project.solve()
     table = project.root / "data/tables/clowns.npz"
     tomorrow = time.time() + 86400
@@ -444,13 +445,13 @@ def test_a_table_of_tomorrow_and_half_a_table(project):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becoming somebody else needs root")
-def test_a_folder_that_another_user_keeps_to_himself(project):
+def test_folder_of_another_user_is_reported(project):
     (project.root / ".snakemake").mkdir(mode=0o700)
     project.root.chmod(0o777)
     for folder in project.root.parents:
         if not folder.stat().st_mode & stat.S_IXOTH:
             folder.chmod(folder.stat().st_mode | stat.S_IXOTH)
-    # The environment's own interpreter may lie in a home that nobody else may enter.
+    # The environment's interpreter may be in a home that other users cannot enter.
     project.environment["PYTHONPATH"] += os.pathsep + os.pathsep.join(sys.path)
     command = ["/usr/bin/python3", *project.command()[1:]]
     probe = [command[0], "-c", "import numpy, snakemake"]
@@ -463,13 +464,17 @@ def test_a_folder_that_another_user_keeps_to_himself(project):
 
 
 @pytest.mark.slow
-def test_the_page_of_mlflow_is_for_this_machine_alone(tmp_path, uri):
+def test_mlflow_ui_listens_on_localhost_only(tmp_path, uri):
     make = (REPOSITORY / "Makefile").read_text()
     command = re.search(r"^\t\$\(BIN\)/mlflow (ui .*?) --backend", make, re.MULTILINE)[
         1
     ]
     with serve(uri, tmp_path, command.split()) as address:
         port = int(address.rpartition(":")[2])
-        found = psutil.net_connections("tcp")
-        ends = [c.laddr for c in found if c.status == "LISTEN" and c.laddr.port == port]
+        connections = psutil.net_connections("tcp")
+        ends = [
+            c.laddr
+            for c in connections
+            if c.status == "LISTEN" and c.laddr.port == port
+        ]
     assert {end.ip for end in ends} == {"127.0.0.1"}

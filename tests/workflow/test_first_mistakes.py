@@ -1,4 +1,4 @@
-"""What goes wrong first, and what is said then."""
+"""Typical first mistakes of a user, and their messages."""
 
 import json
 import os
@@ -18,19 +18,19 @@ from record_factory import make_record, write_records
 REPOSITORY = Path(__file__).parents[2]
 
 
-def test_a_wrong_setting_ends_a_run_before_snakemake():
+def test_wrong_setting_raises_before_snakemake_starts():
     with pytest.raises(
         SystemExit, match=r"'repeat' is not a setting .* Did you mean 'repeats'\?$"
     ):
         main(["run", "quickstart", "protocol.repeat=3"])
 
 
-def test_what_describe_prints_is_what_an_entry_may_state(capsys, tmp_path):
+def test_describe_prints_valid_settings_of_an_entry(capsys, tmp_path):
     main(["describe", "sk-wine"])
-    found = yaml.safe_load(capsys.readouterr().out)
+    settings = yaml.safe_load(capsys.readouterr().out)
     entry = load_plan(["dataset=[sk-wine]", "method=[knn]"]).entry("sk-wine")
-    assert found.keys() == {"n", "d", "classes", "fingerprint"}
-    check_content(entry, found)
+    assert settings.keys() == {"n", "d", "classes", "fingerprint"}
+    check_content(entry, settings)
     with pytest.raises(SystemExit, match=r"Did you mean 'sk-iris'\?"):
         main(["describe", "sk-iriss"])
     with pytest.raises(
@@ -43,8 +43,8 @@ def test_what_describe_prints_is_what_an_entry_may_state(capsys, tmp_path):
         main(["describe", str(table)])
 
 
-def test_a_folder_of_an_older_version_is_refused_in_one_sentence(tmp_path):
-    """Before records told their preparation, protocol, search and machine."""
+def test_results_of_older_version_raise(tmp_path):
+    """Records of that version lack preparation, protocol, search and machine."""
     old = make_record()
     for name in ("machine", "preparation", "protocol", "search"):
         del old[name]
@@ -56,7 +56,7 @@ def test_a_folder_of_an_older_version_is_refused_in_one_sentence(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["records"]
 
 
-def test_a_python_that_there_is_not(tmp_path):
+def test_make_with_missing_python(tmp_path):
     command = [
         "make",
         "-f",
@@ -64,13 +64,13 @@ def test_a_python_that_there_is_not(tmp_path):
         ".venv/bin/python",
         "PYTHON=python3.99",
     ]
-    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert made.returncode
-    assert "There is no python3.99 here" in made.stdout
-    assert "make PYTHON=python3 " in made.stdout
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode
+    assert "There is no python3.99 here" in run.stdout
+    assert "make PYTHON=python3 " in run.stdout
 
 
-def test_an_audit_without_a_network_says_so(tmp_path):
+def test_audit_without_network_is_reported(tmp_path):
     program = tmp_path / "pip-audit"
     program.write_text(
         "#!/bin/sh\necho 'numpy: Dependency could not be audited'\nexit 1\n"
@@ -84,9 +84,8 @@ def test_an_audit_without_a_network_says_so(tmp_path):
     assert run.returncode == 1 and run.stdout.count("is there a network?") == 4
 
 
-def test_the_bill_of_materials_lists_every_locked_package(tmp_path):
-    """The command of `make sbom`, which validates what it writes and needs
-    no network."""
+def test_bill_of_materials_lists_every_locked_package(tmp_path):
+    """The command of `make sbom`, which validates its output and needs no network."""
     places = os.pathsep.join([str(REPOSITORY / ".venv-audit/bin"), os.environ["PATH"]])
     if (program := shutil.which("cyclonedx-py", path=places)) is None:
         pytest.skip("there is no cyclonedx-py; make sbom installs it")
@@ -98,12 +97,15 @@ def test_the_bill_of_materials_lists_every_locked_package(tmp_path):
     assert run.returncode == 0, run.stderr
     bill = json.loads(out.read_text())
     assert bill["bomFormat"] == "CycloneDX" and bill["specVersion"] >= "1.5"
-    listed = {f"{found['name']}=={found['version']}" for found in bill["components"]}
+    listed = {
+        f"{component['name']}=={component['version']}"
+        for component in bill["components"]
+    }
     locked = (REPOSITORY / "requirements/workflow.txt").read_text()
     assert listed == set(re.findall(r"^[\w.-]+==[^\s;]+", locked, re.MULTILINE))
 
 
-def test_every_locked_package_has_its_hash():
+def test_every_locked_package_has_a_hash():
     for path in (REPOSITORY / "requirements").glob("*.txt"):
         packages = re.split(r"\n(?=[\w-]+==)", path.read_text())[1:]
         assert packages and all("--hash=sha256:" in package for package in packages)

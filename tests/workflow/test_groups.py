@@ -1,4 +1,4 @@
-"""Small data sets are worked off in groups, each in one process; what is done stays."""
+"""Small data sets are processed in groups, each in one process."""
 
 import json
 
@@ -14,10 +14,10 @@ class Sleeper(SVC):
             time.sleep(600)
         return super().fit(X, y)
 """
-#: A recipe that is searched, and that hands over what was found.
+#: A method whose parameters are searched; another reuses them.
 TUNED = "{estimator: {_target_: sklearn.svm.SVC}, grid: {C: [0.5, 2.0]}}"
 SLEEPY = "{estimator: {_target_: methods.sleeper.Sleeper}, tune_with: tuned}"
-#: Of what two runs of the same may differ in.
+#: Fields in which two runs of the same experiment may differ.
 MEASURED = ("experiment", "search_seconds", "fit_seconds", "predict_seconds")
 MEASURED += ("predictions_per_second", "run_seconds", "started_at")
 MEASURED += ("peak_memory_bytes",)
@@ -27,11 +27,11 @@ def without_measured(records):
     return [{k: v for k, v in r.items() if k not in MEASURED} for r in records]
 
 
-def times(records):
+def start_times(records):
     return [(record["repeat"], record["started_at"]) for record in records]
 
 
-def test_runs_in_groups_are_those_of_single_jobs_and_are_kept(project):
+def test_grouped_runs_equal_single_jobs_and_are_kept(project):
     project.write("methods/sleeper.py", SLEEPER)
     project.add_classifier("tuned", TUNED)
     project.add_classifier("sleepy", SLEEPY)
@@ -45,7 +45,7 @@ def test_runs_in_groups_are_those_of_single_jobs_and_are_kept(project):
     chosen = "dataset=[s0,s1,s2] method=[sleepy,tuned]"
     summary = "results/small/summary.csv"
 
-    # Killed in the middle of its group, a run loses the cell that was at work.
+    # A run killed within a group loses only the cell in progress.
     overrides = f"{chosen} jobs.cells=6"
     with project.start(summary, overrides=overrides) as run:
         run.wait_for((project.root / "asleep").exists)
@@ -56,31 +56,31 @@ def test_runs_in_groups_are_those_of_single_jobs_and_are_kept(project):
     assert run.jobs == {"cells": 1, "compare": 1} and not project.left_over()
     assert project.records("s1", "tuned") == before
 
-    # Two repeats more are two runs more of each cell, as is said before.
+    # Two more repeats are two more runs of each cell, as announced.
     more = f"{overrides} protocol.repeats=4"
     run = project.run(summary, overrides=more)
     assert "tuned 6 fits (about " in run.output and ", 6 kept)" in run.output
     after = project.records("s1", "tuned")
-    assert len(after) == 2 + 4 and times(after[2:4]) == times(before)
+    assert len(after) == 2 + 4 and start_times(after[2:4]) == start_times(before)
 
-    # Snakemake reads the workflow without a complaint, and reports what was made.
+    # Snakemake's lint passes, and its report lists the results.
     project.run("--lint")
     project.run(summary, "--report", "made.html", overrides=more)
     assert "summary.csv" in (project.root / "made.html").read_text()
 
-    # Job by job, which --until asks for, it comes to the same, in an experiment that
-    # takes nothing over.
+    # Separate jobs (--until) give the same results in an experiment that
+    # reuses nothing.
     project.name = "alone"
     run = project.solve("--forcerun", "search", "solve", overrides=more)
     assert run.jobs == {"split": 3, "search": 3, "solve": 6}
     for name in ("s0", "s1", "s2"):
-        one = project.records(name, "sleepy", "alone")
-        other = project.records(name, "sleepy")[2:]
-        assert without_measured(one) == without_measured(other)
-        assert not {*times(one)} & {*times(other)}
+        separate = project.records(name, "sleepy", "alone")
+        grouped = project.records(name, "sleepy")[2:]
+        assert without_measured(separate) == without_measured(grouped)
+        assert not {*start_times(separate)} & {*start_times(grouped)}
     files = json.loads((project.root / "results/small/groups/0.cells").read_text())
     assert len(files) == 6
 
-    # The same run in another experiment is none.
+    # Repeating the run in another experiment needs no fit.
     run = project.run("--dry-run", overrides="name=third " + more)
     assert "sleepy 0 fits" in run.output

@@ -1,6 +1,5 @@
-"""Configurations, names and places that somebody else has chosen.
-
-Each name of a case stands on the page docs/security.md, beside what it shows.
+"""Configurations, names and paths chosen by an attacker. Each case is listed on
+docs/security.md with what it shows.
 """
 
 import functools
@@ -33,28 +32,28 @@ from record_factory import make_record
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 
 
-def method(target, **params):
+def method_setting(target, **params):
     return {"method.classifier": {"estimator": {"_target_": target, **params}}}
 
 
-def nested(**estimator):
-    return method("sklearn.ensemble.BaggingClassifier", estimator=estimator)
+def nested_setting(**estimator):
+    return method_setting("sklearn.ensemble.BaggingClassifier", estimator=estimator)
 
 
-def drawn(function, name="bomb"):
+def figure_setting(function, name="bomb"):
     return {"figures": {name: {"function": function}}}
 
 
-def elsewhere(python, target="methods.rivals.CatBoostClassifier"):
-    """The recipe of a method of another Python, which a variable of the tests names."""
-    return {"method": {"plain": {"python": python}}} | method(target)
+def other_python_setting(python, target="methods.rivals.CatBoostClassifier"):
+    """The recipe of a method that runs in another Python."""
+    return {"method": {"plain": {"python": python}}} | method_setting(target)
 
 
 LIGHTGBM = {"_target_": "lightgbm.LGBMClassifier"}
 
 
-def lightgbm(**params):
-    return method("lightgbm.LGBMClassifier", **params)
+def lightgbm_setting(**params):
+    return method_setting("lightgbm.LGBMClassifier", **params)
 
 
 PASSED_ON = "a configuration may not set it"
@@ -73,22 +72,28 @@ WORDS = "sklearn.feature_extraction.text.CountVectorizer"
 SECRET_PROTOCOL = {"override /protocol": "${oc.env:SECRET}"}
 SVC = {"_target_": "sklearn.svm.SVC"}
 MEMORY = {"steps": [["a", "passthrough"]], "memory": "/tmp"}
-#: YAML writes a list that occurs ten times once, with nine aliases.
+#: YAML writes a repeated list once, and aliases for its repetitions.
 ALIASES = functools.reduce(lambda inner, _: [inner] * 10, range(9), ["x"])
-#: Case -> what the file of an experiment or its method adds, and what is said of it.
-#: Text is an override; None means that nothing is said.
+#: Case -> content of an experiment or method file, and the expected error.
+#: A string is an override; None means that no error is raised.
 SETTINGS = {
-    "declared-package": (method("lightgbm.LGBMClassifier"), None),
-    "harmless-parameter": (lightgbm(verbosity=-1, max_bin=63, metric="auc"), None),
+    "declared-package": (method_setting("lightgbm.LGBMClassifier"), None),
+    "harmless-parameter": (
+        lightgbm_setting(verbosity=-1, max_bin=63, metric="auc"),
+        None,
+    ),
     "folder-inside": ("results=elsewhere", None),
     "time-limit": ("jobs.time_limit=0", "out of range"),
-    "command": (method("os.system", command="touch bomb"), NO_PACKAGE),
-    "nested-command": (nested(_target_="subprocess.getoutput", cmd="x"), NO_PACKAGE),
-    "program": (method("mlflow.__main__.X"), "is private"),
-    "test-module": (method("sklearn.conftest.X"), "is private, or a test"),
-    "undeclared-package": (method("requests.Session"), NO_PACKAGE),
-    "no-estimator": (method("sklearn.utils.Bunch"), NO_CLASS),
-    "memory": (method("sklearn.pipeline.Pipeline", **MEMORY), IS_PATH),
+    "command": (method_setting("os.system", command="touch bomb"), NO_PACKAGE),
+    "nested-command": (
+        nested_setting(_target_="subprocess.getoutput", cmd="x"),
+        NO_PACKAGE,
+    ),
+    "program": (method_setting("mlflow.__main__.X"), "is private"),
+    "test-module": (method_setting("sklearn.conftest.X"), "is private, or a test"),
+    "undeclared-package": (method_setting("requests.Session"), NO_PACKAGE),
+    "no-estimator": (method_setting("sklearn.utils.Bunch"), NO_CLASS),
+    "memory": (method_setting("sklearn.pipeline.Pipeline", **MEMORY), IS_PATH),
     "memory-in-grid": ("+method.plain.classifier.grid.memory=[../x]", IS_PATH),
     "memory-in-units": (
         "++method.plain.classifier.estimator.memory={relative_to: steps, value: cache}",
@@ -96,7 +101,7 @@ SETTINGS = {
     ),
     "memory-beside-units": (
         {
-            **method("sklearn.pipeline.Pipeline", **MEMORY),
+            **method_setting("sklearn.pipeline.Pipeline", **MEMORY),
             "method": {"relative_to": {"classifier": {"estimator": SVC}}},
         },
         IS_PATH,
@@ -106,16 +111,25 @@ SETTINGS = {
         IS_PATH,
     ),
     "memory-inside": ("++method.plain.classifier.estimator.memory=cache", IS_PATH),
-    "input-files": (method(WORDS, input="filename"), "read files that the data name"),
+    "input-files": (
+        method_setting(WORDS, input="filename"),
+        "read files that the data name",
+    ),
     "input-in-grid": ("+method.plain.classifier.grid.a__input=[filename]", IS_PATH),
     "special-path": ({"special": {"dank_bounds": {"clusters": "/etc/x"}}}, IS_PATH),
-    "figure-command": (drawn("os.system"), "no module 'os'"),
-    "figure-program": (drawn("adakern_bench.report.publish.publish"), NO_MODULE),
+    "figure-command": (figure_setting("os.system"), "no module 'os'"),
+    "figure-program": (
+        figure_setting("adakern_bench.report.publish.publish"),
+        NO_MODULE,
+    ),
     "figure-imported": (
-        drawn("adakern_bench.report.leaderboard.label_points"),
+        figure_setting("adakern_bench.report.leaderboard.label_points"),
         NO_FUNCTION,
     ),
-    "figure-private": (drawn("adakern_bench.report.sweep._label"), NO_FUNCTION),
+    "figure-private": (
+        figure_setting("adakern_bench.report.sweep._label"),
+        NO_FUNCTION,
+    ),
     "results-above": ("results=../x", LEAVES),
     "results-anywhere": ({"results": "/tmp/x"}, LEAVES),
     "results-among-code": ("results=config", LEAVES),
@@ -130,10 +144,16 @@ SETTINGS = {
     "allow-in-file": ({"allow_outside": True, "results": "/tmp/x"}, "not a setting"),
     "name-above": ("name=../../../x", NO_FILE),
     "name-hidden": ("name=.hidden", NO_FILE),
-    "name-formula": (drawn("adakern_bench.report.contrast.contrast", "=A(1)"), NO_FILE),
-    "name-option": (drawn("adakern_bench.report.contrast.contrast", "-rf"), NO_FILE),
+    "name-formula": (
+        figure_setting("adakern_bench.report.contrast.contrast", "=A(1)"),
+        NO_FILE,
+    ),
+    "name-option": (
+        figure_setting("adakern_bench.report.contrast.contrast", "-rf"),
+        NO_FILE,
+    ),
     "figure-name": (
-        drawn("adakern_bench.report.contrast.contrast", "../../x"),
+        figure_setting("adakern_bench.report.contrast.contrast", "../../x"),
         NO_FILE,
     ),
     "sweep-value": ({"sweep": {"plain": {"kernel": ["/x"]}}}, NO_FILE),
@@ -142,31 +162,37 @@ SETTINGS = {
         NO_FILE,
     ),
     "name-wildcard": ({"sweep": {"plain": {"axis": {"{w.input}": {"C": 1}}}}}, NO_FILE),
-    "machines": (lightgbm(machines="example.org:80"), IS_PATH),
-    "machines-with-a-blank": (lightgbm(machines="10.0.0.1 80"), PASSED_ON),
+    "machines": (lightgbm_setting(machines="example.org:80"), IS_PATH),
+    "machines-with-a-blank": (lightgbm_setting(machines="10.0.0.1 80"), PASSED_ON),
     "machines-in-grid": (
         {"method.classifier": {"estimator": LIGHTGBM, "grid": {"machines": ["a"]}}},
         PASSED_ON,
     ),
     "machines-of-a-part": (
-        nested(**LIGHTGBM, machine_list_filename="a"),
+        nested_setting(**LIGHTGBM, machine_list_filename="a"),
         PASSED_ON,
     ),
     "machines-in-a-value": (
-        lightgbm(objective="binary machine_list_file=a"),
+        lightgbm_setting(objective="binary machine_list_file=a"),
         "the start of another",
     ),
-    "lock-file": (elsewhere("envs/none.txt"), "no such file in envs/"),
-    "python-program": (elsewhere("/bin/sh"), "is neither a lock file"),
-    "python-outside": (elsewhere("envs/../../evil.txt"), "is neither a lock file"),
-    "python-variable": (elsewhere("$SHELL"), "is neither a lock file"),
-    "python-variable-unset": (elsewhere("$NOBODY_SET"), "is neither a lock file"),
+    "lock-file": (other_python_setting("envs/none.txt"), "no such file in envs/"),
+    "python-program": (other_python_setting("/bin/sh"), "is neither a lock file"),
+    "python-outside": (
+        other_python_setting("envs/../../evil.txt"),
+        "is neither a lock file",
+    ),
+    "python-variable": (other_python_setting("$SHELL"), "is neither a lock file"),
+    "python-variable-unset": (
+        other_python_setting("$NOBODY_SET"),
+        "is neither a lock file",
+    ),
     "python-class": (
-        elsewhere("$ADAKERN_PYTHON", "subprocess.Popen"),
+        other_python_setting("$ADAKERN_PYTHON", "subprocess.Popen"),
         "must be a public class",
     ),
     "python-private": (
-        elsewhere("envs/pytabkit.txt", "numpy.testing.X"),
+        other_python_setting("envs/pytabkit.txt", "numpy.testing.X"),
         "be a public",
     ),
     "file-by-its-name": ("++method.plain.classifier.estimator.C=x.yaml", IS_PATH),
@@ -195,11 +221,11 @@ SETTINGS = {
 }
 
 
-def loader(target, **params):
+def loader_entry(target, **params):
     return {"loader": {"_target_": target, **params}}
 
 
-def file(path, **more):
+def file_entry(path, **more):
     return {"files": [{"path": path}], **more}
 
 
@@ -208,25 +234,34 @@ SETS, NONE_OF, ENDS_IN = (
     "not a function that a loader may use",
     "file extension must be",
 )
-#: Case -> the entry of a data set, and what is said before anything is read.
+#: Case -> the entry of a data set, and the error raised before anything is read.
 ENTRIES = {
-    "embedded-set": (loader(SETS + "load_wine"), None),
-    "loader-command": (loader("os.system", command="x"), NONE_OF),
-    "loader-download": (loader(SETS + "fetch_file", folder="methods"), NONE_OF),
+    "embedded-set": (loader_entry(SETS + "load_wine"), None),
+    "loader-command": (loader_entry("os.system", command="x"), NONE_OF),
+    "loader-download": (loader_entry(SETS + "fetch_file", folder="methods"), NONE_OF),
     "loader-pickle": (
-        loader(SETS + "fetch_california_housing", data_home="x"),
+        loader_entry(SETS + "fetch_california_housing", data_home="x"),
         NONE_OF,
     ),
-    "loader-reads": (loader(SETS + "load_files", container_path="/"), NONE_OF),
-    "loader-svmlight": (loader(SETS + "load_svmlight_file", f="/etc/passwd"), NONE_OF),
-    "loader-missing": (loader("methods.evil.load_x"), NONE_OF),
-    "loader-path": (loader(SETS + "make_blobs", data_home="/tmp"), "leaves the proj"),
-    "data-py": (file("a/evil.py"), ENDS_IN),
-    "data-pth": (file("a/evil.pth"), ENDS_IN),
-    "data-library": (file("a/evil.SO"), ENDS_IN),
-    "data-nul": (file("a/e\0vil.csv"), "control characters are not allowed"),
-    "data-above": (file("../a.csv"), "inside the data folder"),
-    "homepage": (file("a.csv", homepage="javascript:alert(1)"), "http:// or https://"),
+    "loader-reads": (loader_entry(SETS + "load_files", container_path="/"), NONE_OF),
+    "loader-svmlight": (
+        loader_entry(SETS + "load_svmlight_file", f="/etc/passwd"),
+        NONE_OF,
+    ),
+    "loader-missing": (loader_entry("methods.evil.load_x"), NONE_OF),
+    "loader-path": (
+        loader_entry(SETS + "make_blobs", data_home="/tmp"),
+        "leaves the proj",
+    ),
+    "data-py": (file_entry("a/evil.py"), ENDS_IN),
+    "data-pth": (file_entry("a/evil.pth"), ENDS_IN),
+    "data-library": (file_entry("a/evil.SO"), ENDS_IN),
+    "data-nul": (file_entry("a/e\0vil.csv"), "control characters are not allowed"),
+    "data-above": (file_entry("../a.csv"), "inside the data folder"),
+    "homepage": (
+        file_entry("a.csv", homepage="javascript:alert(1)"),
+        "http:// or https://",
+    ),
     "no-host": (
         {"files": [{"path": "a.csv", "urls": ["http://[::1/a"]}]},
         "and a host",
@@ -236,7 +271,7 @@ ENTRIES = {
 
 @pytest.fixture
 def conf(tmp_path, monkeypatch):
-    """A configuration of its own, in a project that holds nothing else."""
+    """A configuration in a project that contains nothing else."""
     shutil.copytree(CONF, tmp_path / "conf")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SECRET", "hunter2")
@@ -257,35 +292,35 @@ def write(path, header, content):
     path.write_text(f"{header}\n{yaml.safe_dump(content)}")
 
 
-def plan_of(conf, given):
-    """The plan under an override, or with a file of somebody else."""
-    if isinstance(given, str):
-        return load_plan(["experiment=small", "name=small", given], conf)
-    given = dict(given)
-    if "method.classifier" in given:
-        recipe = {"classifier": given.pop("method.classifier")}
+def make_plan(conf, setting):
+    """The plan with an override, or with a file of an attacker."""
+    if isinstance(setting, str):
+        return load_plan(["experiment=small", "name=small", setting], conf)
+    setting = dict(setting)
+    if "method.classifier" in setting:
+        recipe = {"classifier": setting.pop("method.classifier")}
         write(conf / "method/plain.yaml", "# @package method.plain", recipe)
-    content = {"defaults": ["small"], "name": "evil"} | given
+    content = {"defaults": ["small"], "name": "evil"} | setting
     write(conf / "experiment/evil.yaml", "# @package _global_", content)
     return load_plan(["experiment=evil"], conf)
 
 
 @pytest.mark.parametrize("case", SETTINGS)
-def test_attack_by_a_setting(conf, case):
-    given, message = SETTINGS[case]
+def test_attack_by_setting(conf, case):
+    setting, message = SETTINGS[case]
     if message is None:
-        assert plan_of(conf, given).cells
+        assert make_plan(conf, setting).cells
         return
     with pytest.raises(ConfigError, match=message) as refused:
-        plan_of(conf, given)
+        make_plan(conf, setting)
     assert "hunter2" not in str(refused.value)
     assert "omegaconf" not in str(refused.value).lower()
 
 
 @pytest.mark.parametrize("case", ENTRIES)
-def test_attack_by_an_entry(conf, case):
-    stated, message = ENTRIES[case]
-    entry = DatasetEntry(task="classification", **stated)
+def test_attack_by_data_set_entry(conf, case):
+    fields, message = ENTRIES[case]
+    entry = DatasetEntry(task="classification", **fields)
     if message is None:
         assert load_table("evil", entry, cache_dir=conf).task == "classification"
         return
@@ -295,14 +330,14 @@ def test_attack_by_an_entry(conf, case):
 
 
 def results_link(conf):
-    """A link in the project that leads out of it."""
+    """A symbolic link in the project that points out of it."""
     (conf.parent / "results").symlink_to("/tmp")
     with pytest.raises(ConfigError, match=LEAVES):
-        plan_of(conf, {})
+        make_plan(conf, {})
 
 
 def results_link_below(conf):
-    """Or one below the results, through which a run writes and the tracker reads."""
+    """A link below the results, through which runs write and the tracker reads."""
     link = conf.parent / "results" / "small" / "records"
     link.parent.mkdir(parents=True)
     link.symlink_to(conf)
@@ -314,7 +349,7 @@ def results_link_below(conf):
 
 
 def data_links(conf):
-    """Links below the data, which are read into a table or the report."""
+    """Links below the data, which would be read into a table or the report."""
     for folder in ("data/raw/mine", "data/tables", "data/published"):
         link = conf.parent / folder / "evil.csv"
         link.parent.mkdir(parents=True, exist_ok=True)
@@ -329,7 +364,7 @@ def data_links(conf):
 
 
 def conf_link(conf):
-    """A file of the configuration that is a link to another of this computer."""
+    """A configuration file that is a link to another file of this computer."""
     secret = conf.parent / "x.yaml"
     (conf / "experiment/evil.yaml").symlink_to(secret)
     (conf / "dataset/evil.yaml").symlink_to(secret)
@@ -339,7 +374,7 @@ def conf_link(conf):
     suite = {"name": "a", "sets": "evil.csv"}
     (conf / "suite/evil.csv").symlink_to(secret)
     write(conf / "suite/evil.yaml", "# @package suite", suite)
-    for given in (
+    for overrides in (
         ["experiment=evil"],
         ["experiment=small", "dataset=[evil]"],
         ["experiment=small", "method=[evil]"],
@@ -347,14 +382,14 @@ def conf_link(conf):
         ["experiment=small", "suite=evil"],
     ):
         with pytest.raises(ConfigError, match="is a symbolic link out of") as refused:
-            load_plan(given, conf)
+            load_plan(overrides, conf)
         assert "hunter2" not in str(refused.value)
     (conf / "experiment/small-too.yaml").symlink_to(conf / "experiment/small.yaml")
     assert load_config(["experiment=small-too"], conf).name == "small"
 
 
 def allow_typed(conf):
-    """What a file may not say, the command line may."""
+    """The command line may allow what a file may not."""
     steps = {"steps": [["a", {"_target_": "sklearn.svm.SVC"}]], "memory": "cache"}
     recipe = {
         "classifier": {"estimator": {"_target_": "sklearn.pipeline.Pipeline", **steps}}
@@ -362,23 +397,26 @@ def allow_typed(conf):
     write(conf / "method/plain.yaml", "# @package method.plain", recipe)
     overrides = ["experiment=small", "results=/tmp/x"]
     assert load_plan([*overrides, "--allow-outside"], conf).cells
-    said = {"experiment": "quickstart", "overrides": "results=/tmp/x"}
-    said["allow_outside"] = True
+    config = {"experiment": "quickstart", "overrides": "results=/tmp/x"}
+    config["allow_outside"] = True
     with pytest.raises(ConfigError, match=LEAVES):  # in a --configfile
-        plan_from_snakemake(said, typed={})
-    assert plan_from_snakemake(said, typed=said).cells
+        plan_from_snakemake(config, typed={})
+    assert plan_from_snakemake(config, typed=config).cells
 
 
 def address_typed(conf):
-    """Likewise, but for a file of Snakemake's (--configfile)."""
-    said = {"experiment": "quickstart", "overrides": "tracking.uri=http://example.org"}
+    """The same for a configuration file of Snakemake (--configfile)."""
+    config = {
+        "experiment": "quickstart",
+        "overrides": "tracking.uri=http://example.org",
+    }
     with pytest.raises(ConfigError, match=LEAVES):
-        plan_from_snakemake(said, typed={"experiment": "quickstart"})
-    assert plan_from_snakemake(said, typed=said).cells
+        plan_from_snakemake(config, typed={"experiment": "quickstart"})
+    assert plan_from_snakemake(config, typed=config).cells
 
 
-def refused_with(conf, **entry):
-    """That this entry of a data set, which asks for the secret, is refused."""
+def entry_is_refused(conf, **entry):
+    """Expect an error for this entry, which contains the secret."""
     write(
         conf / "dataset/evil.yaml",
         "# @package dataset.evil",
@@ -389,17 +427,17 @@ def refused_with(conf, **entry):
 
 def secret_url(conf):
     url = "http://127.0.0.1/${oc.env:SECRET}"
-    with refused_with(conf, files=[{"path": "a.csv", "urls": [url]}]):
+    with entry_is_refused(conf, files=[{"path": "a.csv", "urls": [url]}]):
         load_plan(["experiment=small", "dataset=[evil]"], conf)
 
 
 def describe_secret(conf):
-    with refused_with(conf, title="${oc.env:SECRET}", files=[{"path": "a.csv"}]):
+    with entry_is_refused(conf, title="${oc.env:SECRET}", files=[{"path": "a.csv"}]):
         load_config(["dataset=[evil]"], conf)
 
 
 def describe_elsewhere(conf):
-    """The entry of a data set brings an experiment along, which names the places."""
+    """The entry of a data set includes an experiment that sets the paths."""
     places = {"data": {"mirror": "/etc", "cache": "/tmp/x"}}
     write(conf / "experiment/evil.yaml", "# @package _global_", places)
     entry = {"defaults": ["/experiment/evil@_global_"], "task": "regression"}
@@ -413,7 +451,7 @@ def describe_elsewhere(conf):
 
 
 def secret_in_a_table(conf):
-    """A stranger's table whose name, columns and values ask for the secret."""
+    """A table whose name, columns and values contain the interpolation of a secret."""
     secret = "${oc.env:SECRET}"
     rows = "".join(
         f"{k * k / 7:.2f},{secret},{secret if k % 2 else 'no'}\n" for k in range(40)
@@ -426,7 +464,7 @@ def secret_in_a_table(conf):
 
 
 def needed_package(conf):
-    """What a method needs is looked for without importing it."""
+    """The packages that a method needs are looked up without importing them."""
     (conf.parent / "evil").mkdir()
     (conf.parent / "evil" / "__init__.py").write_text("open('bomb', 'w')")
     write(
@@ -444,14 +482,14 @@ def needed_package(conf):
 
 
 def found_memory(conf):
-    """A search that somebody else made finds `memory`."""
+    """A search result of an attacker sets `memory`."""
     with pytest.raises(ValueError, match="cannot be the result of a search"):
         make_estimator(SVM["classifier"]["estimator"], {"memory": "cache"})
 
 
 def memory_in_a_fit(conf):
-    """`adakern fit --method plain` asks for no plan."""
-    recipe = method("sklearn.pipeline.Pipeline", **MEMORY)["method.classifier"]
+    """`adakern fit --method plain` composes no plan."""
+    recipe = method_setting("sklearn.pipeline.Pipeline", **MEMORY)["method.classifier"]
     write(
         conf / "method/plain.yaml",
         "# @package method.plain",
@@ -465,21 +503,21 @@ def memory_in_a_fit(conf):
 
 
 def python_call(conf):
-    """A package that a list of envs/ names has functions that run code or read files,
-    and classes that pass parameters on.
+    """A package of a list in envs/ has functions that run code or read files, and
+    classes that pass parameters on.
     """
-    for given, message in (
+    for recipe, message in (
         ({"_target_": "numpy.load", "file": "data"}, "not the class of an estimator"),
         ({"_target_": "numpy.ndarray", "shape": 1}, "not the class of an estimator"),
         (LIGHTGBM | {"machines": "10.0.0.1 80"}, PASSED_ON),
         (LIGHTGBM | {"objective": "binary machine_list_file=a"}, "start of another"),
     ):
         with pytest.raises(ValueError, match=message):
-            elsewhere_worker.build(given, {})
+            elsewhere_worker.build(recipe, {})
 
 
 def record_elsewhere(conf):
-    """A record whose data set is a folder above has no files of that copied."""
+    """No files are copied for a record whose data set is a parent folder."""
     path = conf / "demo/records/heart/dank/0-0.json"
     path.parent.mkdir(parents=True)
     for record, message in (
@@ -495,13 +533,15 @@ def record_elsewhere(conf):
 def redirect(conf):
     class Elsewhere(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(self.path)
+            requested.append(self.path)
             self.send_response(302)
-            place = f"http://localhost:{port}/in" if len(asked) == 1 else "http://[::1"
-            self.send_header("Location", place)
+            location = (
+                f"http://localhost:{port}/in" if len(requested) == 1 else "http://[::1"
+            )
+            self.send_header("Location", location)
             self.end_headers()
 
-    asked = []
+    requested = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
     port = server.server_port
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -511,7 +551,7 @@ def redirect(conf):
         with pytest.raises(DatasetError, match=message):
             load_table("evil", entry, cache_dir=conf, mirror=conf)
     server.shutdown()
-    assert asked == ["/a.csv", "/a.csv"]
+    assert requested == ["/a.csv", "/a.csv"]
 
 
 def openml_host(conf):
@@ -545,11 +585,11 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_attack_by_other_ways(conf, case):
+def test_attack_by_other_means(conf, case):
     OTHERS[case](conf)
 
 
-def test_each_line_of_the_page_is_tested():
+def test_every_line_of_security_page_is_tested():
     text = PAGE.read_text(encoding="utf-8")
     lines = re.findall(r"^- .*?(?=^- |^#|\Z)", text, re.MULTILINE | re.DOTALL)
     cases = [re.findall(r"<!-- cases: (.*?) -->", line, re.DOTALL) for line in lines]
@@ -559,15 +599,13 @@ def test_each_line_of_the_page_is_tested():
 
 
 @pytest.mark.parametrize("overrides", ["title='half", 'title="'])
-def test_quotation_marks_come_in_pairs(overrides):
+def test_unpaired_quotation_mark_raises(overrides):
     with pytest.raises(ConfigError, match="must be paired"):
         plan_from_snakemake({"experiment": "quickstart", "overrides": overrides})
 
 
-def test_control_characters_of_an_error_reach_no_terminal(project):
-    """Under another encoding too; before the run there is nothing to show, in a
-    sentence.
-    """
+def test_control_characters_of_errors_are_escaped(project):
+    """Also with an ASCII locale; before the run `show` prints a one-line error."""
     project.environment |= {
         "LC_ALL": "C",
         "PYTHONUTF8": "0",
@@ -591,8 +629,8 @@ def test_control_characters_of_an_error_reach_no_terminal(project):
     assert "red" in shown and "red" in page
 
 
-def test_control_characters_of_a_table_reach_no_terminal(tmp_path, monkeypatch, capsys):
-    """Names of columns and of categories that `fit` and `compare` tell of."""
+def test_control_characters_of_tables_are_escaped(tmp_path, monkeypatch, capsys):
+    """In names of columns and categories printed by `fit` and `compare`."""
     categories = ("x", "\x9b31mred", "\u202ez")
     rows = [f"{k * 1.3},{categories[k % 3]},{k * 2.5}\n" for k in range(60)]
     file = tmp_path / "t.csv"
@@ -604,13 +642,13 @@ def test_control_characters_of_a_table_reach_no_terminal(tmp_path, monkeypatch, 
     adopt(file, "y", tmp_path)
     with pytest.raises(SystemExit) as refused:
         cli.main([*fit, "--drop", "\x9bno"])
-    told = capsys.readouterr()
-    for text in (told.out, told.err, str(refused.value)):
+    captured = capsys.readouterr()
+    for text in (captured.out, captured.err, str(refused.value)):
         assert not {"\x9b", "\u202e"} & set(text)
-    assert told.out.count("31mred") == 2
+    assert captured.out.count("31mred") == 2
 
 
-def test_the_trackers_lock_is_each_users_own(tmp_path, monkeypatch):
+def test_tracking_lock_is_per_user(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for user in (0, 65534):
         monkeypatch.setattr("os.getuid", lambda user=user: user)

@@ -13,7 +13,7 @@ from adakern_bench.report.leaderboard import (
 METHODS = {"svm-2014": 0.8, "forest-2014": 0.7, "good": 0.9}
 
 
-def records(task="classification", metric="accuracy", failed=()):
+def make_records(task="classification", metric="accuracy", failed=()):
     rng = np.random.default_rng(0)
     rows = [
         (f"set{k}", method, repeat, level + rng.uniform(-0.02, 0.02))
@@ -32,7 +32,7 @@ def records(task="classification", metric="accuracy", failed=()):
     )
 
 
-def published():
+def make_published():
     levels = {"svm_C": 0.79, "best": 0.99}
     rows = [(f"set{k}", *level) for k in range(6) for level in levels.items()]
     rows.append(("set0", "seldom", 0.9))
@@ -40,8 +40,8 @@ def published():
     return frame.assign(setting="", split="test", metric="accuracy")
 
 
-def test_order_ranks_and_sources():
-    board = leaderboard(records(), published())
+def test_leaderboard_with_published_results():
+    board = leaderboard(make_records(), make_published())
     assert board["method"].tolist()[:2] == ["best (published)", "good"]
     assert board["mean_rank"].tolist()[:2] == [1, 2]
     assert board.set_index("method")["source"]["good"] == "measured"
@@ -52,13 +52,13 @@ def test_order_ranks_and_sources():
     assert seconds.drop("forest-2014").dropna().to_dict() == {"good": 18, "svm-2014": 6}
 
 
-def test_a_failed_cell_is_told_has_the_worst_rank_and_costs_its_time():
+def test_failed_cell_has_worst_rank_and_counts_its_time():
     everywhere = {(f"set{k}", "forest-2014", 0) for k in range(6)}
-    runs = records(failed={("set0", "good", 1)} | everywhere)
+    runs = make_records(failed={("set0", "good", 1)} | everywhere)
     board = leaderboard(runs).set_index("method")
     assert board["n_failed"].to_dict() == {"good": 1, "svm-2014": 0, "forest-2014": 6}
     assert board["mean_rank"]["good"] == pytest.approx((5 * 1 + 3) / 6)
-    # The cheapest, as it failed early; the cut run of the first took 7 s.
+    # Cheapest because it failed early; the failed run of "good" took 7 s.
     assert board["seconds"].to_dict() == {"good": 20, "svm-2014": 6, "forest-2014": 5}
     assert board["on_front"].to_dict() == {
         "good": True,
@@ -69,14 +69,14 @@ def test_a_failed_cell_is_told_has_the_worst_rank_and_costs_its_time():
     assert front.get_xdata().tolist() == [6, 20]
 
 
-def test_regression_goes_by_the_root_of_the_squared_error():
-    board = leaderboard(records("regression", "rmse"))
+def test_regression_is_ranked_by_rmse():
+    board = leaderboard(make_records("regression", "rmse"))
     assert board["method"].tolist() == ["forest-2014", "svm-2014", "good"]
     assert board["normalised_error"].tolist() == [0, 1, 1]
 
 
-def test_both_tasks_and_the_figure():
-    both = pd.concat([records(), records("regression", "rmse")])
+def test_leaderboard_of_both_tasks_and_figure():
+    both = pd.concat([make_records(), make_records("regression", "rmse")])
     assert leaderboard(both)["task"].nunique() == 2
     medians = leaderboard(both.assign(test_auc=0.5), metric="auc", statistic="median")
     assert "mean_accuracy" not in medians
@@ -86,8 +86,8 @@ def test_both_tasks_and_the_figure():
     assert len(plot_time_against_rank(both).axes) == 2
 
 
-def test_one_leaderboard_over_several_experiments(tmp_path):
-    first = records("regression", "rmse", failed={("set0", "good", 2)})
+def test_leaderboard_over_several_experiments(tmp_path):
+    first = make_records("regression", "rmse", failed={("set0", "good", 2)})
     first["n_test"], first["n_train"] = (
         30,
         first["dataset"].map({"set5": 9000}).fillna(70),
@@ -101,7 +101,7 @@ def test_one_leaderboard_over_several_experiments(tmp_path):
         frame.to_parquet(tmp_path / name / "records.parquet")
     board = leaderboard(together(tmp_path.iterdir(), max_rows=1000)).set_index("method")
     assert set(board.index) == set(METHODS) and (board["n_datasets"] == 10).all()
-    # The other failed run is of a repeat that one method lacks.
+    # The other failed run belongs to a repeat that one method lacks.
     assert board["n_failed"].to_dict() == {**dict.fromkeys(METHODS, 0), "good": 1}
     assert board["wins"]["forest-2014"] == 10
     assert board["elo_low"]["forest-2014"] > board["elo_high"]["good"]
@@ -116,21 +116,21 @@ def test_one_leaderboard_over_several_experiments(tmp_path):
         )
         with pytest.raises(ValueError, match=f"differ in {name} "):
             together(tmp_path.iterdir())
-    for commit in ("c3", None):  # of a suite of its own
+    for commit in ("c3", None):  # different suites
         parts["b"].assign(commit=commit).to_parquet(tmp_path / "b" / "records.parquet")
         with pytest.raises(ValueError, match="differ in commit "):
             together([tmp_path / "a", tmp_path / "b"])
     assert len(together([tmp_path / "b"])) == len(parts["b"]), "no commit is known"
     later = first.assign(commit=first["commit"].where(first["method"] == "good", "c3"))
-    later.to_parquet(tmp_path / "b" / "records.parquet")  # each method of one commit
+    later.to_parquet(tmp_path / "b" / "records.parquet")  # one commit per method
     assert len(together([tmp_path / "b"])) == len(first)
     with pytest.raises(ValueError, match="have runs of forest-2014, good"):
         together([tmp_path / "a", tmp_path / "a"])
 
 
-def test_a_leaderboard_of_some_data_sets():
-    board = leaderboard(records(), published(), datasets="set[0-2]")
+def test_leaderboard_of_selected_data_sets():
+    board = leaderboard(make_records(), make_published(), datasets="set[0-2]")
     assert (board["n_datasets"] == 3).all() and "best (published)" in set(
         board["method"]
     )
-    assert leaderboard(records(), datasets="none").empty
+    assert leaderboard(make_records(), datasets="none").empty

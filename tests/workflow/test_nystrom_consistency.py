@@ -1,4 +1,4 @@
-"""The figure and tables of nystrom_consistency, from records of real solves."""
+"""Figure and tables of nystrom_consistency, from records of real fits."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ SAMPLINGS = ["exact", "optimal", "uniform", "adaptive-criterion", "greedy-criter
 @pytest.fixture(scope="module")
 def records():
     X, y = make_moons(120, noise=0.25, random_state=0)
-    found = []
+    runs = []
     for repeat in range(5):
         train, test, y_train, y_test = train_test_split(
             X, y, test_size=0.2, random_state=repeat
@@ -40,13 +40,13 @@ def records():
                 "n_train": len(train),
                 "n_test": len(test),
             }
-            found.append(
+            runs.append(
                 make_record("moons", f"nystrom@sampling={sampling}", repeat, **facts)
             )
-    return to_frame(found)
+    return to_frame(runs)
 
 
-def test_curves_are_the_criterion_of_every_candidate(records):
+def test_curves_contain_the_criterion_of_every_candidate(records):
     points = script.curves(records)
     assert len(points) == 5 * len(GAMMAS) * len(SAMPLINGS)
     assert (points["criterion"] >= points["exact"] - 1e-8).all()
@@ -55,27 +55,30 @@ def test_curves_are_the_criterion_of_every_candidate(records):
     assert len(script.plot(records).axes[0].lines) == len(SAMPLINGS)
 
 
-def test_summary_has_the_mean_distance_and_marks_the_closest(records):
-    found = script.summary(records).set_index("sampling")
+def test_summary_has_mean_distance_and_marks_the_closest(records):
+    summary = script.summary(records).set_index("sampling")
     points = script.curves(records)
     uniform = points[points["sampling"] == "uniform"]
     distance = (uniform["criterion"] - uniform["exact"]).mean()
-    assert found.loc["uniform", "distance"] == pytest.approx(distance)
-    assert found.loc["exact", "distance"] == 0 and found.loc["exact", "same_gamma"] == 1
-    best = found.loc[SAMPLINGS[2:], "distance"].idxmin()
-    assert list(found.index[found["closest"]]) == [best]
+    assert summary.loc["uniform", "distance"] == pytest.approx(distance)
+    assert (
+        summary.loc["exact", "distance"] == 0
+        and summary.loc["exact", "same_gamma"] == 1
+    )
+    best = summary.loc[SAMPLINGS[2:], "distance"].idxmin()
+    assert list(summary.index[summary["closest"]]) == [best]
     accuracy = records.groupby("sweep_sampling")["test_accuracy"].mean()
     pd.testing.assert_series_equal(
-        found["test_accuracy"].sort_index(), accuracy, check_names=False
+        summary["test_accuracy"].sort_index(), accuracy, check_names=False
     )
 
 
-def test_paired_tests_are_student_s_and_corrected_over_all_pairs(records):
-    found = script.paired_tests(records)
-    assert len(found) == 2 * 7 and set(found["metric"]) == {"distance", "accuracy"}
+def test_paired_ttests_with_holm_correction_over_all_pairs(records):
+    pairs = script.paired_tests(records)
+    assert len(pairs) == 2 * 7 and set(pairs["metric"]) == {"distance", "accuracy"}
     runs = script.with_distance(records)
     runs = runs.pivot(index="repeat", columns="sampling", values="test_distance")
-    for pair in found[found["metric"] == "distance"].itertuples():
+    for pair in pairs[pairs["metric"] == "distance"].itertuples():
         a, b = runs[pair.method_a], runs[pair.method_b]
         assert pair.difference == pytest.approx((a - b).mean())
         assert pair.pvalue == pytest.approx(ttest_rel(a, b).pvalue)
@@ -83,12 +86,12 @@ def test_paired_tests_are_student_s_and_corrected_over_all_pairs(records):
             assert pair.winner == (
                 pair.method_a if pair.difference < 0 else pair.method_b
             )
-    significant = found["corrected_holm_pvalue"] <= 0.05
-    assert ((found["winner"] != "") == significant).all()
+    significant = pairs["corrected_holm_pvalue"] <= 0.05
+    assert ((pairs["winner"] != "") == significant).all()
 
 
-def test_the_published_marks_and_claims_come_from_the_published_records():
-    """230 pairs once had a winner, 34 of them without Holm's correction."""
+def test_published_marks_match_published_records():
+    """Regression test: 34 of 230 winners were marked without Holm's correction."""
     folder = Path(__file__).parents[2] / "docs/results/nystrom_consistency"
     records = pd.read_parquet(folder / "records.parquet")
     published = pd.read_csv(folder / "tables/paired_tests.csv", keep_default_na=False)

@@ -1,4 +1,4 @@
-"""Data sets, tasks and studies of OpenML, from a server on this machine."""
+"""Data sets, tasks and studies of OpenML, from a local server."""
 
 import shutil
 
@@ -20,7 +20,7 @@ METHOD = "method=[dummy]"
 
 @pytest.fixture
 def server(monkeypatch, tmp_path):
-    """OpenML, asked from an empty folder in which data/ is the cache."""
+    """A local OpenML server, used from an empty folder in which data/ is the cache."""
     monkeypatch.setattr(download.time, "sleep", lambda seconds: None)
     monkeypatch.setattr(download, "TIMEOUT", 5)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -31,62 +31,66 @@ def server(monkeypatch, tmp_path):
         yield server
 
 
-def table_of(plan, name):
+def load(plan, name):
     return load_table(name, plan.entry(name), cache_dir="data/raw")
 
 
-def test_a_data_set_is_what_openml_says(server):
+def test_data_set_has_the_description_of_openml(server):
     plan = load_plan(["dataset=[openml-31]", METHOD])
     entry = plan.entry("openml-31")
     assert (entry.task, entry.n, entry.d) == ("classification", known.N, 3)
     assert entry.licence == "CC BY 4.0"
     assert "Hofmann, H. Statlog" in entry.citation and "${" not in entry.citation
-    table = table_of(plan, "openml-31")
-    assert table.feature_names == ["Age in years", "code", "job"]  # no names of rows
+    table = load(plan, "openml-31")
+    assert table.feature_names == [
+        "Age in years",
+        "code",
+        "job",
+    ]  # without the row identifiers
     frame = table.frame()
     assert frame["code"].tolist() == [str(code) for code in known.CODE]
     assert frame["job"].tolist() == known.JOB.tolist()
     assert np.isnan(frame["Age in years"][7])
-    given = np.delete(np.arange(known.N), 7)
-    np.testing.assert_array_equal(frame["Age in years"][given], known.AGE[given])
+    present = np.delete(np.arange(known.N), 7)
+    np.testing.assert_array_equal(frame["Age in years"][present], known.AGE[present])
     np.testing.assert_array_equal(table.y, known.GOOD)
 
 
-def test_numbers_come_as_parquet(server):
+def test_parquet_data_set(server):
     plan = load_plan(["dataset=[openml-561]", METHOD])
-    table = table_of(plan, "openml-561")
+    table = load(plan, "openml-561")
     assert table.task == "regression"
     np.testing.assert_array_equal(table.X, known.SIZES[["a", "b", "c"]])
     np.testing.assert_array_equal(table.y, known.SIZES["price"])
 
 
-def test_a_task_is_tested_on_its_own_splits(server):
+def test_task_uses_its_published_splits(server):
     plan = load_plan(["dataset=[openml-task-59]", METHOD, "protocol=published"])
     assert plan.n_repeats("openml-task-59") == 5
-    table = table_of(plan, "openml-task-59")
+    table = load(plan, "openml-task-59")
     keys = ("kind", "repeats", "test_size", "n_splits", "stratify", "seed")
     protocol = {key: getattr(plan.config.protocol, key) for key in keys}
-    drawn = make_splits(table, published=True, **protocol)
+    splits = make_splits(table, published=True, **protocol)
     for (train, test), (known_train, known_test) in zip(
-        drawn, known.folds(), strict=True
+        splits, known.folds(), strict=True
     ):
         assert set(train) == set(known_train) and set(test) == set(known_test)
 
 
-def test_a_study_is_a_suite(server):
+def test_study_is_a_suite(server):
     suite = ["dataset=[]", "suite=openml-99", METHOD]
     plan = load_plan(suite)
     assert plan.datasets == ["openml-task-59", "openml-task-61", "openml-task-63"]
-    assert plan.n_repeats("openml-task-63") > 1  # of the protocol
+    assert plan.n_repeats("openml-task-63") > 1  # given by the protocol
     chosen = load_plan([*suite, "suite.only=[openml-task-61]"])
     assert chosen.datasets == ["openml-task-61"]
-    # Of 561 it is not known how many rows there are.
+    # The number of rows of 561 is unknown.
     assert load_plan([*suite, "suite.max_rows=50"]).datasets == ["openml-task-61"]
     with pytest.raises(DatasetError, match=r"'wine' is not in OpenML's study 99"):
         load_plan([*suite, "suite.only=[wine]"])
 
 
-def test_what_is_stated_wins(server):
+def test_settings_override_the_description_of_openml(server):
     settings = ["dataset=[openml-31]", METHOD, "++dataset.openml-31.target=job"]
     entry = load_plan(settings).entry("openml-31")
     assert entry.target == "job" and entry.d == 3
@@ -94,33 +98,33 @@ def test_what_is_stated_wins(server):
     assert entry.entry("openml-31").title == "Mine"
 
 
-def test_a_second_run_and_another_machine_ask_nobody(server, tmp_path, monkeypatch):
+def test_cached_data_need_no_request(server, tmp_path, monkeypatch):
     settings = ["dataset=[openml-task-59,openml-561]", METHOD]
     plan = load_plan(settings)
-    first = [table_of(plan, name).fingerprint for name in plan.datasets]
-    asked = len(set(server.requests))
-    assert len(server.requests) == asked
-    assert len(list(tmp_path.rglob("*.record.json"))) == asked  # each with its hash
+    first = [load(plan, name).fingerprint for name in plan.datasets]
+    n_requests = len(set(server.requests))
+    assert len(server.requests) == n_requests
+    assert len(list(tmp_path.rglob("*.record.json"))) == n_requests  # each with a hash
     again = load_plan(settings)
-    assert [table_of(again, name).fingerprint for name in again.datasets] == first
+    assert [load(again, name).fingerprint for name in again.datasets] == first
     shutil.copytree(tmp_path / "data", tmp_path / "elsewhere" / "data")
     monkeypatch.chdir(tmp_path / "elsewhere")
-    there = load_plan(settings)
-    assert [table_of(there, name).fingerprint for name in there.datasets] == first
-    assert len(server.requests) == asked
+    elsewhere = load_plan(settings)
+    assert [load(elsewhere, name).fingerprint for name in elsewhere.datasets] == first
+    assert len(server.requests) == n_requests
 
 
-def test_a_spoilt_answer_is_asked_for_again(server, tmp_path):
+def test_corrupt_cached_response_is_requested_again(server, tmp_path):
     load_plan(["dataset=[openml-31]", METHOD])
-    answer = tmp_path / "data/raw/openml/data/31.json"
-    answer.write_text(answer.read_text().replace("class", "job"))
+    response = tmp_path / "data/raw/openml/data/31.json"
+    response.write_text(response.read_text().replace("class", "job"))
     server.requests.clear()
     load_plan(["dataset=[openml-31]", METHOD])
     assert server.requests == ["/api/v1/json/data/31"]
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         (
             "openml-9999",
@@ -139,14 +143,14 @@ def test_a_spoilt_answer_is_asked_for_again(server, tmp_path):
         ("openml-task-62", "task 62 is of type .Clustering.; only"),
     ],
 )
-def test_what_cannot_be_compared_is_said_before_anything_runs(server, name, said):
-    with pytest.raises(DatasetError, match=said) as error:
+def test_unsupported_data_set_raises_before_any_run(server, name, message):
+    with pytest.raises(DatasetError, match=message) as error:
         load_plan([f"dataset=[{name}]", METHOD])
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("arguments", "message"),
     [
         (["openml:study-99"], "adakern run EXPERIMENT suite=openml-99"),
         (["OpenML:62"], "412 "),
@@ -156,14 +160,14 @@ def test_what_cannot_be_compared_is_said_before_anything_runs(server, name, said
         ),
     ],
 )
-def test_what_is_wrong_on_the_command_line_is_said(server, typed, said):
+def test_invalid_command_line_raises(server, arguments, message):
     with pytest.raises(SystemExit) as error:
-        main(["compare", *typed])
-    assert said in error.value.code and "\n" not in error.value.code
+        main(["compare", *arguments])
+    assert message in error.value.code and "\n" not in error.value.code
 
 
 @pytest.mark.parametrize(
-    ("part", "fault", "said"),
+    ("part", "fault", "message"),
     [
         ("data/31", 404, "HTTP status 404"),
         ("data/features/31", "moved", "redirects to http://localhost:1/"),
@@ -171,22 +175,24 @@ def test_what_is_wrong_on_the_command_line_is_said(server, typed, said):
         ("data/31", "slow", r"data 31 could not be downloaded: .*timed out"),
     ],
 )
-def test_what_is_wrong_with_an_answer(server, monkeypatch, part, fault, said):
+def test_faulty_response_raises_and_download_resumes(
+    server, monkeypatch, part, fault, message
+):
     monkeypatch.setattr(download, "TIMEOUT", 0.3)
     monkeypatch.setattr(download, "RETRIES", 1)
     load_plan(["dataset=[openml-561]", METHOD])
     server.faults[f"json/{part}"] = fault
-    with pytest.raises(DatasetError, match=said) as error:
+    with pytest.raises(DatasetError, match=message) as error:
         load_plan(["dataset=[openml-31,openml-561]", METHOD])
     assert "\n" not in str(error.value)
     server.faults.clear()
     server.requests.clear()
-    load_plan(["dataset=[openml-31,openml-561]", METHOD])  # it goes on from there
+    load_plan(["dataset=[openml-31,openml-561]", METHOD])  # resumes
     assert not [path for path in server.requests if "561" in path]
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         (404, "HTTP status 404"),
         ("moved", "a host that is not in the entry"),
@@ -195,27 +201,27 @@ def test_what_is_wrong_with_an_answer(server, monkeypatch, part, fault, said):
         ("slow", "timed out"),
     ],
 )
-def test_what_is_wrong_with_the_rows(server, monkeypatch, fault, said):
+def test_faulty_data_file_raises(server, monkeypatch, fault, message):
     monkeypatch.setattr(download, "TIMEOUT", 0.3)
     monkeypatch.setattr(download, "RETRIES", 1)
     plan = load_plan(["dataset=[openml-31]", METHOD])
     server.faults["download"] = fault
-    with pytest.raises(DatasetError, match=said):
-        table_of(plan, "openml-31")
+    with pytest.raises(DatasetError, match=message):
+        load(plan, "openml-31")
     server.faults.clear()
-    assert len(table_of(plan, "openml-31").y) == known.N
+    assert len(load(plan, "openml-31").y) == known.N
 
 
-def test_a_task_without_splits_keeps_its_rows(server):
+def test_task_without_splits_raises_but_keeps_the_data(server):
     plan = load_plan(["dataset=[openml-task-60]", METHOD])
     with pytest.raises(DatasetError, match=r"HTTP status 412 \(no split\)"):
-        table_of(plan, "openml-task-60")
+        load(plan, "openml-task-60")
     server.requests.clear()
-    table_of(load_plan(["dataset=[openml-31]", METHOD]), "openml-31")
+    load(load_plan(["dataset=[openml-31]", METHOD]), "openml-31")
     assert server.requests == []
 
 
-def test_answers_that_are_none(server):
+def test_invalid_response_raises(server):
     server.answers["/api/v1/json/data/31"] = b"<html>Log in, please</html>"
     with pytest.raises(DatasetError, match="not a valid response of OpenML"):
         load_plan(["dataset=[openml-31]", METHOD])
@@ -227,21 +233,21 @@ def test_answers_that_are_none(server):
         load_plan(["dataset=[openml-31]", METHOD])
 
 
-def test_an_answer_leads_to_no_other_host(server):
+def test_response_naming_another_host_raises(server):
     about = server.answers["/api/v1/json/data/31"]["data_set_description"]
     about["url"] = "http://127.0.0.2/credit.arff"
     with pytest.raises(DatasetError, match="so it is not downloaded"):
         load_plan(["dataset=[openml-31]", METHOD])
 
 
-def test_nothing_is_written_outside_the_project(server, tmp_path):
+def test_cache_outside_the_project_raises(server, tmp_path):
     settings = ["dataset=[openml-31]", METHOD, "data.cache=../elsewhere"]
     with pytest.raises(ConfigError, match="leaves the project"):
         load_plan(settings)
     assert not server.requests and not (tmp_path.parent / "elsewhere").exists()
 
 
-def test_from_a_number_to_a_report_and_again_without_a_network(project):
+def test_openml_comparison_is_repeatable_without_network(project):
     quick = ["--cores", "2", "protocol.repeats=2", "tracking.enabled=false"]
     command = ["compare", "openml:31", *quick, "method=[dummy,knn]"]
     study = ["run", "small", "name=study", "dataset=[]", "suite=openml-99"]
@@ -249,8 +255,8 @@ def test_from_a_number_to_a_report_and_again_without_a_network(project):
     study += ["--cores", "2", "tracking.enabled=false"]
     with known.serving() as server:
         project.environment |= {"NO_PROXY": "127.0.0.1", SERVER_VARIABLE: server.url}
-        said = project.adakern(*command).stdout
-        assert "set-31: 60 rows, 3 features, classification" in said
+        run = project.adakern(*command).stdout
+        assert "set-31: 60 rows, 3 features, classification" in run
         project.adakern(*study)
     report = project.root / "results/openml-31/report.html"
     text = report.read_text()
@@ -258,9 +264,9 @@ def test_from_a_number_to_a_report_and_again_without_a_network(project):
     records = project.records("openml-task-59", "dummy", "study")
     assert [record["n_test"] for record in records] == [12] * 5
     report.unlink()
-    assert "knn" in project.adakern(*command).stdout  # the server is gone
+    assert "knn" in project.adakern(*command).stdout  # without the server
     assert report.exists()
     project.adakern("describe", "openml-31")
     lost = ["run", "small", "dataset=[openml-561]", "--cores", "1"]
-    said = project.adakern(*lost, status=1)
-    assert "OpenML's data 561 could not be downloaded" in said.stderr + said.stdout
+    run = project.adakern(*lost, status=1)
+    assert "OpenML's data 561 could not be downloaded" in run.stderr + run.stdout

@@ -1,4 +1,4 @@
-"""The page "Your suite, your method, your paper": its files and commands."""
+"""Files and commands of the page "Your suite, your method, your paper"."""
 
 import re
 import shlex
@@ -15,12 +15,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "own_benchmark.md"
 
 @pytest.mark.timeout(1800)
 @pytest.mark.long
-def test_the_page_from_a_study_to_a_table(project, tmp_path):
+def test_commands_of_the_page(project, tmp_path):
     folder = tmp_path / "wheels"
     folder.mkdir()
     write_wheels(folder, "mymethod", ("1.5", "1.6"))
-    links = f"--no-index\n--find-links {folder}\n"  # in place of the network
-    said = []
+    links = f"--no-index\n--find-links {folder}\n"  # instead of the network
+    outputs = []
     with openml_server.serving() as server:
         project.environment |= {"NO_PROXY": "127.0.0.1", SERVER_VARIABLE: server.url}
         for kind, text in re.findall(
@@ -33,15 +33,15 @@ def test_the_page_from_a_study_to_a_table(project, tmp_path):
             for line in text.splitlines():
                 program, *words = shlex.split(line)
                 assert program == "adakern"
-                if words[0] == "diff":  # a busy machine takes any time
+                if words[0] == "diff":  # times vary on a busy machine
                     words[words.index("--tolerance") + 1] = "1000"
                 quiet = ["tracking.enabled=false"] * (words[0] == "run")
-                said.append(project.adakern(*words, *quiet).stdout)
-    first, second, compared, table = said
+                outputs.append(project.adakern(*words, *quiet).stdout)
+    first, second, difference, table = outputs
     assert "mymethod" in first and "mymethod" in second
     common = "6 combinations of data set and method in both runs"
-    assert f"{common}: 0 better, 0 worse, 0 failed" in compared
-    # The repeats on a study's splits: five folds, one, and two of the regression.
+    assert f"{common}: 0 better, 0 worse, 0 failed" in difference
+    # Repeats on the splits of the study: five folds, one, and two in regression.
     assert r"openml-task-59 &" in table and r"\bottomrule" in table
     versions = {
         (record["method"], record["versions"].get("mymethod"))

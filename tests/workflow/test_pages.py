@@ -1,4 +1,4 @@
-"""The report in a real browser: what a reader sees and can do."""
+"""The report in a real browser."""
 
 import pytest
 
@@ -27,12 +27,12 @@ def tab(browser, page_file):
     tab.on("request", lambda request: tab.errors.append(request.url))
     tab.goto(page_file.as_uri())
     yield tab
-    assert tab.errors == [page_file.as_uri()]  # nothing else was asked for
+    assert tab.errors == [page_file.as_uri()]  # nothing else was requested
     tab.close()
 
 
 @pytest.mark.parametrize("width", [1400, 800])
-def test_the_page_fits_and_the_names_stay_in_sight(tab, width):
+def test_page_fits_and_method_names_stay_visible(tab, width):
     tab.set_viewport_size({"width": width, "height": 900})
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     table = tab.locator("#classification table").first
@@ -46,19 +46,19 @@ def test_the_page_fits_and_the_names_stay_in_sight(tab, width):
     assert before >= 0
 
 
-def test_a_click_sorts_and_a_word_filters(tab):
+def test_click_sorts_and_search_filters(tab):
     table = tab.locator("#classification table").first
     head = table.locator("thead th").nth(4)
     for order in ("ascending", "descending"):
         head.click(position={"x": 5, "y": 3})
-        shown = [float(t.split()[0].rstrip("●")) for t in cells(table, 4)]
+        shown = [float(t.split()[0].rstrip("●")) for t in column_texts(table, 4)]
         assert shown == sorted(shown, reverse=order == "descending")
         assert head.get_attribute("aria-sort") == order
     tab.locator("#classification input[type=search]").first.fill("method-c")
-    assert [n for n in cells(table, 0) if n] == ["method-c"]
+    assert [n for n in column_texts(table, 0) if n] == ["method-c"]
 
 
-def test_columns_are_filtered_by_the_name_of_the_data_set(tab):
+def test_columns_are_filtered_by_data_set_name(tab):
     table = tab.locator("#classification table").first
     boxes = tab.locator("#classification input[aria-label*=columns]")
     boxes.first.fill("set-1")
@@ -69,21 +69,21 @@ def test_columns_are_filtered_by_the_name_of_the_data_set(tab):
     assert table.locator("thead th:visible").count() == 4 + len(DATASETS)
 
 
-def cells(table, column):
+def column_texts(table, column):
     rows = table.locator("tbody tr:visible")
     return [
         row.locator("th, td").nth(column).inner_text().strip() for row in rows.all()
     ]
 
 
-def test_a_link_to_a_folded_panel_opens_it(tab):
+def test_link_opens_collapsed_panel(tab):
     panel = tab.locator("#method-method-d")
     assert not panel.evaluate("p => p.open")
     tab.locator("#classification tbody a", has_text="method-d").first.click()
     tab.wait_for_function("document.getElementById('method-method-d').open")
 
 
-def test_on_paper_without_links_and_dark_where_that_is_preferred(tab):
+def test_print_and_dark_styles(tab):
     tab.emulate_media(media="print")
     assert not tab.locator("nav").is_visible()
     tab.emulate_media(media="screen", color_scheme="dark")

@@ -1,4 +1,4 @@
-"""What a paper takes over says what the report says."""
+"""LaTeX tables, figures and sentences for a paper agree with the report."""
 
 import re
 from itertools import combinations
@@ -32,13 +32,13 @@ CONFIG = {
 }
 
 
-def made(out, records, config=CONFIG):
-    """The texts that are printed, of these records."""
+def write_from_records(out, records, config=CONFIG):
+    """Write the paper's files from these records; returns the LaTeX tables."""
     compare(write_records(out, records), out)
     return write_paper(out, config, out / "paper")
 
 
-def of_tasks(**tasks):
+def records_of_tasks(**tasks):
     return [
         make_record(name, method, repeat, task=task)
         for task, sets in tasks.items()
@@ -51,15 +51,15 @@ def of_tasks(**tasks):
 @pytest.fixture(scope="module")
 def paper(tmp_path_factory):
     out = tmp_path_factory.mktemp("paper")
-    records = of_tasks(classification=SETS, regression=["yacht"])
+    records = records_of_tasks(classification=SETS, regression=["yacht"])
     records[0] = failed("set_0", "dank", 0)
-    for record in records:  # the other methods are worse, and that is sure
+    for record in records:  # the other methods are significantly worse
         if record["dataset"] == "set_3" and record["method"] != "dank":
             record["metrics"]["test"]["accuracy"] *= 0.1
-    return out, made(out, records)
+    return out, write_from_records(out, records)
 
 
-def test_cells_and_marks_are_those_of_the_report(paper):
+def test_latex_cells_and_marks_equal_the_report(paper):
     out, (text, _) = paper
     cells = comparison(read_tables(out), "classification")
     body = text.partition(r"\midrule")[2].partition(r"\midrule")[0]
@@ -77,11 +77,11 @@ def test_cells_and_marks_are_those_of_the_report(paper):
             assert ("(1 failed)" in cell) == (known["missing"] == 1)
 
 
-def test_tables_are_latex(paper):
+def test_tables_are_valid_latex(paper):
     _, texts = paper
     for text in texts:
-        begun = re.findall(r"\\begin\{(\w+)\}", text)
-        assert begun == re.findall(r"\\end\{(\w+)\}", text)[::-1]
+        environments = re.findall(r"\\begin\{(\w+)\}", text)
+        assert environments == re.findall(r"\\end\{(\w+)\}", text)[::-1]
         plain = re.sub(r"\\[&%$#_{}]", "", text)
         assert plain.count("{") == plain.count("}") and plain.count("$") % 2 == 0
         assert "%" not in plain and "_" not in plain.replace(r"^", "")
@@ -90,18 +90,20 @@ def test_tables_are_latex(paper):
         assert lines and all(line.count("&") == width - 1 for line in lines)
 
 
-def test_a_long_table_goes_over_pages(tmp_path):
-    (text,) = made(tmp_path, of_tasks(classification=[f"s{k}" for k in range(41)]))
+def test_long_table_uses_longtable(tmp_path):
+    (text,) = write_from_records(
+        tmp_path, records_of_tasks(classification=[f"s{k}" for k in range(41)])
+    )
     assert r"\begin{longtable}{lrrr}" in text and "tabular" not in text
 
 
-def test_the_figures_are_svg_and_pdf_of_the_same_fonts(paper):
+def test_figures_are_svg_and_pdf_with_the_same_font(paper):
     out, _ = paper
     names = {path.name for path in (out / "paper").iterdir()}
     kinds = {f"classification_{name}" for name in ("critical_difference", "profile")}
     figures = {f"{name}.{ending}" for name in kinds for ending in ("svg", "pdf")}
     texts = {"classification.tex", "regression.tex", "sentences.txt", "references.bib"}
-    assert names == figures | texts  # none of one data set
+    assert names == figures | texts  # no figures for the task with one data set
     for kind in kinds:
         svg = (out / "paper" / f"{kind}.svg").read_text()
         (family,) = set(re.findall(r"font(?:-family)?:[^'\";]*'([^']+)'", svg))
@@ -112,7 +114,7 @@ def test_the_figures_are_svg_and_pdf_of_the_same_fonts(paper):
         assert all(method in svg for method in METHODS)
 
 
-def test_the_sentences_hold_the_tests_of_the_leader(paper):
+def test_sentences_contain_the_tests_of_the_leader(paper):
     out, _ = paper
     text = (out / "paper" / "sentences.txt").read_text()
     leader, *others = read_tables(out)["ranks"].query("task == 'classification'")[
@@ -121,7 +123,7 @@ def test_the_sentences_hold_the_tests_of_the_leader(paper):
     records = pd.read_parquet(out / "records.parquet").query("status == 'ok'")
     records = records[records["task"] == "classification"]
     means = records.groupby(["dataset", "method"])["test_accuracy"].mean().unstack()
-    whole = means.drop(index="set_0")  # of which a repeat failed
+    whole = means.drop(index="set_0")  # in which a repeat failed
     pvalues = {}
     for other in others:
         pair = (whole if "dank" in (leader, other) else means)[[leader, other]]
@@ -131,7 +133,7 @@ def test_the_sentences_hold_the_tests_of_the_leader(paper):
     assert f"correction {min(1, 2 * min(pvalues.values())):.3g}." in text
 
 
-def test_groups_are_the_largest_that_do_not_differ(rng):
+def test_alike_returns_maximal_groups(rng):
     for _ in range(50):
         ranks = np.sort(rng.uniform(1, 6, size=6))
         distance = rng.uniform(0.1, 3)
@@ -148,7 +150,7 @@ def test_groups_are_the_largest_that_do_not_differ(rng):
         assert alike(ranks, distance) == largest
 
 
-def test_how_far_behind_the_best():
+def test_distance_to_best():
     scores = pd.DataFrame({"a": [0.9, 0.5], "b": [0.8, np.nan]})
     behind = distance_to_best(scores, "accuracy").to_numpy()
     np.testing.assert_allclose(behind, [[0, 10], [0, np.inf]], atol=1e-12)
@@ -157,7 +159,7 @@ def test_how_far_behind_the_best():
     np.testing.assert_allclose(ratios, [[1, 1.5], [1, np.inf]])
 
 
-def test_every_citation_is_one_entry():
+def test_references_have_one_entry_per_citation():
     sets, methods = ["set_0", "set_1", "set_2", "set_3"], ["dank@eta=1", "svm-cv"]
     pairs = [(name, method) for name in sets for method in methods]
     records = pd.DataFrame(pairs, columns=["dataset", "method"])
@@ -173,7 +175,7 @@ def test_every_citation_is_one_entry():
     assert "No reference is known for svm-cv" in text
 
 
-def test_every_entry_of_conf_has_its_citation():
+def test_every_entry_of_conf_has_a_citation():
     from omegaconf import OmegaConf
 
     from adakern_bench.base.paths import CONF
@@ -181,13 +183,15 @@ def test_every_entry_of_conf_has_its_citation():
     for group, key in (("dataset", "citation"), ("method", "reference")):
         for path in (CONF / group).glob("*.yaml"):
             entry = OmegaConf.load(path)
-            # What only changes another entry has its citation.
-            of_another = any("@_here_" in said for said in entry.get("defaults", ()))
-            if not path.stem.startswith("my-") and not of_another:
+            # An entry based on another has the citation of that one.
+            is_derived = any(
+                "@_here_" in default for default in entry.get("defaults", ())
+            )
+            if not path.stem.startswith("my-") and not is_derived:
                 assert entry.get(key), path
 
 
-def test_special_characters_are_escaped():
+def test_latex_escapes_special_characters():
     assert latex(r"a\b") == r"a\textbackslash{}b"
     assert latex("a~b^c|<>") == (
         r"a\textasciitilde{}b\textasciicircum{}c\textbar{}\textless{}\textgreater{}"
@@ -195,7 +199,7 @@ def test_special_characters_are_escaped():
     assert latex("a\x1b[31m") == "a\N{REPLACEMENT CHARACTER}[31m"
 
 
-def test_an_address_holds_no_command():
+def test_url_cannot_contain_latex_commands():
     entry = {"citation": "A", "homepage": r"https://a.org/x?y=1#z}\input{/etc/passwd}"}
     records = pd.DataFrame({"dataset": ["a"], "method": ["svm-cv"]})
     text = "".join(references({"dataset": {"a": entry}}, records))

@@ -1,4 +1,4 @@
-"""From a configuration to jobs: names, batches, hand-over, sweeps, parameters."""
+"""From a configuration to jobs: names, batches, tuning, sweeps and parameters."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 
 
-def plan(*overrides):
+def make_plan(*overrides):
     return load_plan(["experiment=quickstart", *overrides])
 
 
-def test_cells_are_the_pairs_whose_task_fits():
-    found = plan("dataset=[clowns,sk-diabetes]", "method=[svm-cv,svr-cv]")
-    assert found.cells == [("clowns", "svm-cv"), ("sk-diabetes", "svr-cv")]
+def test_cells_are_pairs_with_matching_task():
+    plan = make_plan("dataset=[clowns,sk-diabetes]", "method=[svm-cv,svr-cv]")
+    assert plan.cells == [("clowns", "svm-cv"), ("sk-diabetes", "svr-cv")]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_cells_are_the_pairs_whose_task_fits():
 )
 def test_batches(overrides, expected):
     assert (
-        plan("dataset=[monks1]", "method=[svm-cv]", *overrides).batches("monks1")
+        make_plan("dataset=[monks1]", "method=[svm-cv]", *overrides).batches("monks1")
         == expected
     )
 
@@ -42,63 +42,63 @@ def test_batches(overrides, expected):
         ([], []),  # few cells
         (["jobs.cells=4", "jobs.batch_rows=0"], []),  # large data sets
         (["jobs.cells=4", "tracking.models=true"], []),
-        # A minute of fits, by their costs, is the most of a group.
+        # A group has at most a minute of fits, by their costs.
         (["jobs.cells=4", "method.dummy.cost.seconds=1e6"], []),
     ],
 )
 def test_groups(overrides, expected):
-    chosen = ["dataset=[clowns,monks1,sk-wine]", "method=[svm-cv,dummy]"]
-    groups = plan(*chosen, "protocol.repeats=1", *overrides).groups
+    selected = ["dataset=[clowns,monks1,sk-wine]", "method=[svm-cv,dummy]"]
+    groups = make_plan(*selected, "protocol.repeats=1", *overrides).groups
     assert groups == dict(enumerate(expected))
 
 
-def test_points_of_a_sweep_of_the_rows_are_worked_off_together():
+def test_train_rows_sweep_of_one_data_set_is_one_group():
     chosen = ["dataset=[clowns,monks1]", "method=[svm-cv,dummy]", "jobs.cells=4"]
     swept = ["protocol.repeats=1", "protocol.train_rows=[20,30]"]
-    first, second = plan(*chosen, *swept).groups.values()
+    first, second = make_plan(*chosen, *swept).groups.values()
     assert first == ["clowns@train_rows=20", "clowns@train_rows=30"]
     assert second == ["monks1@train_rows=20", "monks1@train_rows=30"]
 
 
-def test_hand_over_reads_the_tuners_search():
+def test_tune_with_uses_the_search_of_the_other_method():
     tuned = "method.mkl-uniform.classifier.tune_with=svm-cv"
     chosen = ["dataset=[clowns]", "method=[mkl-uniform]", tuned]
-    found = plan(*chosen)
-    assert found.cells == [("clowns", "mkl-uniform")], "the tuner is not compared"
-    assert found.hand_over_method("clowns", "mkl-uniform") == "svm-cv"
-    assert found.search_method("clowns", "mkl-uniform") == "mkl-uniform"
-    assert found.searches("clowns") == ["svm-cv", "mkl-uniform"]
-    without_grid = plan(*chosen, "~method.mkl-uniform.classifier.grid.C")
+    plan = make_plan(*chosen)
+    assert plan.cells == [("clowns", "mkl-uniform")], "the tuner is not compared"
+    assert plan.hand_over_method("clowns", "mkl-uniform") == "svm-cv"
+    assert plan.search_method("clowns", "mkl-uniform") == "mkl-uniform"
+    assert plan.searches("clowns") == ["svm-cv", "mkl-uniform"]
+    without_grid = make_plan(*chosen, "~method.mkl-uniform.classifier.grid.C")
     assert without_grid.search_method("clowns", "mkl-uniform") == "svm-cv"
 
 
-def test_a_sweep_makes_named_variants_with_fixed_parameters():
+def test_sweep_makes_named_variants_with_fixed_parameters():
     swept = "sweep={svm-cv: {C: [1, 2], kernel: [rbf, linear]}}"
-    found = plan("dataset=[clowns]", "method=[svm-cv]", swept)
+    plan = make_plan("dataset=[clowns]", "method=[svm-cv]", swept)
     methods = ["svm-cv@C=1,kernel=rbf", "svm-cv@C=1,kernel=linear"]
     methods += ["svm-cv@C=2,kernel=rbf", "svm-cv@C=2,kernel=linear"]
-    assert [method for _, method in found.cells] == methods
-    recipe = found.recipe("clowns", "svm-cv@C=2,kernel=linear")
+    assert [method for _, method in plan.cells] == methods
+    recipe = plan.recipe("clowns", "svm-cv@C=2,kernel=linear")
     assert recipe["estimator"]["C"] == 2 and recipe["estimator"]["kernel"] == "linear"
     assert list(recipe["grid"]) == ["gamma"], "what is fixed is not searched"
     assert recipe["fixed"] == ["C", "kernel"]
 
 
-def test_settings_of_one_data_set_and_method_and_a_sweep_that_beats_them():
+def test_sweep_overrides_settings_of_data_set_and_method():
     setting = "settings.clowns.svm-cv={C: 9.0, gamma: 0.5}"
     chosen = ["dataset=[clowns,sk-wine]", "method=[svm-cv]", setting]
-    found = plan(*chosen)
-    recipe = found.recipe("clowns", "svm-cv")
+    plan = make_plan(*chosen)
+    recipe = plan.recipe("clowns", "svm-cv")
     assert recipe["estimator"]["C"] == 9.0 and recipe["grid"] == {}
-    assert found.search_method("clowns", "svm-cv") is None
-    assert set(found.recipe("sk-wine", "svm-cv")["grid"]) == {"C", "gamma"}
-    swept = plan(*chosen, "sweep.svm-cv.C=[1]").recipe("clowns", "svm-cv@C=1")[
+    assert plan.search_method("clowns", "svm-cv") is None
+    assert set(plan.recipe("sk-wine", "svm-cv")["grid"]) == {"C", "gamma"}
+    swept = make_plan(*chosen, "sweep.svm-cv.C=[1]").recipe("clowns", "svm-cv@C=1")[
         "estimator"
     ]
     assert (swept["C"], swept["gamma"]) == (1, 0.5)
 
 
-def test_a_project_in_a_folder_with_braces_is_refused_before_any_job(monkeypatch):
+def test_project_folder_with_braces_raises(monkeypatch):
     monkeypatch.setattr(validate, "ROOT", Path("/home/me/{x}/project"))
     with pytest.raises(ConfigError, match=r"\{x\}/project, and .* rename that folder"):
-        plan()
+        make_plan()

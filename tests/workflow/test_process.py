@@ -1,4 +1,4 @@
-"""Whatever a fit does, the job that started it learns how it ended."""
+"""The outcome of a fit in a separate process."""
 
 import faulthandler
 import json
@@ -20,7 +20,7 @@ def kill(number):
     os.kill(os.getpid(), number)
 
 
-def kill_the_first(folder):
+def kill_first_attempt(folder):
     if not os.listdir(folder):
         open(os.path.join(folder, "first"), "w").close()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -32,14 +32,14 @@ def sleep():
 
 
 def use_memory():
-    return np.ones(25_000_000)[:1_000_000]  # 200 MB, of which 8 MB are the value
+    return np.ones(25_000_000)[:1_000_000]  # 200 MB, of which 8 MB are returned
 
 
 def unpicklable():
     return lambda: None
 
 
-def test_the_peak_memory_is_that_of_the_child_and_the_value_larger_than_a_pipe():
+def test_peak_memory_of_child_and_large_return_value():
     outcome = isolated(use_memory, time_limit=60)
     assert (outcome.status, outcome.reason) == ("ok", None)
     assert outcome.value.sum() == 1_000_000
@@ -51,36 +51,38 @@ def test_the_peak_memory_is_that_of_the_child_and_the_value_larger_than_a_pipe()
     ("function", "arguments", "reason"),
     [(kill, [signal.SIGSEGV], "killed by SIGSEGV"), (unpicklable, [], "exit code 1")],
 )
-def test_failures_have_their_reason(function, arguments, reason):
-    """tests/workflow/test_faults.py has more of them, in the real workflow."""
+def test_failures_have_a_reason(function, arguments, reason):
+    """test_faults.py has more failures, in a complete workflow."""
     outcome = isolated(function, *arguments, time_limit=60)
     assert (outcome.status, outcome.value) == ("failed", None)
     assert reason in outcome.reason
 
 
-def test_a_process_that_somebody_kills_is_started_again(tmp_path):
-    outcome = isolated(kill_the_first, tmp_path, time_limit=60)
+def test_killed_process_is_restarted(tmp_path):
+    outcome = isolated(kill_first_attempt, tmp_path, time_limit=60)
     assert (outcome.status, outcome.value) == ("ok", "done")
 
 
-def test_no_fit_is_at_work_after_the_end(tmp_path):
+def test_no_fit_runs_after_the_time_limit(tmp_path):
     tasks = {0: sleep, 1: sleep}
     end = {"ends": time.time() + 1, "journal": tmp_path / "j"}
     outcomes = run_each(tasks, time_limit=60, attempt=1, **end)
     assert [o.status for o in outcomes.values()] == ["timeout", "timeout"]
-    assert {o.reason for o in outcomes.values()} == {OVER}  # no fault of the method
+    assert {o.reason for o in outcomes.values()} == {OVER}  # not the method's fault
 
 
-# A job over its attempts ------------------------------------------------------------
+# Repeated attempts of a job --------------------------------------------------------
 
 
 class Lost(BaseException):
-    """As if the job were killed here."""
+    """Simulates the death of the job."""
 
 
 @pytest.fixture
 def attempt(tmp_path, monkeypatch):
-    """``attempt(number)``: which attempt each of four repeats got its outcome in."""
+    """``attempt(number)`` returns the attempt in which each of four
+    repeats finished.
+    """
     journal = tmp_path / "logs" / "0-3.jsonl"
     tried = []
 
@@ -104,20 +106,20 @@ def attempt(tmp_path, monkeypatch):
     return run
 
 
-def test_finished_repeats_are_kept_and_a_second_attempt_goes_on(attempt):
+def test_second_attempt_keeps_finished_repeats(attempt):
     with pytest.raises(Lost):
         attempt(1, dies_at=2)
     assert attempt(2) == [1, 1, 2, 2]
     assert attempt.tried == [0, 1, 2, 3]
 
 
-def test_a_fit_that_was_killed_is_tried_again_with_more_memory(attempt):
+def test_killed_fit_is_repeated_with_more_memory(attempt):
     assert attempt(1, killed_at=2) == [1, 1, None, 1]
     assert "SIGKILL" in attempt.reasons[2]
     assert attempt(2) == [1, 1, 2, 1]
 
 
-def test_what_was_lost_twice_is_a_row_with_the_reason(attempt, monkeypatch):
+def test_repeat_lost_twice_is_recorded_with_reason(attempt, monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     for number in (1, 2):
         with pytest.raises(Lost):
@@ -127,14 +129,14 @@ def test_what_was_lost_twice_is_a_row_with_the_reason(attempt, monkeypatch):
     assert attempt.tried == [0]
 
 
-def test_a_new_run_takes_nothing_over(attempt):
+def test_new_run_reuses_nothing(attempt):
     with pytest.raises(Lost):
         attempt(1, dies_at=2)
     assert attempt(1) == [1] * 4
     assert attempt.tried == [0, 1, 0, 1, 2, 3]
 
 
-def test_half_a_line_is_not_a_result(attempt):
+def test_truncated_journal_line_is_ignored(attempt):
     with pytest.raises(Lost):
         attempt(1, dies_at=2)
     whole = attempt.journal.read_text()

@@ -1,3 +1,5 @@
+"""Published results and their comparison with measured ones."""
+
 from pathlib import Path
 
 import pandas as pd
@@ -18,7 +20,7 @@ TABLES = sorted(set(PUBLISHED.glob("*.csv")) - set(PUBLISHED.glob("*_settings.cs
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
-def test_every_table_has_numbers_of_known_metrics(path):
+def test_published_tables_have_known_metrics(path):
     table = load_published(path)
     assert list(table.columns) == COLUMNS
     assert len(table) == len(path.read_text().splitlines()) - 1
@@ -27,11 +29,11 @@ def test_every_table_has_numbers_of_known_metrics(path):
     assert set(table["split"]) <= {"train", "test", ""}
     accuracy = table.loc[table["metric"] == "accuracy", "mean"]
     assert accuracy.between(0, 1).all()
-    assert accuracy.empty or accuracy.median() > 0.3  # shares of one
+    assert accuracy.empty or accuracy.median() > 0.3  # fractions, not percent
     assert not table.duplicated(COLUMNS[:5]).any()
 
 
-def one(table, **values):
+def select_row(table, **values):
     for name, value in values.items():
         table = table[table[name] == value]
     (row,) = table.to_dict("records")
@@ -63,38 +65,38 @@ def one(table, **values):
         ("dank_synthetic_regression", "step-1d dank test relative_mse", 0.004, None),
     ],
 )
-def test_numbers_as_printed_in_the_papers(name, where, mean, std):
+def test_published_numbers_equal_the_papers(name, where, mean, std):
     keys = ("dataset", "method", "split", "metric", "setting")
     where = dict(zip(keys, where.split(), strict=False))
     where |= {"split": ""} if where.get("split") == "-" else {}
-    row = one(load_published(PUBLISHED / f"{name}.csv"), **where)
+    row = select_row(load_published(PUBLISHED / f"{name}.csv"), **where)
     assert row["mean"] == pytest.approx(mean)
     assert std is None or row["std"] == pytest.approx(std)
 
 
-def test_a_table_of_settings_is_no_table_of_results():
+def test_table_of_settings_is_not_a_results_table():
     with pytest.raises(
         ValueError, match=r"no column mean, method; .* \(found: dataset, n_fea"
     ):
         load_published(PUBLISHED / "dank_large_scale_settings.csv")
 
 
-def test_published_stands_beside_measured(tmp_path):
+def test_published_and_measured_are_compared(tmp_path):
     records = [make_record("heart", "svm-cv", k) for k in range(4)]
     path = PUBLISHED / "dank_uci_classification.csv"
     compare(write_records(tmp_path, records), tmp_path, path)
-    beside = pd.read_csv(tmp_path / "published.csv")
-    assert set(beside["dataset"]) == {"heart"}
-    row = one(beside, method="svm-cv", split="test", metric="accuracy")
+    table = pd.read_csv(tmp_path / "published.csv")
+    assert set(table["dataset"]) == {"heart"}
+    row = select_row(table, method="svm-cv", split="test", metric="accuracy")
     measured = sum(r["metrics"]["test"]["accuracy"] for r in records) / 4
     assert row["mean_measured"] == pytest.approx(measured)
     assert row["n"] == 4
-    published = one(
+    published = select_row(
         load_published(path), dataset="heart", method="svm-cv", split="test"
     )
     assert row["mean_published"] == pytest.approx(published["mean"])
     assert row["difference"] == pytest.approx(measured - published["mean"])
-    other = one(beside, method="bmkl", split="test")
+    other = select_row(table, method="bmkl", split="test")
     assert pd.isna(other["mean_measured"]) and pd.isna(other["difference"])
 
 
@@ -106,11 +108,11 @@ def test_published_stands_beside_measured(tmp_path):
             "eeg",
             "dank-decomposed",
             0.963,
-        ),  # of their setting "scalable"
+        ),  # their setting "scalable"
         ("uci121_classifiers", "uci121-abalone", "svm-2014", 0.66),  # their svm_C
     ],
 )
-def test_a_method_of_one_protocol_stands_beside_the_published_one(
+def test_measured_method_is_matched_to_published_protocol(
     name, dataset, method, published
 ):
     measured = {
@@ -120,20 +122,20 @@ def test_a_method_of_one_protocol_stands_beside_the_published_one(
         "metric": "accuracy",
     }
     summary = pd.DataFrame([measured | {"mean": 0.7, "std": 0.0, "n": 4}])
-    beside = beside_measured(summary, load_published(PUBLISHED / f"{name}.csv"))
-    row = one(beside, method=method, metric="accuracy")
+    table = beside_measured(summary, load_published(PUBLISHED / f"{name}.csv"))
+    row = select_row(table, method=method, metric="accuracy")
     assert row["mean_published"] == pytest.approx(published)
     assert row["difference"] == pytest.approx(0.7 - published) and row["n"] == 4
 
 
-def test_a_table_function_gets_the_numbers_if_it_asks_for_them():
+def test_table_function_gets_published_numbers_as_argument():
     def beside(records, published, dataset):
         return records.assign(
-            published=one(published, dataset=dataset, method="dank")["mean"]
+            published=select_row(published, dataset=dataset, method="dank")["mean"]
         )
 
     records = pd.DataFrame({"dataset": ["step-1d"], "method": "dank", "rank": 2.0})
     files = [PUBLISHED / "dank_synthetic_regression.csv"]
-    made = make_view(beside, records, {"dataset": "step-1d"}, published=files)
-    pd.testing.assert_frame_equal(made, records.assign(published=0.004))
+    view = make_view(beside, records, {"dataset": "step-1d"}, published=files)
+    pd.testing.assert_frame_equal(view, records.assign(published=0.004))
     assert make_view(pd.DataFrame.copy, records, {}, published=files).equals(records)

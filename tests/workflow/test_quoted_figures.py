@@ -1,4 +1,4 @@
-"""What the pages of results quote, computed again from the tables beside them."""
+"""Figures quoted on the pages of results, recomputed from the published tables."""
 
 import re
 from functools import cache
@@ -35,7 +35,7 @@ README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 @cache
 def pages():
-    """The overview of results and the page of claims, figures filled in."""
+    """The overview of results and the page of claims, with their figures inserted."""
     claims = (ROOT / "docs/claims.md").read_text(encoding="utf-8")
     overview = (RESULTS / "README.md").read_text(encoding="utf-8")
     return filled_in(f"{overview}\n\n{claims}")
@@ -43,43 +43,42 @@ def pages():
 
 @cache
 def paragraph(start):
-    """The paragraph of these pages whose bold opening holds some words, with its
-    table.
-    """
+    """The paragraph, with its table, whose bold opening contains `start`."""
     text = pages().replace("\n\n|", "\n|")
     parts = (" ".join(part.split()) for part in text.split("\n\n"))
-    (found,) = (part for part in parts if part.startswith("**") and start in part[:80])
-    return found
+    (match,) = (part for part in parts if part.startswith("**") and start in part[:80])
+    return match
 
 
 @cache
 def uci121(least=0, most=np.inf):
-    """Records of the sets of so many rows."""
+    """Records of the sets whose number of rows is within the limits."""
     records = pd.read_parquet(RESULTS / "uci121/records.parquet")
     assert (records["status"] == "ok").all() and records["commit"].nunique() == 1
     assert set(records["extra_defaults_version"].dropna()) == {"6"}
     return records[(records["n_train"] + records["n_test"]).between(least, most)]
 
 
-def against(table, metric="accuracy"):
-    """How the flagship compares over sets with each other method, and p
-    after Holm's."""
+def compare_with_flagship(table, metric="accuracy"):
+    """Comparison of the flagship with each other method, and p-values after Holm's
+    correction.
+    """
     ours = table["adaptive"]
-    found = {m: over_sets(ours, table[m], metric) for m in table if m != "adaptive"}
-    adjusted = holm_correction([pair.pvalue for pair in found.values()])
-    return found, dict(zip(found, adjusted, strict=True))
+    pairs = {m: over_sets(ours, table[m], metric) for m in table if m != "adaptive"}
+    adjusted = holm_correction([pair.pvalue for pair in pairs.values()])
+    return pairs, dict(zip(pairs, adjusted, strict=True))
 
 
-def interval(values, statistic):
-    """A statistic over sets, with the 95 % interval of 10,000 bootstrap samples."""
+def bootstrap_interval(values, statistic):
+    """A statistic over sets, and its 95 % interval from 10,000 bootstrap samples."""
     values = np.asarray(values, float)
-    drawn = np.random.default_rng(0).integers(0, len(values), (10000, len(values)))
+    samples = np.random.default_rng(0).integers(0, len(values), (10000, len(values)))
     return statistic(values), *np.quantile(
-        statistic(values[drawn], axis=1), [0.025, 0.975]
+        statistic(values[samples], axis=1), [0.025, 0.975]
     )
 
 
-def geometric(values, axis=None):
+def geometric_mean(values, axis=None):
     return np.exp(np.mean(np.log(values), axis=axis))
 
 
@@ -87,69 +86,77 @@ EFFECTS = ["48 of SRBench", "50 of SRBench", "33 of SRBench", "9 of uci_regressi
 
 
 @cache
-def effects():
-    """Of each comparison of README: the rival, sets won and lost, p, and how much."""
+def effects_of_regression():
+    """For each comparison in README: baseline, wins and losses,
+    p-value, effect sizes.
+    """
     srbench = pd.read_parquet(RESULTS / "srbench/records.parquet")
     srbench = srbench[srbench["dataset"].str.contains(OTHERS)]
     fifty = srbench.groupby(["dataset", "method"])["test_rmse"].median().unstack()
-    named = [*RESULTS.glob("srbench"), *RESULTS.glob("srbench_*rivals")]
+    folders = [*RESULTS.glob("srbench"), *RESULTS.glob("srbench_*rivals")]
     suite = pd.read_parquet(RESULTS / "uci_regression/records.parquet")
     tables = [
         fifty[~fifty.index.str.contains("564_fried|titanic")],
         fifty,
-        by_dataset(together(named, 2000, OTHERS)),
+        by_dataset(together(folders, 2000, OTHERS)),
         by_dataset(suite),
     ]
     rows = []
     for name, table in zip(EFFECTS, tables, strict=True):
         assert len(table) == int(name.split()[0])
-        found, p = against(table, "rmse")
+        pairs, p = compare_with_flagship(table, "rmse")
         for rival in ("simple-blend", "catboost", "lightgbm-td"):
             ratio = table[rival] / table["adaptive"]
-            middle, mean = interval(ratio, np.median), interval(ratio, geometric)
-            rows.append((name, rival, found[rival], p[rival], middle, mean))
+            middle, mean = (
+                bootstrap_interval(ratio, np.median),
+                bootstrap_interval(ratio, geometric_mean),
+            )
+            rows.append((name, rival, pairs[rival], p[rival], middle, mean))
     return rows
 
 
 @cache
 def effects_of_classification():
     table, loss = by_dataset(uci121()), by_dataset(uci121(), metric="log_loss") + 1e-3
-    found, p = against(table)
+    pairs, p = compare_with_flagship(table)
     rows = []
     for rival in ("simple-blend", "catboost", "lightgbm-td"):
-        points = interval(100 * (table["adaptive"] - table[rival]), np.mean)
-        ratio = interval(loss[rival] / loss["adaptive"], geometric)
-        rows.append((rival, found[rival], p[rival], points, ratio))
+        points = bootstrap_interval(100 * (table["adaptive"] - table[rival]), np.mean)
+        ratio = bootstrap_interval(loss[rival] / loss["adaptive"], geometric_mean)
+        rows.append((rival, pairs[rival], p[rival], points, ratio))
     return rows
 
 
-def won_and_lost(pair, p):
+def format_wins(pair, p):
     return f"{pair.better} to {pair.worse} | {p:.2g}"
 
 
-def span(figures, digits):
+def format_interval(figures, digits):
     return "{:.{d}f} ({:.{d}f} to {:.{d}f})".format(*figures, d=digits)
 
 
-def test_how_much_and_not_only_how_often():
+def test_effect_sizes():
     text = (RESULTS / "README.md").read_text(encoding="utf-8")
-    for name, rival, pair, p, middle, mean in effects():
-        said = f"{span(middle, 3)} | {span(mean, 3)}"
-        assert f"| {name} | {rival} | {won_and_lost(pair, p)} | {said} |" in text
+    for name, rival, pair, p, middle, mean in effects_of_regression():
+        sizes = f"{format_interval(middle, 3)} | {format_interval(mean, 3)}"
+        assert f"| {name} | {rival} | {format_wins(pair, p)} | {sizes} |" in text
     for rival, pair, p, points, ratio in effects_of_classification():
-        said = f"{span(points, 2)} | {span(ratio, 2)}"
-        assert f"| {rival} | {won_and_lost(pair, p)} | {said} |" in text
+        sizes = f"{format_interval(points, 2)} | {format_interval(ratio, 2)}"
+        assert f"| {rival} | {format_wins(pair, p)} | {sizes} |" in text
 
 
-def test_the_table_of_readme():
-    """One row a collection of sets, one cell a rival."""
+def test_table_of_readme():
+    """One row per collection of sets, one cell per baseline."""
     cells = {}
-    for name, _, pair, p, middle, _ in effects():
-        said = f"{pair.better} to {pair.worse}, p = {p:.2g}, {span(middle, 3)}"
-        cells.setdefault(name, []).append(said)
-    for _, pair, p, points, _ in effects_of_classification():
-        said = f"{pair.better} to {pair.worse}, p = {p:.2g}, {span(points, 1)} points"
-        cells.setdefault("66", []).append(said)
+    for name, _, pair, p, middle, _ in effects_of_regression():
+        cell = (
+            f"{pair.better} to {pair.worse}, p = {p:.2g}, {format_interval(middle, 3)}"
+        )
+        cells.setdefault(name, []).append(cell)
+    for _, pair, p, diff, _ in effects_of_classification():
+        size = format_interval(diff, 1)
+        cell = f"{pair.better} to {pair.worse}, p = {p:.2g}, {size} points"
+        cells.setdefault("66", []).append(cell)
     for name, folders, datasets in (
         ("small of SRBench", "srbench_refitted,srbench_flagship", OTHERS),
         ("small of uci121", "uci121*refitted,uci121_flagship", ""),
@@ -157,26 +164,26 @@ def test_the_table_of_readme():
         beside = beside_rivals(folders, 1000, datasets).set_index("rival")
         for rival in ("the simple blend", "CatBoost", "LightGBM"):
             row = beside.loc[rival]
-            said = f"{row['better']:.0f} to {row['worse']:.0f}, p = {row['p']:.2g}"
-            ratio = span((row["ratio"], row["low"], row["high"]), 3)
-            cells.setdefault(name, []).append(f"{said}, {ratio}")
+            cell = f"{row['better']:.0f} to {row['worse']:.0f}, p = {row['p']:.2g}"
+            ratio = format_interval((row["ratio"], row["low"], row["high"]), 3)
+            cells.setdefault(name, []).append(f"{cell}, {ratio}")
         assert f"| {row['n_datasets']} small of these" in README
     del cells["33 of SRBench"], cells["50 of SRBench"]
-    for said in cells.values():
-        assert f"| {' | '.join(said)} |" in README, said
+    for cell in cells.values():
+        assert f"| {' | '.join(cell)} |" in README, cell
 
 
-def test_beside_rivals_that_learn_from_all_rows():
+def test_comparison_with_refitted_baselines():
     text = " ".join(pages().split())
-    said = "except CatBoost and ChimeraBoost in classification, where p is 0.053"
-    assert said in text
+    sentence = "except CatBoost and ChimeraBoost in classification, where p is 0.053"
+    assert sentence in text
     undecided = {}
     for suite, datasets in (("srbench", OTHERS), ("uci121", "")):
         folders = f"{suite}*refitted,{suite}_flagship"
-        found = beside_rivals(folders, 1000, datasets).set_index("rival")
-        assert "RealMLP" in found.index
-        assert (found["ratio"].drop("the simple blend") > 1).all()
-        undecided[suite] = found["p"][found["p"] > 0.05].round(3).to_dict()
+        table = beside_rivals(folders, 1000, datasets).set_index("rival")
+        assert "RealMLP" in table.index
+        assert (table["ratio"].drop("the simple blend") > 1).all()
+        undecided[suite] = table["p"][table["p"] > 0.05].round(3).to_dict()
         records = records_of(folders, 1000)
         assert (records["status"] == "ok").all()
     assert set(undecided["srbench"]) == {"the simple blend"}
@@ -197,20 +204,20 @@ def test_beside_rivals_that_learn_from_all_rows():
     assert records["method"].nunique() == 15 and len(records) == 225
 
 
-def test_coverage_of_intervals_on_srbench():
+def test_interval_coverage_on_srbench():
     records = pd.read_parquet(RESULTS / "srbench/records.parquet")
     records = records[records["dataset"].str.contains(OTHERS)].query(
         "method == 'adaptive'"
     )
-    held = records.groupby("dataset")["test_interval_coverage"].mean()
-    said = f"{held.mean():.2f} of the new targets on average"
-    by_set = f"{held.min():.2f} to {held.max():.2f} by set"
+    coverage = records.groupby("dataset")["test_interval_coverage"].mean()
+    average = f"{coverage.mean():.2f} of the new targets on average"
+    by_set = f"{coverage.min():.2f} to {coverage.max():.2f} by set"
     for file in (README, GUIDE):
         text = " ".join(file.split())
-        assert len(held) == 50 and said in text and by_set in text
+        assert len(coverage) == 50 and average in text and by_set in text
 
 
-def beside_published(table):
+def published_accuracies(table):
     numbers = load_published(ROOT / "data/published/uci121_classifiers.csv")
     numbers = numbers.query("metric == 'accuracy' and split == 'test'")
     theirs = numbers.pivot(index="dataset", columns="method", values="mean").reindex(
@@ -219,18 +226,18 @@ def beside_published(table):
     return theirs.loc[:, theirs.notna().mean() >= 0.9].add_suffix(" (published)")
 
 
-def test_means_ranks_wins_and_p_values_where_every_baseline_is_tuned():
+def test_uci121_tuned():
     text, table = (
         paragraph("41 small ones, eleven"),
         scores("uci121_tuned", "accuracy"),
     )
-    found, adjusted = against(table)
-    blend = found["simple-blend"]
+    pairs, adjusted = compare_with_flagship(table)
+    blend = pairs["simple-blend"]
     assert blend.p_equal > 0.95 and "practically equal" in text
     assert f"the blend ({blend.better} sets to {blend.worse})" in text
-    sure = {name for name, p in adjusted.items() if p <= 0.05}
-    assert sure == {"boosting", "lightgbm", "forest", "xrfm", "knn", "linear"}
-    assert round(found["svm-rbf"].pvalue, 2) == 0.08
+    significant = {name for name, p in adjusted.items() if p <= 0.05}
+    assert significant == {"boosting", "lightgbm", "forest", "xrfm", "knn", "linear"}
+    assert round(pairs["svm-rbf"].pvalue, 2) == 0.08
 
 
 SIZES = [
@@ -241,28 +248,28 @@ SIZES += [("The 25 larger", 157, (1001,))]
 
 
 @pytest.mark.parametrize(("start", "n", "rows"), SIZES)
-def test_uci121_from_its_records(start, n, rows):
+def test_uci121(start, n, rows):
     records, text = uci121(*rows), paragraph(start)
     table = by_dataset(records)
-    theirs = beside_published(table)
+    theirs = published_accuracies(table)
     ranks, among = (
         pd.Series(mean_ranks(t), t.columns) for t in (table, table.join(theirs))
     )
     log_loss = by_dataset(records, metric="log_loss").mean()
     seconds = cost_seconds(records).groupby(records["method"]).mean()
     for name in table:
-        said = (
+        cells = (
             f"{100 * table[name].mean():.1f} | {ranks[name]:.2f} | {among[name]:.1f} | "
         )
-        said += f"{log_loss[name]:.3f} | {seconds[name]:.1f} |"
-        assert f"| {name} | {said}" in text
+        cells += f"{log_loss[name]:.3f} | {seconds[name]:.1f} |"
+        assert f"| {name} | {cells}" in text
     if not rows:
         assert f"({theirs.notna().all().sum()} on all;" in text
     best = among[theirs.columns]
     assert theirs.shape[1] == n and f"{n} published" in text
     assert f"{best.min():.1f} ({best.idxmin().split()[0]})" in text
-    found, adjusted = against(table)
-    blend, p = found["simple-blend"], adjusted.pop("simple-blend")
+    pairs, adjusted = compare_with_flagship(table)
+    blend, p = pairs["simple-blend"], adjusted.pop("simple-blend")
     assert (
         f"better than the blend on {blend.better} sets and worse on {blend.worse}"
         in text
@@ -280,7 +287,7 @@ def test_uci121_from_its_records(start, n, rows):
         ("The 50 other sets", "leaderboard_others", 0.4),
     ],
 )
-def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_blend):
+def test_srbench(start, table, p_blend):
     records = pd.read_parquet(RESULTS / "srbench/records.parquet")
     assert (records["status"] == "ok").all() and set(records["commit"]) == set(
         uci121()["commit"]
@@ -299,18 +306,18 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
     np.testing.assert_allclose(board.loc[r2.columns, "rank_measured"], by_r2, rtol=1e-4)
     ranks = pd.Series(mean_ranks(rmse, greater_is_better=False), rmse.columns)
     assert f"{len(r2)} " in text[:20] and (board["n_datasets"] == len(r2)).all()
-    found, p = against(medians["test_rmse"], "rmse")
+    pairs, p = compare_with_flagship(medians["test_rmse"], "rmse")
     assert float(f"{p.pop('simple-blend'):.1g}") == p_blend and max(p.values()) < 0.001
-    blend, trees = found["simple-blend"], found["catboost"]
+    blend, trees = pairs["simple-blend"], pairs["catboost"]
     if table == "leaderboard":
-        said = (
+        sentence = (
             "{adaptive:.1f}; the simple blend of kernel ridge regression and forests "
         )
-        said += (
+        sentence += (
             "{simple-blend:.1f}, CatBoost {catboost:.1f}, tuned defaults of LightGBM "
         )
-        said += "{lightgbm-td:.1f} and of XGBoost {xgboost-td:.1f}"
-        assert said.format(**ranks) in text
+        sentence += "{lightgbm-td:.1f} and of XGBoost {xgboost-td:.1f}"
+        assert sentence.format(**ranks) in text
         assert f"the blend on {blend.better} sets and worse on {blend.worse}" in text
         best = board[board["source"] == "published"]["mean_rank"].min()
         assert (
@@ -327,19 +334,23 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
         )
         small = records["n_train"] + records["n_test"] <= 1100
         parts = [records, records[small], records[~small]]
-        took = [part.groupby("method")["fit_seconds"].mean() for part in parts]
+        seconds = [part.groupby("method")["fit_seconds"].mean() for part in parts]
         ours, blends = (
-            [each[name] for each in took] for name in ("adaptive", "simple-blend")
+            [each[name] for each in seconds] for name in ("adaptive", "simple-blend")
         )
-        said = "takes {:.1f} seconds on average, {:.1f} up to 1,100 rows and {:.0f} "
-        assert said.format(*ours) in text
+        sentence = (
+            "takes {:.1f} seconds on average, {:.1f} up to 1,100 rows and {:.0f} "
+        )
+        assert sentence.format(*ours) in text
         assert "the blend's {:.1f} ({:.1f} and {:.0f})".format(*blends) in text
-        said = "CatBoost's {catboost:.1f}, LightGBM's {lightgbm-td:.1f} and XGBoost's "
-        assert f"{said}{{xgboost-td:.1f}}.".format(**took[0]) in text
+        sentence = (
+            "CatBoost's {catboost:.1f}, LightGBM's {lightgbm-td:.1f} and XGBoost's "
+        )
+        assert f"{sentence}{{xgboost-td:.1f}}.".format(**seconds[0]) in text
 
 
-def test_srbench_was_seen_before():
-    """Without the sets of the development, with pairs of one source once, and by R2."""
+def test_srbench_sensitivity():
+    """Without development sets, with one set per source, and by R2."""
     records = pd.read_parquet(RESULTS / "srbench/records.parquet")
     records = records[records["dataset"].str.contains(OTHERS)]
     tables = records.groupby(["dataset", "method"])[["test_r2", "test_rmse"]].median()
@@ -347,7 +358,7 @@ def test_srbench_was_seen_before():
         tables.unstack(),
         paragraph("The suite srbench is not a confirmation"),
     )
-    found, p = against(tables["test_r2"], "r2")
+    found, p = compare_with_flagship(tables["test_r2"], "r2")
     trees, blend = found["catboost"], found["simple-blend"]
     assert (
         f"on {trees.better} and {trees.worse} by R2 (p = {p['catboost']:.1g})" in text
@@ -355,43 +366,43 @@ def test_srbench_was_seen_before():
     )
     error, developed = tables["test_rmse"], "fri_c|564_fried|titanic"
     error = error[~error.index.str.contains(developed)]
-    found, p = against(error, "rmse")
+    found, p = compare_with_flagship(error, "rmse")
     blend, trees, light = map(found.get, ("simple-blend", "catboost", "lightgbm-td"))
-    said = f"{blend.worse} (p = {p['simple-blend']:.1g})"
+    sentence = f"{blend.worse} (p = {p['simple-blend']:.1g})"
     assert f"{len(error)} sets" in text
-    assert f"better than the blend on {blend.better} and worse on {said}" in text
-    said = f"{trees.better} and {trees.worse} (p = {p['catboost']:.0e})"
-    assert f"than CatBoost on {said}" in text
-    said = f"{light.better} and {light.worse} (p = {p['lightgbm-td']:.0e})"
-    assert f"LightGBM on {said}" in text
+    assert f"better than the blend on {blend.better} and worse on {sentence}" in text
+    sentence = f"{trees.better} and {trees.worse} (p = {p['catboost']:.0e})"
+    assert f"than CatBoost on {sentence}" in text
+    sentence = f"{light.better} and {light.worse} (p = {p['lightgbm-td']:.0e})"
+    assert f"LightGBM on {sentence}" in text
     pairs = [("561_", "230_"), ("556_", "557_"), ("522_", "547_"), ("218_", "574_")]
-    better, sure = {}, set()
+    better, significant = {}, set()
     for left_out in product(*pairs):
-        once = error[~error.index.str.contains(f"-(?:{'|'.join(left_out)})")]
-        assert len(once) == 44
-        found, p = against(once, "rmse")
-        sure.add(frozenset(name for name in p if p[name] < 0.05))
+        one_per_source = error[~error.index.str.contains(f"-(?:{'|'.join(left_out)})")]
+        assert len(one_per_source) == 44
+        found, p = compare_with_flagship(one_per_source, "rmse")
+        significant.add(frozenset(name for name in p if p[name] < 0.05))
         for name, pair in found.items():
             better.setdefault(name, set()).add(pair.better)
     assert better["simple-blend"] == {25, 26} and "blend on 25 or 26" in text
     assert better["catboost"] == {38, 39} and "CatBoost on 38 or 39" in text
     assert better["lightgbm-td"] == {41} and "LightGBM on 41," in text
-    assert sure == {frozenset({"catboost", "lightgbm-td", "xgboost-td"})}
+    assert significant == {frozenset({"catboost", "lightgbm-td", "xgboost-td"})}
 
 
-def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
+def test_uci_regression():
     records = pd.read_parquet(RESULTS / "uci_regression/records.parquet")
     assert (records["status"] == "ok").all() and len(records) == 825
     assert set(records["commit"]) == set(uci121()["commit"])
-    found = against_all(records, "adaptive").set_index("method")
-    blend, trees = found.loc["simple-blend"], found.drop("simple-blend")
+    pairs = against_all(records, "adaptive").set_index("method")
+    blend, trees = pairs.loc["simple-blend"], pairs.drop("simple-blend")
     text = paragraph("Nine regression")
     wins = (
         f"better than the blend on {blend['better']:.0f} and worse on "
         f"{blend['worse']:.0f}"
     )
-    said = f"(p = {blend['holm']:.3f}, not significant)"
-    assert blend["holm"] > 0.05 and f"{wins} {said}" in text
+    sentence = f"(p = {blend['holm']:.3f}, not significant)"
+    assert blend["holm"] > 0.05 and f"{wins} {sentence}" in text
     assert (
         trees["better"] == 9
     ).all() and f"(p = {trees['holm'].max():.3f}; both" in text
@@ -411,35 +422,37 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
 )
 def test_leaderboards_of_several_folders(start, suites, datasets, n):
     text, most = paragraph(start), np.inf if n[0] in (4, 66) else 2000
-    named = [
+    folders = [
         f"{suite}{others}" for suite in suites.split() for others in ("", "_*rivals")
     ]
     records = together(
-        [f for name in named for f in RESULTS.glob(name)], most, datasets
+        [f for name in folders for f in RESULTS.glob(name)], most, datasets
     )
     late = set(records.loc[records["status"] != "ok", "method"])
     assert records["commit"].isin(uci121()["commit"]).all()
     assert late == ({"tabm-d"} if n[0] == 4 else set())
-    found, p = against(
+    pairs, p = compare_with_flagship(
         by_dataset(records), "accuracy" if suites == "uci121" else "rmse"
     )
-    pair, sure = found["simple-blend"], p.pop("simple-blend")
+    pair, sure = pairs["simple-blend"], p.pop("simple-blend")
     assert (
         f"the blend on {pair.better} sets and worse on {pair.worse} "
         f"({f'p = {sure:.1g}' if sure == sure else 'too few to test'})" in text
     )
     if datasets == OTHERS:
         assert len(p) == 9
-        one, p_one = found["autogluon"], p["autogluon"]
+        one, p_one = pairs["autogluon"], p["autogluon"]
         assert (
             f"AutoGluon on {one.better} and worse on {one.worse} (p = {p_one:.1g})"
             in text
         )
-        took = records.groupby("method")["run_seconds"].sum() / 60
-        said = "AutoGluon took {autogluon:.0f} minutes, those of explainable boosting "
-        said += "{ebm:.0f}, those of TabM {tabm-d:.0f}"
-        assert said.format(**took) in text
-        assert took.drop(["autogluon", "ebm", "tabm-d"]).max() < 2
+        run_minutes = records.groupby("method")["run_seconds"].sum() / 60
+        sentence = (
+            "AutoGluon took {autogluon:.0f} minutes, those of explainable boosting "
+        )
+        sentence += "{ebm:.0f}, those of TabM {tabm-d:.0f}"
+        assert sentence.format(**run_minutes) in text
+        assert run_minutes.drop(["autogluon", "ebm", "tabm-d"]).max() < 2
     assert (max(p.values()) < 0.05) == ("significantly better than all others" in text)
     table = by_dataset(records)
     assert table.shape == n and f"{n[0]} " in text
@@ -448,8 +461,8 @@ def test_leaderboards_of_several_folders(start, suites, datasets, n):
         assert f"| {name} | {rank:.2f} |" in text
 
 
-def test_version_7_beside_the_others_of_uci121():
-    """Their runs are of an older commit, on the same tables, folds and seeds."""
+def test_uci121_version7():
+    """The other methods ran at an older commit, on the same tables, folds and seeds."""
     folders = [
         RESULTS / f"uci121{part}/records.parquet" for part in ("_version7", "_rivals")
     ]
@@ -468,10 +481,10 @@ def test_version_7_beside_the_others_of_uci121():
     )
     assert (
         f"six ({best['adaptive']:.2f})" in text
-        and max(against(table)[1].values()) < 0.05
+        and max(compare_with_flagship(table)[1].values()) < 0.05
     )
-    found, p = against(five)
-    blend, p = found["simple-blend"], p["simple-blend"]
+    pairs, p = compare_with_flagship(five)
+    blend, p = pairs["simple-blend"], p["simple-blend"]
     assert f"on {blend.better} sets and worse on {blend.worse} (p = {p:.1g})" in text
     rows = (
         (new["n_train"] + new["n_test"])
@@ -492,47 +505,47 @@ def test_version_7_beside_the_others_of_uci121():
         change = change["adaptive"].drop(["uci121-chess-krvk", "uci121-letter"]).abs()
         assert (change > 1e-9).sum() == n_changed and change.max() < most
     assert f"({100 * table['adaptive'].mean():.1f} % with [version 7]" in README
-    took = new.groupby("dataset")["fit_seconds"].mean()
+    seconds = new.groupby("dataset")["fit_seconds"].mean()
     small = new["dataset"].isin(rows.index[rows <= 1000])
     means = [new.loc[part, "fit_seconds"].mean() for part in (small, ~small)]
-    longest = took["uci121-chess-krvk"]
+    longest = seconds["uci121-chess-krvk"]
     for page in (text, README, " ".join(GUIDE.split())):
         assert f"{means[0]:.1f} s" in page and f"{means[1]:.1f} s" in page
-        assert f"{longest:.0f} s on chess-krvk" in page and longest == took.max()
+        assert f"{longest:.0f} s on chess-krvk" in page and longest == seconds.max()
 
 
-def test_what_did_not_reproduce_beside_what_did():
-    """Rows of these tables once went without a word."""
+def test_results_that_did_not_reproduce():
+    """Regression test: rows of these tables were not mentioned."""
     text = " ".join(pages().split())
     table = pd.read_csv(RESULTS / "dank_synthetic/tables/dank_synthetic.csv")
     printed = table.query("dataset == 'step-1d-printed'").set_index("method")
     dank, svr = printed.loc[["dank", "svr"], "relative_mse"]
-    said = f"{dank / svr:.1f} times SVR's ({dank:.5f} and {svr:.5f})"
-    assert said in text
+    sentence = f"{dank / svr:.1f} times SVR's ({dank:.5f} and {svr:.5f})"
+    assert sentence in text
 
     ranks = read_tables(RESULTS / "dank_uci")["summary"]
     ranks = ranks.query("metric == 'rank' and method == 'dank'")
     ranks = ranks.set_index("dataset")["mean"]
     theirs = load_published(ROOT / "data/published/dank_tau_sensitivity.csv")
     theirs = theirs.query("metric == 'rank' and method == 'dank@tau=0.01'")
-    off = (ranks - theirs.set_index("dataset")["mean"]).abs()
-    assert len(off) == 10 and (off < 1.05).sum() == 3
-    assert off[off >= 1.05].round().agg(["min", "max"]).tolist() == [2, 10]
+    deviation = (ranks - theirs.set_index("dataset")["mean"]).abs()
+    assert len(deviation) == 10 and (deviation < 1.05).sum() == 3
+    assert deviation[deviation >= 1.05].round().agg(["min", "max"]).tolist() == [2, 10]
     for name in ("wine", "monks2", "sonar"):
         assert f"{name} {ranks[name]:.1f} and" in text
 
-    beside = read_tables(RESULTS / "knpl_uci_small")["published"]
-    beside = beside.query(
+    published = read_tables(RESULTS / "knpl_uci_small")["published"]
+    published = published.query(
         "metric == 'accuracy' and split == 'test' and method == 'svm-cv'"
     )
-    off = 100 * beside.set_index("dataset")["difference"]
-    assert (off.abs() < 1.3).sum() == 7 and len(off) == 12
-    assert f"{off['splice']:.1f} points above on splice" in text
-    assert f"{-off['sonar']:.1f} below on sonar" in text
+    deviation = 100 * published.set_index("dataset")["difference"]
+    assert (deviation.abs() < 1.3).sum() == 7 and len(deviation) == 12
+    assert f"{deviation['splice']:.1f} points above on splice" in text
+    assert f"{-deviation['sonar']:.1f} below on sonar" in text
 
 
-def test_the_best_single_width_on_the_sine():
-    """On the points of the figure, whose two widths nobody tuned."""
+def test_best_global_bandwidth_on_sine():
+    """On the points of the figure, whose two bandwidths were not tuned."""
     X, y = make_sin_2x3(n=1200, high=3.0)
     parts = train_test_split(X, y, test_size=0.5, random_state=0)
     X_train, X_test, y_train, y_test = parts
@@ -542,30 +555,32 @@ def test_the_best_single_width_on_the_sine():
     order = np.argsort(X_train[:, 0])
     rows = order[np.linspace(0, len(order) - 1, 40).round().astype(int)]
 
-    def few(gamma):
+    def score_on_few_rows(gamma):
         model = KernelRidge(kernel="rbf", gamma=gamma, alpha=1e-3)
         return model.fit(X_train[rows], y_train[rows]).score(X_test, y_test)
 
-    def all_rows(gamma):
+    def score_on_all_rows(gamma):
         K, K_test = (
             rbf_kernel(part, X_train[rows], gamma) for part in (X_train, X_test)
         )
         model = Ridge(alpha=1e-6, fit_intercept=False).fit(K, y_train)
         return model.score(K_test, y_test)
 
-    drawn = pd.read_csv(RESULTS / "lab_sine/tables/lab_sine.csv").set_index("model")
+    plotted = pd.read_csv(RESULTS / "lab_sine/tables/lab_sine.csv").set_index("model")
     for gamma in (20, 100):
-        r2 = drawn.loc[f"global, gamma = {gamma}", "r2"]
-        assert few(gamma) == pytest.approx(r2, abs=1e-3)
+        r2 = plotted.loc[f"global, gamma = {gamma}", "r2"]
+        assert score_on_few_rows(gamma) == pytest.approx(r2, abs=1e-3)
     widths = np.logspace(0, 4, 161)
-    best, best_of_all = (max(map(score, widths)) for score in (few, all_rows))
+    best, best_of_all = (
+        max(map(score, widths)) for score in (score_on_few_rows, score_on_all_rows)
+    )
     text = " ".join(pages().split())
     guide = " ".join(GUIDE.split())
     assert f"by the test rows, has {best:.2f}, and {best_of_all:.2f}" in text
     assert f"as many points {best:.2f} ({best_of_all:.2f} with" in guide
 
 
-def test_errors_and_minutes_on_larger_sets():
+def test_errors_and_times_on_larger_sets():
     text, folder = paragraph("Eleven methods on the four"), RESULTS / "uci_regression"
     larger = pd.read_parquet(f"{folder}_large_rivals/records.parquet")
     suite = pd.read_parquet(folder / "records.parquet").query("repeat == 0")
@@ -575,12 +590,14 @@ def test_errors_and_minutes_on_larger_sets():
         "({realmlp-td:.4f}, flagship {adaptive:.4f}, TabM {tabm-d:.4f})".format(**error)
         in text
     )
-    took = larger.pivot(index="dataset", columns="method", values="fit_seconds") / 60
-    protein, naval = (
-        took.filter(like=name, axis=0).iloc[0] for name in ("protein", "naval")
+    fit_minutes = (
+        larger.pivot(index="dataset", columns="method", values="fit_seconds") / 60
     )
-    said = "took {xrfm-d:.0f} minutes, and explainable boosting {ebm:.0f};"
-    assert said.format(**protein) in text
+    protein, naval = (
+        fit_minutes.filter(like=name, axis=0).iloc[0] for name in ("protein", "naval")
+    )
+    sentence = "took {xrfm-d:.0f} minutes, and explainable boosting {ebm:.0f};"
+    assert sentence.format(**protein) in text
     assert f"explainable boosting took {naval['ebm']:.0f}." in text
     hours, minutes = divmod(larger["run_seconds"].sum() / 60, 60)
     assert f"{hours:.0f} hours and {minutes:.0f} minutes" in text
@@ -590,7 +607,7 @@ BOARDS = ["uci_regression", "uci_regression_tuned", "uci121_tuned", "uci121_prot
 
 
 @pytest.mark.parametrize("folder", BOARDS)
-def test_leaderboards_rank_the_means_of_their_folder(folder):
+def test_leaderboard_ranks_are_recomputed(folder):
     board = pd.read_csv(RESULTS / folder / "tables/leaderboard.csv", index_col="method")
     metric = board.filter(regex="^mean_(acc|rmse)").columns[0].removeprefix("mean_")
     table = scores(folder, metric)
@@ -600,11 +617,11 @@ def test_leaderboards_rank_the_means_of_their_folder(folder):
     )
 
 
-def test_no_learned_kernel_differs_from_the_svm_after_holm():
-    """Two p-values of 0.045 and 0.049 once stood for differences."""
+def test_no_learned_kernel_differs_from_svm_after_holm():
+    """Regression test: p-values of 0.045 and 0.049 were reported as differences."""
     tests = read_tables(RESULTS / "dank_uci")["ttest"]
-    here = tests[(tests["dataset"] == "diabetic") & (tests["method_b"] == "svm-cv")]
-    p = here.set_index("method_a")["corrected_pvalue"].round(3)
+    diabetic = tests[(tests["dataset"] == "diabetic") & (tests["method_b"] == "svm-cv")]
+    p = diabetic.set_index("method_a")["corrected_pvalue"].round(3)
     assert (p["dank"], p["mkl-uniform"]) == (0.045, 0.049)
     assert (tests["winner"] == "").all()
 
@@ -622,40 +639,44 @@ def test_accuracy_weighted_by_rows():
     table, records = by_dataset(uci121()), uci121()
     rows = (records["n_train"] + records["n_test"]).groupby(records["dataset"]).max()
     weighted = 100 * table.apply(np.average, weights=rows[table.index].astype(float))
-    said = [weighted[name] for name in ("adaptive", "lightgbm-td", "simple-blend")]
-    assert "{:.2f} %, LightGBM {:.2f}, the blend {:.2f}".format(*said) in paragraph(
+    means = [weighted[name] for name in ("adaptive", "lightgbm-td", "simple-blend")]
+    assert "{:.2f} %, LightGBM {:.2f}, the blend {:.2f}".format(*means) in paragraph(
         "66 class"
     )
     last = scores("uci121_small", "accuracy").mean().nsmallest(2).index
     assert [*last] == ["boosting-default", "lightgbm-default"]
 
 
-def test_the_leak_of_a_learned_metric_after_holm():
+def test_leak_of_learned_metric_after_holm():
     table = pd.read_csv(RESULTS / "rfm_metric_leak/tables/rfm_metric_leak.csv")
     halves = pd.read_csv(RESULTS / "uci121_leak_rfm/tables/leak.csv")["p_value"].item()
-    found = [
+    pairs = [
         compare_over_sets(table[a], table["nested"]) for a in ("published", "same_size")
     ]
     text = paragraph("Recursive feature machines and the halves")
-    adjusted = holm_correction([*(pair.pvalue for pair in found), halves])
-    for pair, p in zip(found, adjusted, strict=False):
+    adjusted = holm_correction([*(pair.pvalue for pair in pairs), halves])
+    for pair, p in zip(pairs, adjusted, strict=False):
         assert f"better on {pair.better} sets" in text and f"p = {p:.1g} after" in text
 
 
-def test_the_ablations_after_holm():
-    for folder, start, metric, sure in (
+def test_ablations_after_holm():
+    for folder, start, metric, n_significant in (
         ("adaptive_ablation_regression", "What each part", "rmse", 1),
         ("adaptive_ablation", "The same for classification", "accuracy", 0),
         ("adaptive_ablation", "The same for classification", "log_loss", 2),
     ):
         table = pd.read_csv(RESULTS / folder / "tables/adaptive_ablation.csv")
         p = holm_correction(table[table["metric"] == metric]["p_value"].dropna())
-        assert len(p) == 18 and "18" in paragraph(start) and (p <= 0.05).sum() == sure
+        assert (
+            len(p) == 18
+            and "18" in paragraph(start)
+            and (p <= 0.05).sum() == n_significant
+        )
 
 
 @pytest.mark.parametrize("folder", sorted(RESULTS.glob("*/")), ids=lambda p: p.name)
-def test_every_mark_of_every_folder_follows_the_rule(folder):
-    """793 pairs of landmarks were once significant, on two equal differences each."""
+def test_significance_marks_of_every_folder(folder):
+    """Regression test: 793 pairs were marked on the basis of two equal differences."""
     if (
         not (folder / "ranks.csv").exists()
         or (tests := read_tables(folder)["ttest"]).empty
@@ -668,12 +689,12 @@ def test_every_mark_of_every_folder_follows_the_rule(folder):
 
 
 @pytest.mark.parametrize("file", ["README.md", "docs/guide.md"])
-def test_the_figures_of_readme_and_guide(file):
+def test_figures_of_readme_and_guide(file):
     page = filled_in((ROOT / file).read_text(encoding="utf-8"))
     text = " ".join(page.split())
     table = by_dataset(uci121())
     assert table.shape == (66, 5)
-    theirs, means = beside_published(table), 100 * table.mean()
+    theirs, means = published_accuracies(table), 100 * table.mean()
     assert f"best published classifier {100 * theirs.mean().max():.1f}" in text
     assert (
         f"{means['adaptive']:.1f} %" in text
@@ -686,14 +707,14 @@ def test_the_figures_of_readme_and_guide(file):
     assert "66 classification sets" in text
     assert f"{ranks['adaptive']:.1f}" in text and f"{ranks['simple-blend']:.1f}" in text
     for rows in ((0, 1000), (1001,)):
-        found, _ = against(by_dataset(uci121(*rows)))
-        blend = found["simple-blend"]
+        pairs, _ = compare_with_flagship(by_dataset(uci121(*rows)))
+        blend = pairs["simple-blend"]
         assert f"better on {blend.better}, worse on {blend.worse}" in text
         seconds = uci121(*rows).groupby("method")["fit_seconds"].mean()
         assert f"{seconds['adaptive']:.2g} s" in text
 
 
-def test_a_figure_that_is_not_there_is_named():
+def test_missing_figure_raises():
     with pytest.raises(KeyError, match=r"heart dnk.* has no such figure"):
         filled_in("{dank_uci/accuracy heart dnk:.1f}")
     assert filled_in("{dank_uci/accuracy heart\nsvm-cv:.1f} %") == "82.7 %"
@@ -702,7 +723,7 @@ def test_a_figure_that_is_not_there_is_named():
         assert not re.search(r"^\{(?!class)|\{\w+/", text, re.MULTILINE)
 
 
-def test_on_how_many_sets_of_new_groups_and_later_rows():
+def test_noniid_wins_and_coverage():
     records = pd.read_parquet(RESULTS / "noniid/records.parquet")
     assert (records["status"] == "ok").all() and records["base_dataset"].nunique() == 18
     cells = records.groupby(["sweep_kind", "base_dataset", "method"])
@@ -712,12 +733,12 @@ def test_on_how_many_sets_of_new_groups_and_later_rows():
     assert accuracy.loc["eeg-time"].max() <= 0.52
     tables = cells["test_rmse"].mean().unstack().dropna(how="all")
     text = " ".join((ROOT / "docs/noniid.md").read_text(encoding="utf-8").split())
-    by_chance, _ = against(tables.loc["holdout"], "rmse")
+    by_chance, _ = compare_with_flagship(tables.loc["holdout"], "rmse")
     rival = by_chance.pop("catboost")
     assert f"CatBoost on {rival.better} sets and worse on {rival.worse}" in text
     assert {pair.better for pair in by_chance.values()} == {14}
-    found, p = against(tables.loc["declared"], "rmse")
-    for said, *methods in (
+    pairs, p = compare_with_flagship(tables.loc["declared"], "rmse")
+    for sentence, *methods in (
         ("than CatBoost on {} and worse on {} (p = {:.2f}", "catboost"),
         ("than nearest neighbours on {} and worse on {}", "knn"),
         ("mixed model on {} and {} each (all p = {:.2f})", "linear", "mixed"),
@@ -725,8 +746,8 @@ def test_on_how_many_sets_of_new_groups_and_later_rows():
         ("LightGBM on {} and {} (p = {:.3f}", "boosting-default", "lightgbm-default"),
     ):
         for name in methods:
-            pair = found[name]
-            assert said.format(pair.better, pair.worse, p[name]) in text
+            pair = pairs[name]
+            assert sentence.format(pair.better, pair.worse, p[name]) in text
     assert p["knn"] == p["linear"]
     parkinsons = tables.loc["declared", "parkinsons-groups"]
     assert parkinsons.idxmin() == "knn"

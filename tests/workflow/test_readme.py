@@ -1,4 +1,4 @@
-"""What README and the documentation show of data sets, methods and sweeps works."""
+"""Examples of README and the documentation run and print what is shown."""
 
 import re
 from pathlib import Path
@@ -14,15 +14,15 @@ WORKFLOW = (ROOT / "docs/workflow.md").read_text(encoding="utf-8")
 
 
 def yaml_blocks():
-    """The YAML examples, by the name in their package line."""
+    """YAML examples by group and name."""
     blocks = re.findall(r"```yaml\n(# @package (\w+)\.(\w+)\n.*?)```", WORKFLOW, re.S)
     experiments = re.findall(
         r"```yaml\n(# @package _global_\n.*?^name: (\w+)\n.*?)```",
         WORKFLOW,
         re.S | re.M,
     )
-    found = {(group, name): text for text, group, name in blocks}
-    return found | {("experiment", name): text for text, name in experiments}
+    examples = {(group, name): text for text, group, name in blocks}
+    return examples | {("experiment", name): text for text, name in experiments}
 
 
 def test_readme_has_at_most_600_words_and_both_commands():
@@ -30,20 +30,20 @@ def test_readme_has_at_most_600_words_and_both_commands():
     assert "make run " in README and "make test " in README
 
 
-def test_the_example_of_readme_prints_what_it_says(capsys):
+def test_readme_example_prints_documented_output(capsys):
     (flagship,) = re.findall(r"```python\n(.*?)```", README, re.S)
     exec(compile(flagship, "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].split() == ["member", "weight", "score", "seconds"]
 
 
-def test_the_example_of_local_bandwidths_prints_what_the_guide_says(capsys):
+def test_guide_example_prints_documented_output(capsys):
     blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
     (bandwidths,) = (block for block in blocks if "make_sin_2x3" in block)
     exec(compile(bandwidths, "guide.md", "exec"), {})
-    said = comments(bandwidths)
-    assert capsys.readouterr().out.splitlines() == said
-    scikit_learn, adakern = (float(line.split()[-1]) for line in said)
+    expected = comments(bandwidths)
+    assert capsys.readouterr().out.splitlines() == expected
+    scikit_learn, adakern = (float(line.split()[-1]) for line in expected)
     assert 1 - adakern < (1 - scikit_learn) / 10
 
 
@@ -51,7 +51,7 @@ def comments(code):
     return [line[2:] for line in code.splitlines() if line.startswith("# ")]
 
 
-def test_what_readme_shows_is_there():
+def test_files_linked_in_readme_exist():
     linked = re.findall(r"\]\((?!https?:)([^)#]+)", README)
     assert len(linked) > 10
     for path in linked:
@@ -59,8 +59,8 @@ def test_what_readme_shows_is_there():
 
 
 @pytest.fixture
-def newcomer(project):
-    """The workflow with the examples added, and the data file they name."""
+def project_with_examples(project):
+    """The workflow with the documented examples and their data file."""
     for (group, name), text in yaml_blocks().items():
         project.write(f"conf/{group}/{name}.yaml", text)
     X = np.random.default_rng(0).normal(size=(60, 3))
@@ -69,25 +69,27 @@ def newcomer(project):
     return project
 
 
-def test_a_data_set_a_method_and_a_sweep_join_the_comparison(newcomer):
+def test_documented_data_set_method_and_sweep_run(project_with_examples):
     assert set(yaml_blocks()) == {
         ("dataset", "mine"),
         ("method", "nearest"),
         ("method", "old"),  # runs in the tests of environments
         ("experiment", "neighbours"),
     }
-    newcomer.run(
+    project_with_examples.run(
         *("--until", "figure", "summary_table"),
         config=["experiment=neighbours"],
         overrides="name=neighbours protocol.repeats=2 search.step=5 search.folds=2 "
         "sweep.nearest.n_neighbors=[1,9]",
     )
-    results = newcomer.root / "results" / "neighbours"
+    results = project_with_examples.root / "results" / "neighbours"
     table = pd.read_csv(results / "tables" / "neighbours.csv")
     swept = table[table["method"] == "nearest"]
     assert swept["n_neighbors"].tolist() == [1, 9]
     assert (table["n"] == 2).all() and len(table) == 3
-    (record, _) = newcomer.records("mine", "nearest@n_neighbors=9", "neighbours")
+    (record, _) = project_with_examples.records(
+        "mine", "nearest@n_neighbors=9", "neighbours"
+    )
     assert record["params"]["n_neighbors"] == 9
     assert record["metrics"]["test"]["accuracy"] > 0.7
     assert record["sweep"] == {"n_neighbors": 9}

@@ -1,4 +1,4 @@
-"""The report: self-contained, and saying what the tables say."""
+"""The HTML report is self-contained and agrees with the tables."""
 
 import re
 from itertools import pairwise, product
@@ -45,15 +45,15 @@ def table_rows(table):
     return [[" ".join(cell.get_text().split()) for cell in row] for row in rows]
 
 
-def page_of(out, records, **more):
-    """The text of the report on some records."""
+def report_text(out, records, **more):
+    """The HTML of the report on these records."""
     compare(write_records(out, records), out)
     report(out, {"name": "demo", "protocol": {}}, **more)
     return (out / "report.html").read_text()
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory):
+def demo_report(tmp_path_factory):
     out = tmp_path_factory.mktemp("demo")
     records = demo_records()
     records[0] = records[0] | {"converged": False}
@@ -69,8 +69,8 @@ def reported(tmp_path_factory):
     return out, text, BeautifulSoup(text, "html.parser")
 
 
-def test_the_page_needs_nothing_else(reported):
-    _, text, page = reported
+def test_report_is_self_contained(demo_report):
+    _, text, page = demo_report
     ids = [tag["id"] for tag in page(id=True)]
     assert len(ids) == len(set(ids))
     assert not page(["script", "link", "img"], src=True) and "@import" not in text
@@ -84,8 +84,8 @@ def test_the_page_needs_nothing_else(reported):
     assert all(svg["role"] == "img" and svg["aria-label"] for svg in svgs)
 
 
-def elements(out, word):
-    """Elements and attributes of a page whose texts all are this word."""
+def report_elements(out, word):
+    """Elements and attributes of a report in which every text is `word`."""
     out.mkdir()
     records = [*demo_records(), failed("wine", "knpl", 0, reason=word)]
     compare(write_records(out, records), out)
@@ -93,23 +93,23 @@ def elements(out, word):
     figure.subplots().set(title=word, xlabel=word)
     save_svg(figure, out / "a.svg")
     texts = ("title", "description", "licence", "citation", "note", "reference")
-    said = dict.fromkeys(texts, word)
-    config = said | {"name": "demo", "protocol": {}}
-    config |= {"dataset": {"heart": said}, "method": {"svm-cv": said}}
-    told = {"provenance": {"heart": {"source": word}}, "origin": {"command": word}}
-    report(out, config, figures=[out / "a.svg"], rare=["heart"], **told)
+    fields = dict.fromkeys(texts, word)
+    config = fields | {"name": "demo", "protocol": {}}
+    config |= {"dataset": {"heart": fields}, "method": {"svm-cv": fields}}
+    options = {"provenance": {"heart": {"source": word}}, "origin": {"command": word}}
+    report(out, config, figures=[out / "a.svg"], rare=["heart"], **options)
     page = BeautifulSoup((out / "report.html").read_text(), "html.parser")
     return {(tag.name, name) for tag in page(True) for name in ("", *tag.attrs)}
 
 
-def test_no_text_is_active_in_a_page(tmp_path):
+def test_texts_are_escaped(tmp_path):
     hostile = "</title><script>a()</script>\"'><img src=x onerror=a()> {{ 1 }} \x1b[31m"
-    plain = elements(tmp_path / "plain", "plain")
-    assert elements(tmp_path / "hostile", hostile) == plain
+    plain = report_elements(tmp_path / "plain", "plain")
+    assert report_elements(tmp_path / "hostile", hostile) == plain
     ElementTree.fromstring((tmp_path / "hostile" / "a.svg").read_text())
 
 
-def test_a_page_of_many_data_sets_stays_light(tmp_path):
+def test_report_of_many_data_sets_is_small(tmp_path):
     methods = [f"method-{i}" for i in range(11)]
     sets = [f"set-{i}" for i in range(21)]
     records = [
@@ -119,7 +119,7 @@ def test_a_page_of_many_data_sets_stays_light(tmp_path):
         for k in (0, 1)
     ]
     broken = [failed("broken", method, k) for method in methods for k in (0, 1)]
-    text = page_of(tmp_path, records + broken)
+    text = report_text(tmp_path, records + broken)
     page = BeautifulSoup(text, "html.parser")
     assert len(text) < 1_000_000 and "drawn for at most 20" in text
     (ranks,) = page("svg")
@@ -131,17 +131,22 @@ def test_a_page_of_many_data_sets_stays_light(tmp_path):
     assert len(rows) == 10 and all(sum(map(int, row[2:5])) == 21 for row in rows)
     leader, second, *_ = pd.read_csv(tmp_path / "ranks.csv")["method"]
     scores = by_dataset(pd.read_parquet(tmp_path / "records.parquet"))
-    found = compare_over_sets(scores[leader], scores[rows[0][0]])
-    shown = [found.better, found.worse, found.pvalue, found.p_equal]
-    assert [rows[0][k] for k in (2, 3, 5, 8)] == [f"{value:.3g}" for value in shown]
+    comparison = compare_over_sets(scores[leader], scores[rows[0][0]])
+    values = [
+        comparison.better,
+        comparison.worse,
+        comparison.pvalue,
+        comparison.p_equal,
+    ]
+    assert [rows[0][k] for k in (2, 3, 5, 8)] == [f"{value:.3g}" for value in values]
     assert (
         f"21 data sets (1 more with failed runs) {leader} is better than {second} on "
         in text
     )
 
 
-def test_the_main_table_shows_the_summary_in_the_order_of_the_mean_rank(reported):
-    out, _, page = reported
+def test_main_table_is_ordered_by_mean_rank(demo_report):
+    out, _, page = demo_report
     tables = read_tables(out)
     head, *rows = table_rows(page.table)
     cells = comparison(tables, "classification")
@@ -152,8 +157,8 @@ def test_the_main_table_shows_the_summary_in_the_order_of_the_mean_rank(reported
         for name, cell in zip(head, row, strict=True)
     }
     for (dataset, method), cell in cells.iterrows():
-        said = f"{cell['shown']} ± {cell['spread']}" if cell["n"] else "failed"
-        assert shown[dataset, method].replace("●", "").startswith(said)
+        text = f"{cell['shown']} ± {cell['spread']}" if cell["n"] else "failed"
+        assert shown[dataset, method].replace("●", "").startswith(text)
     assert shown["heart", "knpl"] == "–"
     assert "(1 failed)" in shown["heart", "dank"]
     ranks = (
@@ -161,11 +166,11 @@ def test_the_main_table_shows_the_summary_in_the_order_of_the_mean_rank(reported
     )
     assert [row[0] for row in rows] == list(ranks["method"])
     assert float(rows[0][1]) == pytest.approx(ranks["average_rank"].min(), abs=5e-3)
-    assert rows[-1][1] == "–"  # knpl, which is not ranked
+    assert rows[-1][1] == "–"  # knpl is not ranked
 
 
-def test_the_best_is_set_apart(reported):
-    out, _, page = reported
+def test_best_scores_are_marked(demo_report):
+    out, _, page = demo_report
     tables = read_tables(out)
     best = page.find(id="regression").table("td", class_="best")
     rows = tables["summary"].query("metric == 'rmse' and split == 'test'")
@@ -175,9 +180,9 @@ def test_the_best_is_set_apart(reported):
     )
 
 
-def test_it_says_what_happened(reported):
-    words = " ".join(reported[2].get_text().split())
-    for said in (
+def test_report_mentions_protocol_and_failures(demo_report):
+    words = " ".join(demo_report[2].get_text().split())
+    for sentence in (
         "A <b>title</b>",
         "two <classes> only",
         "after 60 s",
@@ -189,14 +194,14 @@ def test_it_says_what_happened(reported):
         "Not converged, but included in the results: svm-cv on heart (1)",
         "not ranked: knpl",
     ):
-        assert said in words, said
+        assert sentence in words, sentence
     assert "/private/place" not in words
 
 
-def test_published_numbers_stand_beside_measured(reported):
-    out, _, page = reported
-    beside = pd.read_csv(out / "published.csv")
-    row = beside.query(
+def test_published_numbers_are_shown_with_measured_ones(demo_report):
+    out, _, page = demo_report
+    published = pd.read_csv(out / "published.csv")
+    row = published.query(
         "dataset == 'heart' and method == 'svm-cv' and split == 'test'"
     ).iloc[0]
     rows = table_rows(page.find(id="published").table)
@@ -206,27 +211,27 @@ def test_published_numbers_stand_beside_measured(reported):
     assert cells[4] == display("accuracy", row["difference"])
 
 
-def test_the_same_tables_give_the_same_page(reported):
-    out, text, _ = reported
+def test_report_is_deterministic(demo_report):
+    out, text, _ = demo_report
     report(
         out, CONFIG, figures=[out / "figures" / "a_study.svg"], provenance=PROVENANCE
     )
     assert (out / "report.html").read_text() == text
 
 
-def test_an_experiment_without_solves_has_its_figures_and_tables(tmp_path):
+def test_report_of_experiment_without_runs(tmp_path):
     figure = Figure()
     figure.subplots().plot([1, 2])
     save_svg(figure, tmp_path / "decay.svg")
     table = pd.DataFrame({"method": ["dank"], "elo": [1234.5678], "n": [3]})
     table.to_csv(tmp_path / "leaderboard.csv", index=False)
-    # What was not looked into has no table, not an empty one.
+    # An empty table is omitted.
     pd.DataFrame(columns=["column", "hint"]).to_csv(tmp_path / "empty.csv", index=False)
-    shown = {
+    files = {
         "figures": [tmp_path / "decay.svg"],
         "summaries": [tmp_path / "empty.csv", tmp_path / "leaderboard.csv"],
     }
-    report(tmp_path, {"name": "only-special", "protocol": {}}, **shown)
+    report(tmp_path, {"name": "only-special", "protocol": {}}, **files)
     page = BeautifulSoup((tmp_path / "report.html").read_text(), "html.parser")
     assert len(page("svg")) == 1 and "Decay" in page.get_text()
     assert not page.nav(href=["#protocol", "#failures"])
@@ -234,9 +239,11 @@ def test_an_experiment_without_solves_has_its_figures_and_tables(tmp_path):
 
 
 @pytest.mark.parametrize("n_ok", [0, 1])
-def test_a_report_with_almost_nothing(tmp_path, n_ok):
+def test_report_with_few_runs(tmp_path, n_ok):
     records = [make_record(repeat=k) for k in range(n_ok)]
-    text = page_of(tmp_path, records + [failed("heart", "dank", k) for k in range(2)])
+    text = report_text(
+        tmp_path, records + [failed("heart", "dank", k) for k in range(2)]
+    )
     assert ">heart" in text
     assert "Mean rank" not in text, "of one set there is none"
 
@@ -247,7 +254,7 @@ ROWS = {"train_rows": [100, 2000], "test_rows": 500}
 
 
 @pytest.mark.parametrize(
-    ("protocol", "search", "said", "unsaid"),
+    ("protocol", "search", "expected", "unexpected"),
     [
         (
             {"kind": "time", "repeats": 4},
@@ -290,56 +297,56 @@ ROWS = {"train_rows": [100, 2000], "test_rows": 500}
         ),
     ],
 )
-def test_protocol_in_words(protocol, search, said, unsaid):
+def test_protocol_in_words(protocol, search, expected, unexpected):
     words = " ".join(protocol_in_words({"protocol": protocol, "search": search}))
-    assert said in words and unsaid not in words
+    assert expected in words and unexpected not in words
 
 
-def test_a_protocol_of_regressions_has_no_classes():
+def test_protocol_of_regression_mentions_no_classes():
     config = {"protocol": DRAWN, "dataset": {"yacht": {"task": "regression"}}}
     assert "class proportions" not in " ".join(protocol_in_words(config))
 
 
-def test_no_description_says_how_often_a_run_repeats():
-    """Five repeats stood in the text of a run of one: the protocol says it."""
+def test_experiment_descriptions_state_no_number_of_repeats():
+    """Overrides change it; the protocol states it."""
     number = r"(one|two|three|four|five|ten|twenty|\d+) (repeats|splits)"
     for path in (Path(__file__).parents[2] / "conf/experiment").glob("*.yaml"):
-        told = yaml.safe_load(path.read_text()).get("description", "")
-        assert not re.search(number, told, re.IGNORECASE), path.name
+        description = yaml.safe_load(path.read_text()).get("description", "")
+        assert not re.search(number, description, re.IGNORECASE), path.name
 
 
 @pytest.mark.parametrize(
     "kind", Protocol.__dataclass_fields__["kind"].metadata["choices"]
 )
-def test_every_kind_of_protocol_has_words(kind):
+def test_every_kind_of_protocol_is_described(kind):
     first, *_ = protocol_in_words({"protocol": {"kind": kind}})
     assert first.endswith(".") and "Features" not in first
 
 
-def fronts(records):
-    """Time against the error, as on the page."""
+def plot_time_against_error(records):
+    """Time against error, as in the report."""
     records = records.rename(columns={"test_rmse": "score", "fit_seconds": "seconds"})
     points = records.groupby(["dataset", "method"])[["seconds", "score"]].mean()
     return plot_fronts(points, "s", "rmse", method_styles(records["method"]), False)
 
 
-def test_figures_are_reproducible_and_show_their_data(reported):
-    solves = pd.read_parquet(reported[0] / "records.parquet").query(
+def test_figures_are_reproducible_and_show_their_data(demo_report):
+    runs = pd.read_parquet(demo_report[0] / "records.parquet").query(
         "task == 'regression'"
     )
     methods = ["svm-cv", "krr-cv", "dank"]
     styles = method_styles(methods)
 
     def drawn():
-        yield to_svg(plot_repeats(solves, "rmse", styles, methods))
-        yield to_svg(fronts(solves))
+        yield to_svg(plot_repeats(runs, "rmse", styles, methods))
+        yield to_svg(plot_time_against_error(runs))
 
     for first, again in zip(drawn(), drawn(), strict=True):
         assert first == again and all(method in first for method in methods)
 
 
-def errors_of(values, repeats=1):
-    """Runs of a regression whose methods have these errors, in a panel."""
+def runs_with_errors(values, repeats=1):
+    """Regression runs in which the methods have these errors, and styles."""
     rows = [
         {"task": "regression", "status": "ok", "dataset": "yacht", "method": method}
         | {"test_rmse": error + 0.01 * k, "fit_seconds": 1.0}
@@ -349,25 +356,25 @@ def errors_of(values, repeats=1):
     return pd.DataFrame(rows), method_styles(values)
 
 
-def test_every_repeat_is_a_point():
-    frame, styles = errors_of({"svr": 0.5}, 10)
+def test_repeats_plot_has_one_point_per_repeat():
+    frame, styles = runs_with_errors({"svr": 0.5}, 10)
     (axis,) = plot_repeats(frame, "rmse", styles, ["svr"]).axes
     assert sorted(axis.lines[-1].get_xdata()) == list(frame["test_rmse"])
 
 
 @pytest.mark.parametrize(("largest", "scale"), [(1.0, "linear"), (30.0, "log")])
-def test_errors_that_span_decades_have_a_logarithmic_axis(largest, scale):
-    frame, styles = errors_of({"a": 0.1, "b": largest})
+def test_errors_spanning_decades_have_log_axis(largest, scale):
+    frame, styles = runs_with_errors({"a": 0.1, "b": largest})
     (axis,) = plot_repeats(frame, "rmse", styles, ["a", "b"]).axes
     assert axis.get_xscale() == scale
-    (axis,) = fronts(frame).axes
+    (axis,) = plot_time_against_error(frame).axes
     assert axis.get_yscale() == scale
 
 
 @pytest.mark.parametrize("slowest", [0.3, 5.5, 5e4])
-def test_labels_of_time_do_not_overlap(slowest):
-    frame, _ = errors_of({"a": 0.1, "b": 0.2})
-    figure = fronts(frame.assign(fit_seconds=[0.137, slowest]))
+def test_time_labels_do_not_overlap(slowest):
+    frame, _ = runs_with_errors({"a": 0.1, "b": 0.2})
+    figure = plot_time_against_error(frame.assign(fit_seconds=[0.137, slowest]))
     figure.draw_without_rendering()
     labels = figure.axes[0].get_xticklabels(which="both")
     boxes = sorted(
@@ -376,23 +383,23 @@ def test_labels_of_time_do_not_overlap(slowest):
     assert len(boxes) > 1 and all(a[1] < b[0] for a, b in pairwise(boxes))
 
 
-def test_a_constant_is_left_out_of_figures():
-    frame, styles = errors_of({"svr": 0.5, "dummy": 9.0})
+def test_constant_prediction_is_omitted_from_figures():
+    frame, styles = runs_with_errors({"svr": 0.5, "dummy": 9.0})
     runs, ranks = frame.assign(seconds=1.0), frame.assign(metric="rmse")
     for figure in _task_figures("regression", runs, ranks, styles):
         assert ">svr<" in figure["svg"] and ">dummy<" not in figure["svg"]
         assert "dummy" in figure["caption"]
 
 
-def test_no_two_methods_look_the_same():
+def test_method_styles_are_distinct():
     names = [*"abcd", *(f"dank@tau={k}" for k in range(40))]
     styles = method_styles(names)
     assert len(set(styles.values())) == len(names)
-    # The same over all figures: it does not depend on the order in one.
+    # Styles do not depend on the order of the methods.
     assert method_styles(reversed(names)) == styles
 
 
-def told(records, tmp_path):
+def headline_of(records, tmp_path):
     compare(write_records(tmp_path, records), tmp_path)
     return headline(
         read_tables(tmp_path), pd.read_parquet(tmp_path / "records.parquet")
@@ -400,24 +407,24 @@ def told(records, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("worse", "said"),
+    ("worse", "expected"),
     [
         (1000.0, "more than 99.9 % lower"),
         (1.0, "50 % lower"),
         (0.50001, "less than 0.1 % lower"),
     ],
 )
-def test_the_headline_tells_differences_of_any_size(worse, said, tmp_path):
+def test_headline_formats_differences_of_any_size(worse, expected, tmp_path):
     records = [
         make_record(
             "yacht", m, task="regression", metrics={"train": {}, "test": {"rmse": e}}
         )
         for m, e in {"good": 0.5, "bad": worse}.items()
     ]
-    assert f", {said} than bad's" in told(records, tmp_path)[0]
+    assert f", {expected} than bad's" in headline_of(records, tmp_path)[0]
 
 
-def test_the_headline_tells_who_wins_and_by_how_much(tmp_path):
+def test_headline_names_best_method_and_difference(tmp_path):
     methods = {"dank": 0.9, "svm-cv": 0.85, "knpl": 0.8}
     records = []
     for dataset, method, k in product(("heart", "sonar", "wine"), methods, range(6)):
@@ -426,7 +433,7 @@ def test_the_headline_tells_who_wins_and_by_how_much(tmp_path):
         record["metrics"]["test"]["accuracy"] = methods[method] + 0.001 * (k % 3) + gain
         records.append(record)
     records[-1] = failed("wine", "knpl", 5)
-    first, second, third, fourth = told(records, tmp_path)
+    first, second, third, fourth = headline_of(records, tmp_path)
     assert "dank has the best mean rank, 1.00 over 3 data sets (best on 3)" in first
     assert (
         "ahead of svm-cv with 2.00" in first
@@ -437,24 +444,24 @@ def test_the_headline_tells_who_wins_and_by_how_much(tmp_path):
     assert third == "1 of 54 runs failed: knpl (1)." and "26.5 s in fits" in fourth
 
 
-def test_a_shared_search_counts_once(tmp_path):
+def test_shared_search_is_counted_once(tmp_path):
     search = {"method": "svm-cv", "grid": {}, "folds": 3}
     records = [
         make_record("heart", m, k, search_seconds=100.0, fit_seconds=1.0, search=search)
         for m in ("dank@eta=0.1", "dank@eta=1", "svm-cv")
         for k in range(3)
     ]
-    cost = told(records, tmp_path)[-1]
+    cost = headline_of(records, tmp_path)[-1]
     assert cost.startswith("Total job time: 5 min 9 s (5 min 0 s in searches")
 
 
-def test_time_in_runs_that_were_cut_short_is_time(tmp_path):
-    """A run of 25 minutes was once said to have taken two."""
+def test_total_time_includes_timeouts(tmp_path):
+    """Regression test: a run of 25 minutes was reported as two."""
     records = [
         make_record(repeat=0, fit_seconds=1.0, run_seconds=4.0),
         failed("heart", "svm-cv", 1, "after 60 s", "timeout", run_seconds=61.0),
     ]
-    *_, missing, cost = told(records, tmp_path)
+    *_, missing, cost = headline_of(records, tmp_path)
     assert missing == "1 of 2 runs ran out of time: svm-cv (1)."
     assert cost.startswith(
         "Total job time: 1 min 5 s (1.0 s in fits, 1 min 4 s in start-up"
@@ -462,40 +469,40 @@ def test_time_in_runs_that_were_cut_short_is_time(tmp_path):
 
 
 @pytest.mark.parametrize("metric", ["auc", "calibration_error", "interval_coverage"])
-def test_a_deviation_is_scaled_before_it_is_rounded(metric):
-    """It was once printed as 99.9706 ± 3e-04, a deviation of 0.0269 per cent."""
-    shown = [display(metric, value) for value in (0.999706, 0.000269, 0.00000269)]
-    assert shown == ["99.97", "0.03", "3e-04"]
+def test_standard_deviation_is_scaled_before_rounding(metric):
+    """Regression test: 0.0269 percent was printed as 3e-04."""
+    texts = [display(metric, value) for value in (0.999706, 0.000269, 0.00000269)]
+    assert texts == ["99.97", "0.03", "3e-04"]
 
 
-def test_balanced_accuracy_comes_first_where_a_class_is_rare(tmp_path):
+def test_balanced_accuracy_is_first_with_rare_class(tmp_path):
     records = [make_record("heart", m, k) for m in ("a", "b") for k in (0, 1)]
     for rare, first in (((), "Accuracy"), ({"heart"}, "Balanced accuracy")):
-        page = BeautifulSoup(page_of(tmp_path, records, rare=rare), "html.parser")
+        page = BeautifulSoup(report_text(tmp_path, records, rare=rare), "html.parser")
         assert page.find(class_="caption").text.startswith(first)
 
 
-def test_a_lone_method_is_not_the_best(tmp_path):
+def test_single_method_is_not_marked_best(tmp_path):
     assert (
         "only svm-cv was run"
-        in told([make_record(repeat=k) for k in range(3)], tmp_path)[0]
+        in headline_of([make_record(repeat=k) for k in range(3)], tmp_path)[0]
     )
     assert not comparison(read_tables(tmp_path), "classification")["best"].any()
 
 
-def test_what_the_searches_chose_is_shown_and_nothing_that_is_not_known(tmp_path):
-    """It was once said that a constant prediction "would be failed"."""
+def test_report_shows_chosen_parameters(tmp_path):
+    """Regression test: a failed constant prediction was described as the baseline."""
     records = [
         make_record("heart", "svm-cv", k, best_params={"C": 4.0}) for k in (0, 1)
     ]
     records.append(failed("heart", "dummy", 0, "the time was over", "timeout"))
-    page = page_of(tmp_path, records)
+    page = report_text(tmp_path, records)
     assert "C = 4" in page and "ran out of time: dummy (1)" in page
     assert "A constant prediction" not in page
     assert "No difference was tested" in page and "Tests of all pairs" not in page
 
 
-def test_a_method_that_validates_at_random_is_marked_where_the_test_part_is_apart(
+def test_random_validation_is_marked_for_grouped_splits(
     tmp_path,
 ):
     records = [
@@ -503,9 +510,9 @@ def test_a_method_that_validates_at_random_is_marked_where_the_test_part_is_apar
         for method in ("dank", "knpl")
         for k in (0, 1)
     ]
-    page = BeautifulSoup(page_of(tmp_path, records), "html.parser")
+    page = BeautifulSoup(report_text(tmp_path, records), "html.parser")
     heads = [th.text.strip() for th in page.select("table.results tbody th")]
     assert {"knpl ◇", "dank"} <= {*heads} and "knpl" not in heads
     assert "other groups or later rows" in page.text
-    older = page_of(tmp_path, [make_record("heart", m) for m in ("dank", "knpl")])
+    older = report_text(tmp_path, [make_record("heart", m) for m in ("dank", "knpl")])
     assert "◇" not in older

@@ -1,7 +1,6 @@
-"""A job of the real workflow runs again exactly when what it depends on changed.
-
-One experiment is run once; every test changes something in a copy of it and asks
-``snakemake --dry-run`` what is to be done.
+"""A job of the workflow runs again exactly when one of its dependencies changed. One
+experiment is run once; each test changes something in a copy of it and reads the jobs
+from ``snakemake --dry-run``.
 """
 
 import ast
@@ -65,7 +64,9 @@ SYNTHETIC = "src/adakern/datasets/synthetic.py"
 
 @pytest.fixture(scope="module")
 def finished(shared_project):
-    """An experiment run to its report: families of adakern, own and bought methods."""
+    """A finished experiment with methods of adakern, of the project
+    and of a package.
+    """
     project = shared_project
     for name, recipe in METHODS.items():
         project.add_classifier(name, recipe)
@@ -85,13 +86,13 @@ def finished(shared_project):
     project.write("workflow/special/spread.py", SPREAD)
     rows = np.random.default_rng(0).normal(size=(40, 3))
     np.savetxt(project.write("data/raw/mine/mine.csv", ""), rows, delimiter=",")
-    at_home(project)
+    set_paths(project)
     project.run(overrides=OVERRIDES, timeout=500)
     return project
 
 
-def at_home(project):
-    """Let Python find the bought package; the own one is found without that."""
+def set_paths(project):
+    """Let Python find the installed package; the project's own module needs no path."""
     paths = [str(project.root / part) for part in ("src", "workflow", "site-packages")]
     home = {"PYTHONPATH": ":".join(paths), "HOME": str(project.root)}
     project.environment = project.environment | home
@@ -99,11 +100,11 @@ def at_home(project):
 
 @pytest.fixture
 def project(finished, tmp_path):
-    """A copy of the finished run, time stamps included."""
+    """A copy of the finished run, including time stamps."""
     project = copy.copy(finished)
     project.root = tmp_path / "copy"
     shutil.copytree(finished.root, project.root, symlinks=True)
-    at_home(project)
+    set_paths(project)
     return project
 
 
@@ -116,7 +117,7 @@ def edit(project, path, *changes):
 
 
 def change_code(project, path, after=""):
-    """Add a statement before the first return behind a line."""
+    """Insert a statement before the first return after the line `after`."""
     text = (project.root / path).read_text()
     start = text.index(after)
     rest = re.sub(r"\n( +)return ", r"\n\1added = 1\n\1return ", text[start:], count=1)
@@ -128,20 +129,20 @@ def dry_run(project, overrides=""):
     return project.run("--dry-run", overrides=f"{OVERRIDES} {overrides}")
 
 
-def again(run, stage):
-    """Methods, or tables, whose jobs of a stage a dry run announces."""
+def rerun_jobs(run, stage):
+    """Methods, or tables, whose jobs of a rule a dry run lists."""
     lines = [line for line in run.output.splitlines() if f": {stage}: " in line]
     if stage == "table":
         return [line.split()[-1] for line in lines]
     return sorted(line.split(" / ")[1].split()[0] for line in lines)
 
 
-#: What shows an experiment and is made anew in a second.
-SHOWN = {"compare", "figure", "summary_table", "report", "all"}
+#: Rules that only present results; they take a second.
+PRESENTATION = {"compare", "figure", "summary_table", "report", "all"}
 
 
-class OtherWords(ast.NodeTransformer):
-    """Another docstring everywhere."""
+class ReplaceDocstrings(ast.NodeTransformer):
+    """Replace every docstring."""
 
     def generic_visit(self, node):
         super().generic_visit(node)
@@ -151,18 +152,18 @@ class OtherWords(ast.NodeTransformer):
         return node
 
 
-def test_comments_docstrings_and_formatting_are_no_code(project):
-    """(a) Every file below src is written anew from its syntax tree."""
+def test_comments_docstrings_and_formatting_cause_no_rerun(project):
+    """(a) Every file below src is rewritten from its syntax tree."""
     for path in (project.root / "src").rglob("*.py"):
-        tree = OtherWords().visit(ast.parse(path.read_text()))
+        tree = ReplaceDocstrings().visit(ast.parse(path.read_text()))
         path.write_text(f"# A comment.\n\n\n{ast.unparse(tree)}\n")
     stage = project.root / "workflow/scripts/solve.py"
     stage.write_text(stage.read_text() + "\n# A comment.\n")
     assert "Nothing to be done" in dry_run(project).output
 
 
-def test_planning_wording_templates_and_figures_are_no_results(project):
-    """(b) None of them has a part in a split, a search or a solve."""
+def test_planning_and_presentation_code_cause_no_rerun_of_fits(project):
+    """(b) Splits, searches and fits do not depend on them."""
     bench = "workflow/adakern_bench"
     for path in ("config/validate.py", "config/plan.py", "config/compose.py"):
         text = (project.root / bench / path).read_text()
@@ -172,25 +173,25 @@ def test_planning_wording_templates_and_figures_are_no_results(project):
     edit(project, f"{bench}/report/figures.py", ("def to_svg(", "def to_svg(*_, "))
     edit(project, f"{bench}/report/templates/report.html.j2", ("<html", "\n<html"))
     jobs = set(dry_run(project).jobs)
-    assert "report" in jobs and jobs <= SHOWN
+    assert "report" in jobs and jobs <= PRESENTATION
 
 
-def test_a_special_computation_its_figure_and_its_table(project):
-    """(b) Each is a job: what shows the numbers does not compute them again."""
+def test_special_computation_figure_and_table_are_separate_jobs(project):
+    """(b) A figure or table does not repeat the computation."""
     script = "workflow/special/spread.py"
     edit(project, script, ('ax.bar(frame["dataset"], frame["spread"])', "ax.plot([1])"))
     assert set(dry_run(project).jobs) == {"figure", "report", "all"}
     edit(project, script, ("return frame", "return frame.head(1)"))
-    shown = {"figure", "summary_table", "report", "all"}
-    assert set(dry_run(project).jobs) == shown
+    presentation = {"figure", "summary_table", "report", "all"}
+    assert set(dry_run(project).jobs) == presentation
     edit(project, script, ("data.X_train.std()", "data.X_train.mean()"))
-    assert set(dry_run(project).jobs) == {"special", *shown}
+    assert set(dry_run(project).jobs) == {"special", *presentation}
 
 
 @pytest.mark.parametrize(
     ("file", "after", "tables", "searches", "solves"),
     [
-        # (c) Only what the code makes or reads, and all that follows.
+        # (c) Only what depends on the changed code.
         (SYNTHETIC, "def make_sandwich(", [], [], []),
         (SYNTHETIC, "def make_clowns(", ["clowns"], ["pairwise"], ALL_ON_CLOWNS),
         (
@@ -200,23 +201,25 @@ def test_a_special_computation_its_figure_and_its_table(project):
             [],
             ["line"],
         ),
-        # (d) `plain` takes over what the search of `pairwise` found.
+        # (d) `plain` uses the parameters found by the search of `pairwise`.
         ("src/adakern/knpl/solver.py", "", [], ["pairwise"], ["pairwise", "plain"]),
-        # (e) A record is written whole by the solve, its metrics with it.
+        # (e) The rule solve writes complete records, including metrics.
         ("src/adakern/evaluation/metrics.py", "def score(", [], [], EVERY_METHOD),
     ],
     ids=["unused generator", "generator", "parser", "estimator family", "metric"],
 )
-def test_code_of_adakern(project, file, after, tables, searches, solves):
+def test_library_code_change_reruns_dependent_jobs(
+    project, file, after, tables, searches, solves
+):
     change_code(project, file, after)
     run = dry_run(project)
-    found = [again(run, stage) for stage in ("table", "search", "solve")]
-    assert found == [tables, searches, solves]
+    actual = [rerun_jobs(run, stage) for stage in ("table", "search", "solve")]
+    assert actual == [tables, searches, solves]
     assert run.jobs.get("split", 0) == len(tables)
 
 
-def test_a_nested_estimator_an_own_module_and_an_upgraded_package(project):
-    """(d), (f) Inside a Pipeline, beside the Snakefile, and from outside."""
+def test_nested_estimator_own_module_and_package_upgrade(project):
+    """(d), (f) In a Pipeline, in the project, and installed."""
     change_code(project, "src/adakern/nystrom/transformer.py", "    def fit(")
     edit(project, "methods/numbers.py", ("3", "5"))
     edit(
@@ -225,22 +228,22 @@ def test_a_nested_estimator_an_own_module_and_an_upgraded_package(project):
         ("Version: 1.0", "Version: 1.1"),
     )
     run = dry_run(project)
-    assert again(run, "solve") == ["bought", "nested", "own"]
+    assert rerun_jobs(run, "solve") == ["bought", "nested", "own"]
     assert not {"table", "split", "search"} & set(run.jobs)
 
 
-def test_raw_files(project):
-    """(g) One that people put there is read again when it was changed or deleted."""
+def test_changed_or_deleted_raw_file_is_read_again(project):
+    """(g) A raw file of the user is read again when it was changed or deleted."""
     file = project.root / "data/raw/mine/mine.csv"
     file.write_text(file.read_text().replace("0", "1", 1))
     run = dry_run(project)
-    assert again(run, "table") == ["mine"] and again(run, "solve") == ["line"]
+    assert rerun_jobs(run, "table") == ["mine"] and rerun_jobs(run, "solve") == ["line"]
     file.unlink()
-    assert again(dry_run(project), "table") == ["mine"]
+    assert rerun_jobs(dry_run(project), "table") == ["mine"]
 
 
-def test_titles_sizes_limits_and_fetching_are_no_results(project):
-    """(g) They are shown, or say how something is done, or are checked."""
+def test_descriptive_settings_rerun_only_the_report(project):
+    """(g) They are shown, control execution, or are checked."""
     added = (
         "title: Mine\nnote: Rows of mine\nhomepage: https://example.org\nn: 40\nd: 2\n"
     )
@@ -258,26 +261,29 @@ def test_titles_sizes_limits_and_fetching_are_no_results(project):
     )
 
 
-def test_a_grid_and_published_numbers(project):
-    """(h) What reads them."""
+def test_grid_and_published_numbers_rerun_dependent_jobs(project):
+    """(h) Only the jobs that read them."""
     edit(project, "conf/method/pairwise.yaml", ("[1.0, 2.0]", "[1.0, 3.0]"))
     numbers = "data/published/dank_uci_classification.csv"
     edit(project, numbers, ("\n", "\nclowns,plain,test,accuracy,0.5,0.1\n"))
     run = dry_run(project)
-    assert again(run, "search") == ["pairwise"]
-    assert again(run, "solve") == ["pairwise", "plain"]
+    assert rerun_jobs(run, "search") == ["pairwise"]
+    assert rerun_jobs(run, "solve") == ["pairwise", "plain"]
     assert not {"table", "split"} & set(run.jobs)
     edit(project, "conf/method/pairwise.yaml", ("[1.0, 3.0]", "[1.0, 2.0]"))
     assert set(dry_run(project).jobs) == {"compare", "summary_table", "report", "all"}
 
 
-def test_an_entry_and_the_protocol(project):
-    """(h) What reads them."""
+def test_entry_and_protocol_rerun_dependent_jobs(project):
+    """(h) Only the jobs that read them."""
     run = dry_run(project, "dataset.clowns.loader.n=77")
-    assert again(run, "table") == ["clowns"] and again(run, "solve") == ALL_ON_CLOWNS
+    assert (
+        rerun_jobs(run, "table") == ["clowns"]
+        and rerun_jobs(run, "solve") == ALL_ON_CLOWNS
+    )
     run = dry_run(project, "protocol.seed=7")
     assert run.jobs["split"] == 2 and "table" not in run.jobs
-    assert again(run, "solve") == EVERY_METHOD
+    assert rerun_jobs(run, "solve") == EVERY_METHOD
     run = dry_run(project, "protocol.scale=standard")
     assert not {"table", "split"} & set(run.jobs)
-    assert again(run, "search") == ["pairwise"]
+    assert rerun_jobs(run, "search") == ["pairwise"]

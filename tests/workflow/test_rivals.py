@@ -1,4 +1,4 @@
-"""The rivals of today, each for real where its package is installed."""
+"""Current baselines, tested where their packages are installed."""
 
 import warnings
 from importlib.util import find_spec
@@ -36,7 +36,7 @@ RIVALS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["regressor", "classifier"])
 @pytest.mark.parametrize("name", RIVALS)
-def test_a_rival_is_better_than_a_guess(name, task):
+def test_baseline_is_better_than_chance(name, task):
     selected = ["dataset=[sk-wine,step-1d]", f"method=[knn,{name}]"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -55,20 +55,20 @@ def test_a_rival_is_better_than_a_guess(name, task):
     else:
         X, y = make_classification(240, n_classes=3, n_informative=5, random_state=0)
     estimator = clone(make_estimator(recipe, seed=3)).fit(X[:160], y[:160])
-    found = estimator.predict(X[160:])
-    assert found.shape == (80,)
+    predictions = estimator.predict(X[160:])
+    assert predictions.shape == (80,)
     if task == "regressor":
-        assert np.mean((found - y[160:]) ** 2) < np.var(y)
+        assert np.mean((predictions - y[160:]) ** 2) < np.var(y)
     else:
-        assert np.mean(found == y[160:]) > 0.45
+        assert np.mean(predictions == y[160:]) > 0.45
         p = estimator.predict_proba(X[160:])
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-4)
-        np.testing.assert_array_equal(estimator.classes_[p.argmax(axis=1)], found)
+        np.testing.assert_array_equal(estimator.classes_[p.argmax(axis=1)], predictions)
 
 
-def _mixed_rows(n):
-    """A table as `prepare` hands it on: missing numbers and categories, an empty
-    column.
+def _make_mixed_rows(n):
+    """Rows as returned by `prepare`: missing numbers and categories,
+    an empty column.
     """
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(n, 3))).add_prefix("x")
@@ -80,79 +80,79 @@ def _mixed_rows(n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in RIVALS if name != "autogluon"])
-def test_a_rival_takes_labels_of_text_and_missing_values(name):
+def test_baseline_with_string_labels_and_missing_values(name):
     method = load_config(["dataset=[sk-wine]", f"method=[knn,{name}]"]).method[name]
     if not all(find_spec(package) for package in method.needs):
         pytest.skip(f"{name} needs {', '.join(method.needs)}")
-    X = _mixed_rows(160)
+    X = _make_mixed_rows(160)
     y = np.where(X["x1"] + X["x2"] > 0, "yes", "no")
     estimator = make_estimator(method.classifier.estimator, seed=3).fit(
         X[:120], y[:120]
     )
-    found = estimator.predict(X[120:])
-    assert np.mean(found == y[120:]) > 0.75
+    predictions = estimator.predict(X[120:])
+    assert np.mean(predictions == y[120:]) > 0.75
     assert list(estimator.classes_) == ["no", "yes"]
     p = estimator.predict_proba(X[120:])
-    np.testing.assert_array_equal(estimator.classes_[p.argmax(axis=1)], found)
+    np.testing.assert_array_equal(estimator.classes_[p.argmax(axis=1)], predictions)
 
 
-class _CountsClasses(LogisticRegression):
-    """Refuses classes that are not numbered from 0, as XGBoost does."""
+class _NeedsIntegerClasses(LogisticRegression):
+    """Requires classes that are numbered from 0, as XGBoost does."""
 
     def fit(self, X, y):
         assert np.array_equal(np.unique(y), np.arange(len(np.unique(y))))
         return super().fit(X, y)
 
 
-class _Counts(rivals._Classifies, rivals._Boosting):
+class _EncodedClassifier(rivals._Classifies, rivals._Boosting):
     def _model(self):
-        return _CountsClasses()
+        return _NeedsIntegerClasses()
 
 
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [1, 2, 5], [0, 1, 2]])
-def test_classes_are_numbered_for_packages_that_ask_it(labels):
+def test_classes_are_encoded_for_packages_that_need_it(labels):
     X, codes = make_classification(120, n_classes=3, n_informative=5, random_state=0)
     y = np.array(labels)[codes]
     plain = LogisticRegression().fit(X, y)
-    model = _Counts().fit(X, y)
+    model = _EncodedClassifier().fit(X, y)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     np.testing.assert_array_equal(model.classes_, plain.classes_)
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X))
 
 
-def test_missing_numbers_are_filled_for_packages_that_refuse_them():
-    X = _mixed_rows(60)
+def test_missing_numbers_are_imputed_for_packages_that_need_it():
+    X = _make_mixed_rows(60)
     numbers = X.drop(columns="x3").fillna({"x4": 0.0})
     marks = np.column_stack([X["x0"].isna(), np.ones(60)])
     filled = numbers.fillna(numbers.median()).to_numpy()
     y = X["x1"].to_numpy() + X["x0"].isna()
 
-    class _Takes(LinearRegression):
+    class _WithValidation(LinearRegression):
         def fit(self, X, y, X_val=None, y_val=None):
             assert X_val.shape == (20, X.shape[1]) and len(y_val) == 20
             return super().fit(X, y)
 
     frame = X.drop(columns="x3")
-    model = rivals.FilledRegressor(_Takes())
+    model = rivals.FilledRegressor(_WithValidation())
     model.fit(frame, y, X_val=frame[:20], y_val=y[:20])
     dense = np.column_stack([filled, marks])
     expected = LinearRegression().fit(dense, y).predict(dense)
-    # Least squares of 60 rows and 6 columns, of rank 5.
+    # Least squares with 60 rows and 6 columns of rank 5.
     np.testing.assert_allclose(model.predict(frame), expected, atol=1e-12)
 
 
 def test_missing_categories_stay_missing():
-    class _Sees(DummyRegressor):
+    class _Recorder(DummyRegressor):
         def fit(self, X, y):
             self.seen = X
             return super().fit(X, y)
 
-    X = _mixed_rows(60)
-    model = rivals.FilledRegressor(_Sees()).fit(X, X["x1"])
+    X = _make_mixed_rows(60)
+    model = rivals.FilledRegressor(_Recorder()).fit(X, X["x1"])
     pd.testing.assert_series_equal(model.model_.seen["x3"], X["x3"])
 
 
-def test_another_python_seeds_the_estimators_within():
+def test_random_state_is_set_in_nested_estimators():
     recipe = {
         "_target_": "sklearn.ensemble.BaggingClassifier",
         "estimator": {
@@ -161,8 +161,8 @@ def test_another_python_seeds_the_estimators_within():
         },
         "n_estimators": 3,
     }
-    usual = {"random_state": 7, "n_jobs": 2}
-    model = elsewhere_worker.build(recipe, usual)
+    defaults = {"random_state": 7, "n_jobs": 2}
+    model = elsewhere_worker.build(recipe, defaults)
     assert (model.random_state, model.n_jobs, model.n_estimators) == (7, 2, 3)
     assert (model.estimator.random_state, model.estimator.max_depth) == (7, 2)
     assert elsewhere_worker.targets({"a": [recipe]}) == [

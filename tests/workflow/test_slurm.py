@@ -1,7 +1,6 @@
-"""The workflow on a real SLURM of several nodes, started and stopped here.
-
-Whatever happens on the cluster, the summary is that of one machine, but for the rows
-that could not be had, which say why.
+"""The workflow on a real SLURM cluster of several nodes, started by the tests. Whatever
+happens on the cluster, the summary equals that of one machine, except for failed runs,
+which state the reason.
 """
 
 import signal
@@ -12,21 +11,21 @@ import yaml
 from project import TUNED, Project, without_measured
 from slurm import Cluster, reason_to_skip
 
-WHY = reason_to_skip()  # for example, that SLURM is not installed
+SKIP_REASON = reason_to_skip()  # for example, SLURM is not installed
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.skipif(bool(WHY), reason=WHY),
+    pytest.mark.skipif(bool(SKIP_REASON), reason=SKIP_REASON),
     # One or two minutes each on a quiet machine.
     pytest.mark.timeout(1200),
 ]
 
-#: Seconds for a run of the workflow, on a busy machine too.
-PATIENCE = 1000
+#: Time limit in seconds of a run of the workflow, also on a busy machine.
+TIMEOUT = 1000
 
 SUMMARY = "results/small/summary.csv"
 BOTH = "method=[plain,tuned]"
 
-#: Fits that need a cluster's patience: the n-th attempt of each does as `how` says.
+#: Fits that cause faults on a cluster, depending on `how` and the attempt.
 TROUBLE = """\
 import os, time
 from pathlib import Path
@@ -53,7 +52,7 @@ TROUBLES = ("slow", "hungry", "killed", "cut-off")
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    # A node for each job of the test that kills one.
+    # One node per job for the test that kills a node.
     with Cluster(tmp_path_factory.mktemp("slurm"), n_nodes=6) as cluster:
         yield cluster
 
@@ -61,11 +60,11 @@ def cluster(tmp_path_factory):
 @pytest.fixture
 def project(tmp_path, cluster):
     """A project whose runs go to the cluster."""
-    yield on(cluster, Project(tmp_path))
+    yield use_cluster(cluster, Project(tmp_path))
     cluster.recover()
 
 
-def on(cluster, project):
+def use_cluster(cluster, project):
     project.add_classifier("tuned", TUNED)
     project.add_classifier(
         "troubled", "{estimator: {_target_: methods.trouble.Trouble}}"
@@ -74,15 +73,15 @@ def on(cluster, project):
     project.environment |= cluster.environment
     project.profile = [
         *("--workflow-profile", "profiles/slurm"),
-        # Only here: no patience.
+        # Short waits, only in the tests.
         *("--slurm-init-seconds-before-status-checks", "2"),
         *("--seconds-between-status-checks", "3", "--latency-wait", "10"),
     ]
     return project
 
 
-def without_groups(project):
-    """Every job of the workflow a job of the cluster."""
+def disable_groups(project):
+    """Submit every job of the workflow as a separate job of the cluster."""
     profile = project.root / "profiles/slurm/config.yaml"
     settings = yaml.safe_load(profile.read_text())
     del settings["groups"], settings["group-components"]
@@ -94,12 +93,12 @@ def one_machine(tmp_path_factory):
     """A project that has run without a cluster."""
     project = Project(tmp_path_factory.mktemp("one-machine"))
     project.add_classifier("tuned", TUNED)
-    project.run(SUMMARY, overrides=BOTH, timeout=PATIENCE)
+    project.run(SUMMARY, overrides=BOTH, timeout=TIMEOUT)
     return project
 
 
 def summary(project, method=""):
-    """Means over the repeats, without the times, which no two runs share."""
+    """Summary of the results without times and memory."""
     lines = without_measured((project.root / SUMMARY).read_text())
     return lines[:1] + [line for line in lines[1:] if method in line]
 
@@ -108,38 +107,38 @@ def states(cluster, since):
     return [job["State"] for id, job in cluster.jobs().items() if id not in since]
 
 
-def test_groups_give_the_summary_of_one_machine(project, cluster, one_machine):
+def test_grouped_jobs_equal_one_machine(project, cluster, one_machine):
     before = set(cluster.jobs())
-    project.run(SUMMARY, overrides=BOTH, timeout=PATIENCE)
+    project.run(SUMMARY, overrides=BOTH, timeout=TIMEOUT)
     assert summary(project) == summary(one_machine)
-    assert states(cluster, before) == ["COMPLETED"]  # a search and two solves
+    assert states(cluster, before) == ["COMPLETED"]  # one search and two fits
 
 
-def test_arrays_give_the_summary_of_one_machine(project, cluster, one_machine):
+def test_array_jobs_equal_one_machine(project, cluster, one_machine):
     before = set(cluster.jobs())
-    without_groups(project)
+    disable_groups(project)
     arrays = (SUMMARY, "--slurm-array-jobs", "all")
     run = project.run(
-        *arrays, overrides="jobs.batch_rows=0", timeout=PATIENCE
-    )  # a job a repeat
+        *arrays, overrides="jobs.batch_rows=0", timeout=TIMEOUT
+    )  # one job per repeat
     assert summary(project) == summary(one_machine, "plain")
     assert states(cluster, before) == ["COMPLETED"] * 2
     assert "Submitted array job" in run.output
 
 
-def jobs_of(project, how):
-    """SLURM's numbers of the jobs in which this trouble began."""
+def job_ids(project, how):
+    """SLURM job IDs in which this fault started."""
     tried = project.root / f"tried-{how}"
     return tried.read_text().split() if tried.exists() else []
 
 
-def job_of(project, how):
-    return "".join(jobs_of(project, how)[:1])
+def first_job_id(project, how):
+    return "".join(job_ids(project, how)[:1])
 
 
-def test_what_a_cluster_does_to_jobs(project, cluster, one_machine):
-    """Over its time, over its memory, killed, on a node that dies: all in one run."""
-    without_groups(project)
+def test_cluster_faults(project, cluster, one_machine):
+    """Time limit, memory limit, a killed job and a failed node in one run."""
+    disable_groups(project)
     before = set(cluster.jobs())
     with project.start(
         SUMMARY,
@@ -148,25 +147,27 @@ def test_what_a_cluster_does_to_jobs(project, cluster, one_machine):
             "protocol.repeats=1 jobs.memory_mb=1500"
         ),
     ) as run:
-        run.wait_for(lambda: all(job_of(project, how) for how in TROUBLES))
-        # Its time is over now: SLURM's shortest limit is a minute.
-        slow = job_of(project, "slow")
+        run.wait_for(lambda: all(first_job_id(project, how) for how in TROUBLES))
+        # Move its end to now: SLURM's shortest time limit is a minute.
+        slow = first_job_id(project, "slow")
         cluster.says("scontrol", "update", f"JobId={slow}", "EndTime=now+1seconds")
-        cluster.kill_job(job_of(project, "killed"))
-        cluster.kill_node(cluster.node_of(job_of(project, "cut-off")))
-        run.wait_for(lambda: len(jobs_of(project, "slow")) == 2)
-        cluster.kill_job(jobs_of(project, "slow")[1])
-        run.ends(seconds=PATIENCE)
+        cluster.kill_job(first_job_id(project, "killed"))
+        cluster.kill_node(cluster.node_of(first_job_id(project, "cut-off")))
+        run.wait_for(lambda: len(job_ids(project, "slow")) == 2)
+        cluster.kill_job(job_ids(project, "slow")[1])
+        run.ends(seconds=TIMEOUT)
 
     ended = {id: job for id, job in cluster.jobs().items() if id not in before}
-    first = {how: ended[job_of(project, how)] for how in ("slow", "hungry", "killed")}
+    first = {
+        how: ended[first_job_id(project, how)] for how in ("slow", "hungry", "killed")
+    }
     assert first["slow"]["State"] == "TIMEOUT"
     assert first["killed"]["State"] == "FAILED"
     assert first["hungry"]["ReqMem"] == "1500M"
     assert first["hungry"]["State"] in ("FAILED", "OUT_OF_MEMORY")
-    again = jobs_of(project, "hungry")[1]
+    again = job_ids(project, "hungry")[1]
     assert (ended[again]["ReqMem"], ended[again]["State"]) == ("3000M", "COMPLETED")
-    assert ended[job_of(project, "cut-off")]["State"] == "NODE_FAIL"
+    assert ended[first_job_id(project, "cut-off")]["State"] == "NODE_FAIL"
     records = {
         how: project.records(method=f"troubled@how={how}")[0] for how in TROUBLES
     }
@@ -179,31 +180,31 @@ def test_what_a_cluster_does_to_jobs(project, cluster, one_machine):
     assert "lost 2 times: TIMEOUT (SLURM job" in reason and ", then FAILED (" in reason
 
 
-def test_cancelled_and_killed_runs_are_gone_on_with(project, cluster, one_machine):
-    # Ctrl-C cancels no job that Snakemake is asking about in that moment, and Snakemake
-    # itself ends when it would ask again: that is not waited for.
-    ask_late = ("--slurm-init-seconds-before-status-checks", str(PATIENCE))
+def test_cancelled_and_killed_runs_are_resumed(project, cluster, one_machine):
+    # Ctrl-C does not cancel jobs whose status Snakemake is querying, and Snakemake
+    # itself ends at the next query; the test does not wait for that.
+    ask_late = ("--slurm-init-seconds-before-status-checks", str(TIMEOUT))
 
-    def begun():
+    def is_running():
         submitted = "has been submitted with SLURM jobid" in run.output
         return submitted and cluster.says("squeue", "-h", "--states=RUNNING")
 
     before = set(cluster.jobs())
     with project.start(SUMMARY, *ask_late) as run:
-        run.wait_for(begun)
+        run.wait_for(is_running)
         run.process.send_signal(signal.SIGINT)
         run.wait_for(lambda: "CANCELLED" in str(states(cluster, before)))
     cluster.cancel_all()
 
     with project.start(SUMMARY, *ask_late) as run:
-        run.wait_for(begun)
+        run.wait_for(is_running)
         run.process.kill()
     cluster.cancel_all()
-    run = project.run(SUMMARY, timeout=PATIENCE)
+    run = project.run(SUMMARY, timeout=TIMEOUT)
     assert summary(project) == summary(one_machine, "plain")
 
 
-def with_default(project, **resources):
+def set_default_resources(project, **resources):
     """Set resources of all jobs in the profile."""
     profile = project.root / "profiles/slurm/config.yaml"
     settings = yaml.safe_load(profile.read_text())
@@ -211,27 +212,26 @@ def with_default(project, **resources):
     profile.write_text(yaml.safe_dump(settings))
 
 
-def test_a_refused_submission_is_said_and_gone_on_with(project, cluster, one_machine):
-    """Also of jobs in groups, of which Snakemake does not print why they failed."""
+def test_rejected_submission_is_reported_and_resumed(project, cluster, one_machine):
+    """Also for grouped jobs, for which Snakemake does not print the reason."""
     before = set(cluster.jobs())
-    with_default(project, slurm_partition="nowhere")
+    set_default_resources(project, slurm_partition="nowhere")
     with project.start(SUMMARY, overrides=BOTH) as run:
-        run.ends(status=1, seconds=PATIENCE)
+        run.ends(status=1, seconds=TIMEOUT)
     assert run.output.count("invalid partition specified: nowhere") == 3
     assert not project.records() and set(cluster.jobs()) == before
-    with_default(project, slurm_partition="test")
-    project.run(SUMMARY, overrides=BOTH, timeout=PATIENCE)
+    set_default_resources(project, slurm_partition="test")
+    project.run(SUMMARY, overrides=BOTH, timeout=TIMEOUT)
     assert summary(project) == summary(one_machine)
 
 
-def test_another_executor(tmp_path):
-    """cluster-generic with a command that runs what it is given in the background.
-
-    Each job is a Snakemake of its own, which loads the run and composes nothing.
+def test_other_executor(tmp_path):
+    """cluster-generic with a command that runs each job in the background. Each job is
+    a separate Snakemake process, which loads the run and composes nothing.
     """
     pytest.importorskip("snakemake_executor_plugin_cluster_generic")
     project = Project(tmp_path)
-    counted = project.count(
+    calls = project.count(
         "adakern_bench.config.compose.load_config",
         "adakern_bench.config.validate.validate",
     )
@@ -242,11 +242,11 @@ def test_another_executor(tmp_path):
         *("--executor", "cluster-generic", "--jobs", "4", "--latency-wait", "20"),
         *("--cluster-generic-submit-cmd", str(submit)),
     ]
-    run = project.run(SUMMARY, timeout=PATIENCE)
+    run = project.run(SUMMARY, timeout=TIMEOUT)
     assert "Submitted" in run.output
     assert [r["status"] for r in project.records()] == ["ok", "ok"]
-    assert counted.read_text().split() == ["load_config", "validate"]
-    # The job of a group needs no more of the run than its own part.
+    assert calls.read_text().split() == ["load_config", "validate"]
+    # The job of a group needs only its part of the run.
     submit.write_text(f"#!/bin/sh\nrm results/small/run.yaml\n{run_it}")
     run = project.run(SUMMARY, overrides="jobs.cells=2 protocol.repeats=3")
     assert run.jobs == {"tables": 1, "cells": 1, "compare": 1}

@@ -1,4 +1,4 @@
-"""A record says what the fit did, and equals a computation by hand."""
+"""Records of fits, compared with direct computations."""
 
 import json
 from importlib.metadata import version
@@ -35,7 +35,7 @@ IDENTITY = {
 DESCRIBED = {"protocol": {"kind": "holdout"}, "search": None}
 
 
-def params(**more):
+def make_params(**more):
     svm = {"_target_": "sklearn.svm.SVC", "gamma": 2.0}
     fit = {
         "estimator": svm,
@@ -49,7 +49,7 @@ def params(**more):
 
 @pytest.fixture
 def job(tmp_path):
-    """``job(...)`` solves the repeats 3 and 4 and returns their records."""
+    """``job(...)`` fits the repeats 3 and 4 and returns their records."""
     X, y = make_clowns(n=80, random_state=1)[:2]
     table = Table(np.asarray(X), np.asarray(y), "clowns", "classification", ["a", "b"])
     table.save(tmp_path / "table.npz")
@@ -57,8 +57,8 @@ def job(tmp_path):
     np.savez(tmp_path / "split.npz", train_3=even, test_3=odd, train_4=odd, test_4=even)
 
     def job(identity=IDENTITY, **more):
-        told = {"identity": identity, "described": DESCRIBED}
-        run_fits("solve", job.inputs, job.outputs, fit=params(**more), **told)
+        arguments = {"identity": identity, "described": DESCRIBED}
+        run_fits("solve", job.inputs, job.outputs, fit=make_params(**more), **arguments)
         return read_json(job.outputs["record"])
 
     job.table, job.models = table, tmp_path / "models"
@@ -72,7 +72,7 @@ def job(tmp_path):
 
 
 @pytest.mark.parametrize("damaged", ["table", "split"])
-def test_a_damaged_input_is_no_failure_of_the_method(job, damaged):
+def test_damaged_input_raises(job, damaged):
     records, path = job(), job.inputs[damaged]
     whole = path.read_bytes()
     for content in (whole[:-60], whole[:200] + b"????" + whole[204:]):
@@ -83,7 +83,7 @@ def test_a_damaged_input_is_no_failure_of_the_method(job, damaged):
     assert [r["status"] for r in job()] == [r["status"] for r in records]
 
 
-def test_record_equals_a_computation_by_hand(job):
+def test_record_equals_direct_computation(job):
     table, records = job.table, job()
     assert [r["repeat"] for r in records] == [3, 4] and [
         r["seed"] for r in records
@@ -93,10 +93,10 @@ def test_record_equals_a_computation_by_hand(job):
         model = make_pipeline(MinMaxScaler(), SVC(gamma=2.0))
         model.fit(table.X[train], table.y[train])
         for part, rows in (("train", train), ("test", test)):
-            by_hand = accuracy_score(table.y[rows], model.predict(table.X[rows]))
-            assert record["metrics"][part]["accuracy"] == by_hand
-        by_hand = roc_auc_score(table.y[test], model.decision_function(table.X[test]))
-        assert record["metrics"]["test"]["auc"] == pytest.approx(by_hand)
+            expected = accuracy_score(table.y[rows], model.predict(table.X[rows]))
+            assert record["metrics"][part]["accuracy"] == expected
+        expected = roc_auc_score(table.y[test], model.decision_function(table.X[test]))
+        assert record["metrics"]["test"]["auc"] == pytest.approx(expected)
         assert record["n_support"] == model[-1].n_support_.sum()
         assert record["params"]["gamma"] == 2.0
         assert (
@@ -120,7 +120,7 @@ def test_record_equals_a_computation_by_hand(job):
 @pytest.mark.parametrize(
     "name", ["sklearn.svm.SVC", "adakern.DANKClassifier", "adakern.KNPLClassifier"]
 )
-def test_a_model_that_is_kept_predicts_as_it_did(job, name):
+def test_saved_model_predicts_the_same(job, name):
     table, job.outputs["models"] = job.table, job.models
     record, _ = job(estimator={"_target_": name, "gamma": 2.0})
     folder = job.models / "3"
@@ -135,8 +135,8 @@ def test_a_model_that_is_kept_predicts_as_it_did(job, name):
     assert served.metadata.get_input_schema().input_names() == table.feature_names
 
 
-def test_a_model_that_cannot_be_kept_is_a_warning(job, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # which no record names
+def test_model_that_cannot_be_saved_warns(job, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # must not appear in the record
     job.outputs["models"] = job.models
     (job.models / "3" / "in the way").mkdir(parents=True)
     first, second = job()
@@ -149,20 +149,18 @@ def test_a_model_that_cannot_be_kept_is_a_warning(job, tmp_path, monkeypatch):
     assert second["warnings"] == [] and (job.models / "4" / "MLmodel").exists()
 
 
-def test_best_parameters_of_the_same_repeat_are_used_and_fixed_ones_beat_them(
-    job, tmp_path
-):
+def test_best_parameters_of_same_repeat_and_fixed_ones(job, tmp_path):
     job.inputs["search"] = [tmp_path / "search.json"]
     best = [{"repeat": r, "best_params": {"C": float(r), "gamma": 9.0}} for r in (4, 3)]
     write_json(
         tmp_path / "search.json",
-        [{"status": "ok", "reason": None} | one for one in best],
+        [{"status": "ok", "reason": None} | entry for entry in best],
     )
     for repeat, record in zip((3, 4), job(), strict=True):
         assert (record["params"]["C"], record["params"]["gamma"]) == (repeat, 2.0)
 
 
-def test_a_lost_search_is_a_lost_solve(job, tmp_path):
+def test_failed_search_fails_the_fit(job, tmp_path):
     job.inputs["search"] = [tmp_path / "search.json"]
     lost = {"status": "timeout", "reason": "too long", "best_params": None}
     write_json(
@@ -173,8 +171,10 @@ def test_a_lost_search_is_a_lost_solve(job, tmp_path):
     }
 
 
-def test_a_repeat_is_kept_by_what_it_depends_on(job, tmp_path):
-    """Another batch, or another experiment, holds it: its time says when it was run."""
+def test_repeat_is_reused_if_its_inputs_are_unchanged(job, tmp_path):
+    """Also from another batch or experiment; `started_at` shows
+    whether it was reused.
+    """
 
     def solve(file, **more):
         job.outputs["record"] = tmp_path / "results" / file
@@ -182,10 +182,10 @@ def test_a_repeat_is_kept_by_what_it_depends_on(job, tmp_path):
 
     first = solve("a/records/clowns/svm/3-4.json")
     assert [r["key"] for r in first] != [first[0]["key"]] * 2
-    kept = solve("b/records/clowns/svm/3-4.json", identity=IDENTITY | {"method": "m"})
-    assert kept == [record | {"method": "m"} for record in first]
+    reused = solve("b/records/clowns/svm/3-4.json", identity=IDENTITY | {"method": "m"})
+    assert reused == [record | {"method": "m"} for record in first]
 
-    # Other rows of one repeat, another parameter, table or version of the code.
+    # Changed rows of one repeat, parameters, table or code version.
     even, odd = np.arange(0, 80, 2), np.arange(1, 80, 2)
     rows = {"train_3": odd, "test_3": even, "train_4": odd, "test_4": even}
     np.savez(job.inputs["split"], **rows)
@@ -201,7 +201,7 @@ def test_a_repeat_is_kept_by_what_it_depends_on(job, tmp_path):
     (again,) = solve("b/records/clowns/svm/4-4.json")
     assert again["key"] not in {r["key"] for r in first}
 
-    # Snakemake was told to force it: once.
+    # Snakemake forces it once.
     job.outputs["record"].with_suffix(".again").touch()
     (forced,) = job()
     assert forced["key"] == again["key"]
@@ -209,21 +209,21 @@ def test_a_repeat_is_kept_by_what_it_depends_on(job, tmp_path):
     assert job() == [forced]
 
 
-def test_failures_are_records_with_every_field(job):
-    whole, _ = job()
+def test_failed_record_has_every_field(job):
+    successful, _ = job()
     failed, _ = job(estimator={"_target_": "sklearn.svm.SVC", "C": -1})
-    assert set(failed) == set(whole) and failed["status"] == "failed"
+    assert set(failed) == set(successful) and failed["status"] == "failed"
     assert "'C' parameter of SVC" in failed["reason"]
     assert failed["metrics"] == {"train": {}, "test": {}}
 
 
-def test_non_convergence_is_in_the_record(job):
+def test_non_convergence_is_recorded(job):
     record, _ = job(estimator={"_target_": "sklearn.svm.SVC", "max_iter": 2})
     assert record["converged"] is False
     assert any("ConvergenceWarning" in warning for warning in record["warnings"])
 
 
-def test_a_record_names_the_defaults_of_the_flagship(job):
+def test_record_contains_defaults_version_of_flagship(job):
     estimator = {"_target_": "adakern.AdaptiveKernelClassifier", "preset": "fast"}
     versions = {
         record["extra"]["defaults_version"] for record in job(estimator=estimator)
@@ -231,7 +231,7 @@ def test_a_record_names_the_defaults_of_the_flagship(job):
     assert versions == {DEFAULTS_VERSION["classifier"]}
 
 
-def test_regression_metrics_are_in_the_targets_units(job):
+def test_regression_metrics_are_in_units_of_the_target(job):
     X, y = job.table.X, 1000 + 50 * job.table.X[:, 0]
     Table(X, y, "line", "regression", ["a", "b"]).save(job.inputs["table"])
     record, _ = job(
@@ -247,19 +247,19 @@ def test_regression_metrics_are_in_the_targets_units(job):
     assert record["metrics"]["test"]["relative_mse"] == pytest.approx(expected)
 
 
-class Told(ClassifierMixin, BaseEstimator):
-    """Carries whatever fitted attributes a test gives it."""
+class WithAttributes(ClassifierMixin, BaseEstimator):
+    """An estimator with the fitted attributes that a test sets."""
 
     def __init__(self, **attributes):
         vars(self).update(attributes)
 
 
 def test_fitted_facts():
-    told = {"rank_": [3, 5], "support_": [np.array([0, 1]), np.array([1, 4])]}
-    told |= {"n_iter_": np.array([7, 9]), "objective_": [1.0, 2.5]}
-    told |= {"duality_gap_": np.float64(1e-5)}
-    told |= {"record_": {"profile": "laplacian", "width": np.float32(2)}}
-    facts = fitted_facts(Told(**told))
+    attributes = {"rank_": [3, 5], "support_": [np.array([0, 1]), np.array([1, 4])]}
+    attributes |= {"n_iter_": np.array([7, 9]), "objective_": [1.0, 2.5]}
+    attributes |= {"duality_gap_": np.float64(1e-5)}
+    attributes |= {"record_": {"profile": "laplacian", "width": np.float32(2)}}
+    facts = fitted_facts(WithAttributes(**attributes))
     extra = {"profile": "laplacian", "width": 2.0}
     numbers = {
         "rank": 5,
@@ -270,74 +270,78 @@ def test_fitted_facts():
     }
     assert json.loads(json.dumps(facts)) == numbers | {"extra": extra}
 
-    # LightGBM keeps the name of its loss in ``objective_``.
-    facts = fitted_facts(Told(objective_="binary", n_iter_=20))
+    # LightGBM stores the name of its loss in ``objective_``.
+    facts = fitted_facts(WithAttributes(objective_="binary", n_iter_=20))
     assert facts["objective"] is None and facts["n_iter"] == 20
-    facts = fitted_facts(Told())
+    facts = fitted_facts(WithAttributes())
     assert facts.pop("extra") == {} and set(facts.values()) == {None}
 
 
-class Given(BaseEstimator):
-    """An estimator that keeps what its fit was given."""
+class RecordsArguments(BaseEstimator):
+    """An estimator that stores the arguments of fit."""
 
     def fit(self, X, y, groups=None, time=None, X_val=None, y_val=None):
         self.rows_, self.groups_, self.time_, self.y_val_ = len(X), groups, time, y_val
         return self
 
 
-class Stopped(BaseEstimator):
-    """One that can be given rows to stop by, and no groups."""
+class EarlyStopping(BaseEstimator):
+    """An estimator that accepts validation rows but no groups."""
 
     def fit(self, X, y, X_val=None, y_val=None):
         self.y_, self.y_val_ = y, y_val
         return self
 
 
-def test_a_fit_is_told_of_groups_and_later_rows_where_the_test_part_is_apart():
+def test_fit_receives_groups_times_and_validation_rows():
     X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
     groups, early, late = np.arange(50) // 5, np.arange(40), np.arange(40, 50)
     table = Table(X, y, "made", "regression", ["a", "b"], groups=groups)
-    of_groups = prepare(table, early, late)
-    told = fit(Given(), of_groups, 0)
-    np.testing.assert_array_equal(told.groups_, groups[:40])
+    grouped = prepare(table, early, late)
+    estimator = fit(RecordsArguments(), grouped, 0)
+    np.testing.assert_array_equal(estimator.groups_, groups[:40])
     shared = prepare(table, np.arange(0, 50, 2), np.arange(1, 50, 2))
-    told = fit(Given(), shared, 0)
-    assert told.groups_ is None and told.rows_ == 25
-    told = fit(Stopped(), of_groups, 0)  # two of eight groups; rows are their targets
-    assert {*groups[told.y_.astype(int)]}.isdisjoint(groups[told.y_val_.astype(int)])
-    assert len(told.y_val_) == 10 and len(told.y_) == 30
+    estimator = fit(RecordsArguments(), shared, 0)
+    assert estimator.groups_ is None and estimator.rows_ == 25
+    estimator = fit(
+        EarlyStopping(), grouped, 0
+    )  # two of eight groups; y is the row number
+    assert {*groups[estimator.y_.astype(int)]}.isdisjoint(
+        groups[estimator.y_val_.astype(int)]
+    )
+    assert len(estimator.y_val_) == 10 and len(estimator.y_) == 30
     table = Table(X, y, "made", "regression", ["a", "b"], moments=np.arange(50))
     later = prepare(table, early, late)
-    told = fit(Given(), later, 0)
-    assert told.rows_ == 40 and told.time_.tolist() == list(range(40))
-    told = fit(Stopped(), later, 0)
-    assert len(told.y_) == 32 and told.y_val_.tolist() == list(range(32, 40))
-    told = fit(SVR(), later, 0)
-    assert told.n_features_in_ == 2
+    estimator = fit(RecordsArguments(), later, 0)
+    assert estimator.rows_ == 40 and estimator.time_.tolist() == list(range(40))
+    estimator = fit(EarlyStopping(), later, 0)
+    assert len(estimator.y_) == 32 and estimator.y_val_.tolist() == list(range(32, 40))
+    estimator = fit(SVR(), later, 0)
+    assert estimator.n_features_in_ == 2
 
 
-def test_rows_are_set_aside_for_those_alone_that_choose_something_by_them():
+def test_validation_rows_only_for_methods_that_use_them():
     X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
     table = Table(X, y, "made", "regression", ["a", "b"], moments=np.arange(50))
     later = prepare(table, np.arange(40), np.arange(40, 50))
     boosting = HistGradientBoostingRegressor(max_iter=2, random_state=0)
-    found = clone(boosting).fit(later.X_train, later.y_fit).predict(X)
+    expected = clone(boosting).fit(later.X_train, later.y_fit).predict(X)
     for validates_from in (None, 41):
-        told = fit(clone(boosting), later, validates_from)
-        np.testing.assert_array_equal(told.predict(X), found)
-    assert (fit(clone(boosting), later, 40).predict(X) != found).any()
+        estimator = fit(clone(boosting), later, validates_from)
+        np.testing.assert_array_equal(estimator.predict(X), expected)
+    assert (fit(clone(boosting), later, 40).predict(X) != expected).any()
 
 
-def test_who_validates_otherwise_than_it_is_judged_is_told():
+def test_validates_at_random():
     X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
-    named = {"name": "made", "task": "regression", "feature_names": ["a", "b"]}
+    fields = {"name": "made", "task": "regression", "feature_names": ["a", "b"]}
     parts = np.arange(40), np.arange(40, 50)
-    of_groups = prepare(Table(X, y, **named, groups=np.arange(50) // 5), *parts)
-    later = prepare(Table(X, y, **named, moments=np.arange(50)), *parts)
-    at_random = prepare(Table(X, y, **named), *parts)
-    for data in (of_groups, later):
+    grouped = prepare(Table(X, y, **fields, groups=np.arange(50) // 5), *parts)
+    later = prepare(Table(X, y, **fields, moments=np.arange(50)), *parts)
+    at_random = prepare(Table(X, y, **fields), *parts)
+    for data in (grouped, later):
         assert validates_at_random(SVR(), data, 0)
         assert not validates_at_random(SVR(), data, None)
         assert not validates_at_random(SVR(), data, 41)
-        assert not validates_at_random(Stopped(), data, 0)
+        assert not validates_at_random(EarlyStopping(), data, 0)
     assert not validates_at_random(SVR(), at_random, 0)

@@ -1,4 +1,4 @@
-"""The special computations behind the papers' figures, on small data."""
+"""The special computations for figures of the papers, on small data."""
 
 from importlib import import_module
 
@@ -19,7 +19,7 @@ from script import run_script
 PUBLISHED = load_published(REPOSITORY / "data/published/dank_synthetic_regression.csv")
 
 
-def table(X, y, task="classification"):
+def make_table(X, y, task="classification"):
     names = [f"x{k}" for k in range(X.shape[1])]
     return Table(X=X, y=y, name="small", task=task, feature_names=names)
 
@@ -33,21 +33,23 @@ HOLDOUT = {
 }
 
 
-def half(rows, **preparation):
-    """The split that the protocol would make, prepared."""
+def prepare_split(rows, **preparation):
+    """The prepared split of the protocol."""
     ((train, test),) = make_splits(rows, **HOLDOUT, seed=0, published=False)
     return prepare(rows, train, test, **preparation)
 
 
-CLOWNS = half(table(*make_clowns(n=100)))
-MOONS = half(table(*make_moons(80, noise=0.3, random_state=0)))
-STEP = half(
-    table(*make_step_1d(n=80), "regression"), scale="unit", scale_target="standard"
+CLOWNS = prepare_split(make_table(*make_clowns(n=100)))
+MOONS = prepare_split(make_table(*make_moons(80, noise=0.3, random_state=0)))
+STEP = prepare_split(
+    make_table(*make_step_1d(n=80), "regression"), scale="unit", scale_target="standard"
 )
-SINE = half(table(*make_sin_2x3(400, 2.5), "regression"), scale="symmetric")
+SINE = prepare_split(
+    make_table(*make_sin_2x3(400, 2.5), "regression"), scale="symmetric"
+)
 
 
-def computed(script, data, **params):
+def run_compute(script, data, **params):
     return import_module(script).compute(data, 0, **params).assign(dataset="small")
 
 
@@ -63,14 +65,14 @@ def computed(script, data, **params):
         ("lab_sine", SINE, {"support": 20}),
     ],
 )
-def test_a_special_computation_has_a_figure_and_a_table(script, data, params):
+def test_special_computation_has_figure_and_table(script, data, params):
     module = import_module(script)
-    frame = computed(script, data, **params)
+    frame = run_compute(script, data, **params)
     timed = frame.columns.intersection(["seconds"])
-    again = computed(script, data, **params)
+    again = run_compute(script, data, **params)
     pd.testing.assert_frame_equal(frame.drop(columns=timed), again.drop(columns=timed))
     assert all(axis.has_data() for axis in module.plot(frame).axes)
-    if script == "dank_convergence":  # an ascent from its start
+    if script == "dank_convergence":  # the objective increases
         for _, curve in frame.groupby("method"):
             assert curve["objective"].iloc[-1] >= curve["objective"].iloc[0]
             assert (curve["gap"] >= -1e-9).all()
@@ -79,37 +81,39 @@ def test_a_special_computation_has_a_figure_and_a_table(script, data, params):
     assert len(rows) and set(rows["dataset"]) == {"small"}
 
 
-def test_rows_and_preparation_are_those_of_the_split(tmp_path, monkeypatch):
+def test_special_computation_uses_rows_and_preparation_of_split(tmp_path, monkeypatch):
     rules = Rules(
         "experiment=dank_boundary", "protocol.test_size=0.25", "protocol.scale=none"
     )
     params = rules.params("special", special="dank_boundary")
     rows, stored, split = (
-        table(*make_clowns(n=100)),
+        make_table(*make_clowns(n=100)),
         tmp_path / "t.npz",
         tmp_path / "clowns.npz",
     )
     rows.save(stored)
-    drawn = rules.params("split", dataset="clowns")
-    run_script("split", {"table": stored}, {"split": split}, **drawn)
-    seen = []
+    split_params = rules.params("split", dataset="clowns")
+    run_script("split", {"table": stored}, {"split": split}, **split_params)
+    calls = []
 
     def compute(data, seed, gammas):
-        seen.append((data, seed, gammas))
+        calls.append((data, seed, gammas))
         return pd.DataFrame({"n": [len(data.y_train)]})
 
     monkeypatch.setattr("dank_boundary.compute", compute)
-    inputs, made = {"tables": [stored], "splits": [split]}, tmp_path / "frame.parquet"
-    run_script("special", inputs, {"frame": made}, **params)
-    assert pd.read_parquet(made).to_dict("records") == [{"n": 75, "dataset": "clowns"}]
-    ((data, seed, gammas),) = seen
+    inputs, output = {"tables": [stored], "splits": [split]}, tmp_path / "frame.parquet"
+    run_script("special", inputs, {"frame": output}, **params)
+    assert pd.read_parquet(output).to_dict("records") == [
+        {"n": 75, "dataset": "clowns"}
+    ]
+    ((data, seed, gammas),) = calls
     train, test = load_split(split, 0)
     np.testing.assert_array_equal(data.X_train, rows.X[train])
     np.testing.assert_array_equal(data.X_test, rows.X[test])
     assert (seed, gammas) == (0, [0.5, 100.0, "cv"])
 
 
-def test_convergence_table_tells_who_came_near_the_best_and_when():
+def test_convergence_table_has_iterations_to_near_optimum():
     frame = pd.DataFrame(
         {
             "dataset": "small",
@@ -120,32 +124,32 @@ def test_convergence_table_tells_who_came_near_the_best_and_when():
             "gap": [1.0, 0.1, 0.0, 1.0, 0.5],
         }
     )
-    found = import_module("dank_convergence").table(frame).set_index("method")
-    assert found.loc["a", "iterations_to_near"] == 1
-    assert np.isnan(found.loc["b", "iterations_to_near"])
-    assert found.loc["b", "relative_gap"] == 0.5
+    table = import_module("dank_convergence").table(frame).set_index("method")
+    assert table.loc["a", "iterations_to_near"] == 1
+    assert np.isnan(table.loc["b", "iterations_to_near"])
+    assert table.loc["b", "relative_gap"] == 0.5
 
 
-def test_bounds_bound_what_they_claim():
-    frame = computed("dank_bounds", CLOWNS, clusters=(2, 5), C=2.0)
+def test_dank_bounds_hold():
+    frame = run_compute("dank_bounds", CLOWNS, clusters=(2, 5), C=2.0)
     objective = frame[frame["quantity"] == "objective"]
     assert (objective["measured"] <= objective["bound"]).all()
     assert (frame["between"] <= frame["total"]).all()
 
 
-def test_synthetic_table_puts_the_published_error_beside_ours():
-    frame = computed("dank_synthetic", STEP).assign(dataset="step-1d")
-    found = import_module("dank_synthetic").table(frame, PUBLISHED).set_index("method")
-    assert found.loc["dank", "published"] == 0.004
+def test_synthetic_table_contains_published_error():
+    frame = run_compute("dank_synthetic", STEP).assign(dataset="step-1d")
+    table = import_module("dank_synthetic").table(frame, PUBLISHED).set_index("method")
+    assert table.loc["dank", "published"] == 0.004
     held_out = frame[(frame["method"] == "dank") & ~frame["train"]]
     error = ((held_out["prediction"] - held_out["y"]) ** 2).mean() / held_out["y"].var(
         ddof=0
     )
-    assert found.loc["dank", "relative_mse"] == pytest.approx(error)
+    assert table.loc["dank", "relative_mse"] == pytest.approx(error)
 
 
-def test_knpl_convergence_follows_both_solvers():
-    frame = computed("knpl_convergence", MOONS, multiples=[1.0, 1000.0], max_outer=3)
+def test_knpl_convergence_of_both_solvers():
+    frame = run_compute("knpl_convergence", MOONS, multiples=[1.0, 1000.0], max_outer=3)
     assert set(frame["solver"]) == {"admm", "exact"}
     assert (frame["gap"].dropna() >= 0).all() and frame["residual"].notna().any()
     ends = import_module("knpl_convergence").table(frame).set_index("solver")
@@ -156,8 +160,8 @@ def test_knpl_convergence_follows_both_solvers():
     assert {line.get_label() for line in lines} == labels and len(labels) == 4
 
 
-def test_knpl_boundary_holds_the_plane_and_the_layer():
-    frame = computed("knpl_boundary", MOONS, multiples=[1.0, 100.0], n_grid=10)
+def test_knpl_boundary_contains_grid_and_layer():
+    frame = run_compute("knpl_boundary", MOONS, multiples=[1.0, 100.0], n_grid=10)
     counts = frame["kind"].value_counts().to_dict()
     assert counts == {"matrix": 1600, "grid": 100, "train": 40, "test": 40}
     rows = frame[frame["kind"] == "train"]
@@ -169,9 +173,11 @@ def test_knpl_boundary_holds_the_plane_and_the_layer():
     np.testing.assert_allclose(layer.groupby("x")["entry"].sum(), 40)
 
 
-def test_sine_is_figure_1_of_the_paper():
-    rows = half(table(*make_sin_2x3(600, 2.5), "regression"), scale="symmetric")
-    frame = computed("lab_sine", rows, support=30)
+def test_lab_sine_reproduces_figure_1():
+    rows = prepare_split(
+        make_table(*make_sin_2x3(600, 2.5), "regression"), scale="symmetric"
+    )
+    frame = run_compute("lab_sine", rows, support=30)
     r2 = import_module("lab_sine").table(frame).set_index("model")["r2"]
     assert r2["local"] > 0.99
     assert r2["local"] > max(r2["global, gamma = 20"], r2["global, gamma = 100"])
@@ -180,15 +186,15 @@ def test_sine_is_figure_1_of_the_paper():
     assert medians[True] > 1.5 * medians[False]
 
 
-def labels(records):
+def spreadsheet_formulas(records):
     return pd.DataFrame({"=cmd|x": ["=1+1", "-", "plain"], "score": [-1.0, 2.0, 3.0]})
 
 
-def test_a_spreadsheet_computes_no_cell_of_a_table(tmp_path):
+def test_table_cells_are_not_spreadsheet_formulas(tmp_path):
     pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "frame")
-    view = {"function": f"{__name__}.labels", "params": {}}
+    view = {"function": f"{__name__}.spreadsheet_formulas", "params": {}}
     files = {"frame": tmp_path / "frame", "published": []}
-    made = {"table": tmp_path / "t.csv"}
-    run_script("summary_table", files, made, view=view, metric="accuracy")
-    written = (tmp_path / "t.csv").read_text().splitlines()
-    assert written == ["'=cmd|x,score", "'=1+1,-1", "-,2", "plain,3"]
+    outputs = {"table": tmp_path / "t.csv"}
+    run_script("summary_table", files, outputs, view=view, metric="accuracy")
+    lines = (tmp_path / "t.csv").read_text().splitlines()
+    assert lines == ["'=cmd|x,score", "'=1+1,-1", "-,2", "plain,3"]

@@ -1,4 +1,4 @@
-"""Suites in a configuration: selected, mixed, and refused before anything runs."""
+"""Suites in a configuration: selection, combination and invalid settings."""
 
 import gzip
 import hashlib
@@ -19,7 +19,7 @@ from adakern_bench.records.split import make_splits
 BASE = ["suite=uci121", "dataset=[]", "protocol=published"]
 
 
-def test_a_suite_is_its_sets():
+def test_suite_expands_to_its_data_sets():
     plan = load_plan([*BASE, "suite.max_rows=110", "method=[svm-cv]"])
     assert {"uci121-trains", "uci121-lenses"} < set(plan.datasets)
     assert all(plan.entry(name).n <= 110 for name in plan.datasets)
@@ -80,13 +80,13 @@ def test_a_suite_is_its_sets():
         ),
     ],
 )
-def test_named_before_anything_runs(overrides, message):
+def test_invalid_suite_setting_raises(overrides, message):
     with pytest.raises(ConfigError, match=message):
         load_plan(overrides)
 
 
-def test_seeds_draw_the_splits_of_train_test_split(tmp_path):
-    """The entry as a suite with seeds states it, its file in a mirror."""
+def test_split_seeds_equal_train_test_split(tmp_path):
+    """An entry of a suite with seeds, and its file in a mirror."""
     rows = "".join(f"{k}\t{k % 7}\n" for k in range(41))
     content = gzip.compress(f"x\ttarget\n{rows}".encode())
     (tmp_path / "made").mkdir()
@@ -148,7 +148,9 @@ def test_seeds_draw_the_splits_of_train_test_split(tmp_path):
     ],
     ids=["sha256", "sha256-of-one", "target"],
 )
-def test_files_that_are_here_are_read_first(tmp_path, content, sha256, absent, message):
+def test_invalid_local_file_raises_before_any_run(
+    tmp_path, content, sha256, absent, message
+):
     file = tmp_path / "srbench/192_vineyard.tsv.gz"
     file.parent.mkdir()
     file.write_bytes(content)
@@ -168,7 +170,7 @@ def test_files_that_are_here_are_read_first(tmp_path, content, sha256, absent, m
     assert str(file) in str(error.value)
 
 
-def test_distributions_draw_between_their_ends():
+def test_distributions_sample_within_bounds():
     grid = {"a": {"uniform": [2, 3]}, "b": {"log_uniform": [0.1, 10]}}
     grid |= {"c": {"integers": [1, 3]}, "d": {"log_integers": [1, 100]}}
     axes = expand_grid(grid, {})
@@ -183,7 +185,7 @@ def test_distributions_draw_between_their_ends():
     assert np.median(draws["d"]) < 25
 
 
-def test_published_tuning_fits_on_one_half_and_tests_on_the_other(rng):
+def test_published_tuning_uses_the_two_halves(rng):
     half = np.arange(20) % 2 == 0
     X, y = rng.normal(size=(20, 2)), np.arange(20) // 10
     table = Table(X, y, "made", "classification", ["a", "b"], tuning_rows=half)

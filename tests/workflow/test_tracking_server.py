@@ -1,4 +1,4 @@
-"""MLflow's own server and pages show what was logged."""
+"""Runs as shown by MLflow's server and pages."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from record_factory import demo_records, make_record
 
 @pytest.fixture(scope="module")
 def ui(tmp_path_factory, schema):
-    """A real `mlflow ui` on a database of its own; each test has its experiment."""
+    """`mlflow ui` on a separate database; each test has its own experiment."""
     folder = tmp_path_factory.mktemp("ui")
     (folder / "mlflow.db").write_bytes(schema)
     uri = f"sqlite:///{folder / 'mlflow.db'}"
@@ -34,41 +34,41 @@ def rest(address, path, body=None):
 
 
 def rest_runs(address, experiment="demo"):
-    found = rest(address, f"experiments/get-by-name?experiment_name={experiment}")
-    body = {"experiment_ids": [found["experiment"]["experiment_id"]]}
+    response = rest(address, f"experiments/get-by-name?experiment_name={experiment}")
+    body = {"experiment_ids": [response["experiment"]["experiment_id"]]}
     runs = rest(address, "runs/search", body).get("runs", [])
-    return [run for run in runs if told(run, "tags")["kind"] == "solve"]
+    return [run for run in runs if as_mapping(run, "tags")["kind"] == "solve"]
 
 
-def told(run, part):
-    """A run's tags, params or metrics as a mapping."""
+def as_mapping(run, part):
+    """Tags, params or metrics of a run as a mapping."""
     return {entry["key"]: entry["value"] for entry in run["data"][part]}
 
 
-def test_mlflow_ui_shows_the_runs_over_rest(ui):
+def test_runs_are_available_over_rest(ui):
     uri, address = ui
     records = demo_records()[:12]
     log_records(records, experiment="demo", tracking_uri=uri)
-    shown = {}
+    metrics_by_run = {}
     for run in rest_runs(address):
-        tags = told(run, "tags")
-        shown[tags["dataset"], tags["method"], int(tags["repeat"])] = told(
-            run, "metrics"
+        tags = as_mapping(run, "tags")
+        metrics_by_run[tags["dataset"], tags["method"], int(tags["repeat"])] = (
+            as_mapping(run, "metrics")
         )
-    assert len(shown) == len(records)
+    assert len(metrics_by_run) == len(records)
     for record in records:
-        metrics = shown[record["dataset"], record["method"], record["repeat"]]
+        metrics = metrics_by_run[record["dataset"], record["method"], record["repeat"]]
         assert metrics["test/accuracy"] == pytest.approx(
             record["metrics"]["test"]["accuracy"]
         )
 
-    # The server serves the artifacts that lie beside the database.
+    # The server serves the artifacts stored next to the database.
     run_id = rest_runs(address)[0]["info"]["run_id"]
     url = f"{address}/get-artifact?path=record.json&run_uuid={run_id}"
     with urllib.request.urlopen(url, timeout=30) as answer:
         assert json.load(answer)["experiment"] == "demo"
 
-    # The same through the server itself, from two processes at once: nothing twice.
+    # Logging through the server from two processes writes each run once.
     path = os.path.join(os.path.dirname(uri.removeprefix("sqlite:///")), "r.json")
     more = [*records, *(make_record("wine", "new", k) for k in range(3))]
     with open(path, "w") as file:
@@ -78,17 +78,19 @@ def test_mlflow_ui_shows_the_runs_over_rest(ui):
     assert len(rest_runs(address)) == len(more)
 
 
-def test_the_pages_open_on_the_runs(ui, browser):
-    """The link that is printed leads to the runs, with the main score in sight, best
-    first.
-    """
+def test_link_opens_the_table_of_runs(ui, browser):
+    """The printed link opens the runs, with the main score visible, best first."""
     uri, address = ui
     records = [make_record(method=m, experiment="seen") for m in ("svm-cv", "dank")]
     log_records(records, experiment="seen", tracking_uri=uri)
     link = runs_page(address, experiment_id("seen", uri))
-    # Who comes from the list of experiments finds it in the description.
-    found = rest(address, "experiments/get-by-name?experiment_name=seen")["experiment"]
-    (note,) = [t["value"] for t in found["tags"] if t["key"] == "mlflow.note.content"]
+    # The description of the experiment contains the link, too.
+    experiment = rest(address, "experiments/get-by-name?experiment_name=seen")[
+        "experiment"
+    ]
+    (note,) = [
+        t["value"] for t in experiment["tags"] if t["key"] == "mlflow.note.content"
+    ]
     assert note.endswith(f"]({link.removeprefix(address + '/')})")
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.set_default_timeout(180_000)

@@ -1,4 +1,4 @@
-"""Overrides that change what is compared make an experiment of their own."""
+"""Overrides that change the compared results make a separate experiment."""
 
 from dataclasses import replace
 
@@ -7,43 +7,43 @@ import pytest
 from adakern_bench.config.schema import Config
 from adakern_bench.config.variant import as_variant
 
-WRITTEN = Config(name="uci", title="On ten sets", description="Five repeats.")
+BASE = Config(name="uci", title="On ten sets", description="Five repeats.")
 
 
 def variant(*overrides):
-    return as_variant(WRITTEN, ["experiment=uci", *overrides])
+    return as_variant(BASE, ["experiment=uci", *overrides])
 
 
 @pytest.mark.parametrize(
     "overrides",
     [(), ("jobs.threads=2", "title=x", "data.mirror=x"), ("~figures.rank",)],
 )
-def test_what_changes_no_number_keeps_the_folder(overrides):
-    found = variant(*overrides)
-    assert (found.name, found.title) == ("uci", "On ten sets")
-    assert found.overrides == list(overrides)
+def test_overrides_that_change_no_result_keep_the_folder(overrides):
+    config = variant(*overrides)
+    assert (config.name, config.title) == ("uci", "On ten sets")
+    assert config.overrides == list(overrides)
 
 
-def test_name_title_and_text_say_what_was_changed():
-    found = variant("protocol.repeats=3", "dataset=[iris, wine]", "jobs.threads=2")
-    assert found.name == "uci~dataset=iris,wine~protocol.repeats=3"
-    assert found.experiment == "uci"
-    assert found.title == "On ten sets (dataset=[iris, wine], protocol.repeats=3)"
-    assert "Five repeats" not in found.description
-    turned = variant("dataset=[iris, wine]", "protocol.repeats=3")
-    assert turned.name == found.name, "whatever the order"
+def test_name_title_and_description_state_the_changes():
+    config = variant("protocol.repeats=3", "dataset=[iris, wine]", "jobs.threads=2")
+    assert config.name == "uci~dataset=iris,wine~protocol.repeats=3"
+    assert config.experiment == "uci"
+    assert config.title == "On ten sets (dataset=[iris, wine], protocol.repeats=3)"
+    assert "Five repeats" not in config.description
+    reordered = variant("dataset=[iris, wine]", "protocol.repeats=3")
+    assert reordered.name == config.name, "whatever the order"
 
 
 @pytest.mark.parametrize("path", ["../../elsewhere", "a/b", "{dataset}", "x" * 300])
-def test_any_override_makes_one_folder(path):
-    found = variant(f"+settings.a.b={path}")
-    assert not {"/", "{", "}"} & set(found.name)
-    assert len(found.name) < 100 and found.name.startswith("uci~+settings.a.b=")
-    assert found.name != variant(f"+settings.a.b={path}.").name
+def test_override_gives_a_valid_folder_name(path):
+    config = variant(f"+settings.a.b={path}")
+    assert not {"/", "{", "}"} & set(config.name)
+    assert len(config.name) < 100 and config.name.startswith("uci~+settings.a.b=")
+    assert config.name != variant(f"+settings.a.b={path}.").name
 
 
-def test_a_name_that_is_given_is_kept():
-    named = replace(WRITTEN, name="mine")
-    found = as_variant(named, ["experiment=uci", "protocol.repeats=3", "name=mine"])
-    assert (found.name, found.experiment) == ("mine", "uci")
-    assert found.description == "Five repeats. Changed: protocol.repeats=3."
+def test_given_name_is_kept():
+    named = replace(BASE, name="mine")
+    config = as_variant(named, ["experiment=uci", "protocol.repeats=3", "name=mine"])
+    assert (config.name, config.experiment) == ("mine", "uci")
+    assert config.description == "Five repeats. Changed: protocol.repeats=3."

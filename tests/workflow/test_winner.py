@@ -1,4 +1,4 @@
-"""What is seen in the best method of one table, on a table whose answer is known."""
+"""Explanations of the best method, on tables with a known answer."""
 
 import json
 import re
@@ -30,12 +30,12 @@ SETTINGS |= {"validates_from": None}
 FOREST = "sklearn.ensemble.RandomForest"
 
 
-NOISE = "noise_$_per_$"  # which is no mathematics
+NOISE = "noise_$_per_$"  # not to be parsed as mathematics
 
 
 @pytest.fixture
 def table(request, rng):
-    """The target is of the size and the ward; `copy` repeats it, if it is there."""
+    """The target depends on `size` and `ward`; `copy`, if present, repeats it."""
     n, (task, leaks) = 200, request.param
     X = np.column_stack([rng.normal(size=n), rng.integers(0, 3, n), rng.normal(size=n)])
     X[3, 0] = np.nan
@@ -51,19 +51,19 @@ def table(request, rng):
 @pytest.mark.parametrize(
     "table", [("classification", True), ("regression", False)], indirect=True, ids=str
 )
-def test_importances_dependences_and_columns_that_give_the_target_away(table):
+def test_importances_dependence_and_leaking_columns(table):
     kind = "Classifier" if table.task == "classification" else "Regressor"
     settings = SETTINGS | {
         "estimator": {"_target_": f"{FOREST}{kind}", "n_estimators": 30}
     }
     rows = np.arange(200)
-    drawn, columns = explain("forest", table, rows[:140], rows[140:], settings, {}, 0)
-    for figure, caption in drawn.values():
+    figures, columns = explain("forest", table, rows[:140], rows[140:], settings, {}, 0)
+    for figure, caption in figures.values():
         figure.draw_without_rendering()
         assert caption.endswith(".")
     columns = columns.set_index("column")
-    # One unit in the table and the figure: accuracy is in per cent there.
-    (axis,) = drawn["7_columns"][0].axes
+    # Table and figure have the same unit: accuracy is in percent.
+    (axis,) = figures["7_columns"][0].axes
     assert axis.get_xlabel() == columns.columns[0]
     widths = [bar.get_width() for bar in axis.patches]
     np.testing.assert_allclose(widths[::-1], columns.iloc[:, 0])
@@ -75,7 +75,7 @@ def test_importances_dependences_and_columns_that_give_the_target_away(table):
             "copy": "nearly determines the target",
             **dict.fromkeys(["size", "ward", NOISE], ""),
         }
-        assert list(drawn) == [
+        assert list(figures) == [
             "1_errors",
             "2_thresholds",
             "3_gains",
@@ -85,17 +85,17 @@ def test_importances_dependences_and_columns_that_give_the_target_away(table):
         ]
     else:
         assert set(columns["hint"]) == {""}
-        assert list(drawn) == ["1_errors", "7_columns", "8_dependence"]
-        shown = {axis.get_xlabel(): axis for axis in drawn["8_dependence"][0].axes}
-        north, _, west = shown["ward"].lines[0].get_ydata()
+        assert list(figures) == ["1_errors", "7_columns", "8_dependence"]
+        panels = {axis.get_xlabel(): axis for axis in figures["8_dependence"][0].axes}
+        north, _, west = panels["ward"].lines[0].get_ydata()
         assert west - north == pytest.approx(2, abs=0.5)
-        rising = shown["size"].lines[0].get_ydata()
+        rising = panels["size"].lines[0].get_ydata()
         assert rising[-1] - rising[0] > 2
 
 
 @pytest.fixture
 def rare_class(rng):
-    """Three in a hundred rows are ill, mostly those of a large size."""
+    """Three percent of the rows are ill, mostly those with a large size."""
     n = 1000
     X = rng.normal(size=(n, 2))
     y = np.full(n, "well")
@@ -108,49 +108,51 @@ LOGISTIC = {"_target_": "sklearn.linear_model.LogisticRegression", "C": 0.003}
 
 
 @pytest.mark.parametrize("metric", [None, "auc", "log_loss", "calibration_error"])
-def test_columns_matter_for_a_class_that_is_never_predicted(rare_class, metric):
+def test_importances_for_class_that_is_never_predicted(rare_class, metric):
     settings, rows = SETTINGS | {"estimator": LOGISTIC}, np.arange(1000)
     train, test = rows[::2], rows[1::2]
-    drawn, columns = explain("linear", rare_class, train, test, settings, {}, 0, metric)
+    figures, columns = explain(
+        "linear", rare_class, train, test, settings, {}, 0, metric
+    )
     columns = columns.set_index("column")
     n_ill = (rare_class.y[test] == "ill").sum()
-    assert f"of {n_ill} rows of class 'ill', 0 are pred" in drawn["1_errors"][1]
+    assert f"of {n_ill} rows of class 'ill', 0 are pred" in figures["1_errors"][1]
     assert columns.index[0] == "size"
-    # Of an area under the curve of at least 90 %, 40 % are lost by chance alone.
+    # Permutation reduces an AUC of at least 90 % to about 50 %.
     assert columns.loc["size"].iloc[0] > (30 if metric == "auc" else 0)
     known = columns["predicted by it alone (%)"]
     assert known["size"] > 20 and known[NOISE] < known["size"] / 2
 
 
-def test_thresholds_lift_and_calibration_of_a_rare_class_in_words(rare_class):
+def test_captions_for_rare_class(rare_class):
     settings, rows = SETTINGS | {"estimator": LOGISTIC}, np.arange(1000)
     train, test = rows[::2], rows[1::2]
     best = fitted("linear", rare_class, train, test, settings, {}, 0, "auc")
-    drawn, _ = explain("linear", rare_class, train, test, settings, {}, 0, "auc")
+    figures, _ = explain("linear", rare_class, train, test, settings, {}, 0, "auc")
     p, ill = best.expected(best.X), rare_class.y[test] == "ill"
     assert best.event == "ill"
-    called, found, of = map(
+    n_predicted, n_correct, n_ill = map(
         int,
         re.search(
             r"of (\d+) rows predicted as 'ill', (\d+) are, out of (\d+)",
-            drawn["2_thresholds"][1],
+            figures["2_thresholds"][1],
         ).groups(),
     )
-    assert of == ill.sum() and abs(called - of) <= 1
-    assert found == ill[np.argsort(-p)[:called]].sum()
-    looked_at = int(
-        re.search(r"nine in ten, (\d+) of 500", drawn["2_thresholds"][1])[1]
+    assert n_ill == ill.sum() and abs(n_predicted - n_ill) <= 1
+    assert n_correct == ill[np.argsort(-p)[:n_predicted]].sum()
+    n_needed = int(
+        re.search(r"nine in ten, (\d+) of 500", figures["2_thresholds"][1])[1]
     )
-    among = ill[np.argsort(-p)[:looked_at]].sum()
-    assert among - 1 < 0.9 * ill.sum() <= among
+    n_found = ill[np.argsort(-p)[:n_needed]].sum()
+    assert n_found - 1 < 0.9 * ill.sum() <= n_found
     share = ill[np.argsort(-p)[:50]].mean() / ill.mean()
-    assert f"{share:.1f} times as many" in drawn["3_gains"][1]
-    axis = drawn["4_calibration"][0].axes[0]
+    assert f"{share:.1f} times as many" in figures["3_gains"][1]
+    axis = figures["4_calibration"][0].axes[0]
     ends = axis.transData.transform([(0.0, 0.0), (0.03, 0.03), (axis.get_xlim()[1], 0)])
     assert ends[1, 0] - ends[0, 0] > 0.1 * (ends[2, 0] - ends[0, 0])
 
 
-def test_the_error_of_a_drifting_series_grows_with_the_distance_in_time():
+def test_error_of_drifting_series_grows_with_time():
     days = np.arange(300.0)
     table = Table(
         days[:, None] % 7,
@@ -164,53 +166,55 @@ def test_the_error_of_a_drifting_series_grows_with_the_distance_in_time():
     )
     mean = {"_target_": "sklearn.dummy.DummyRegressor"}
     settings, rows = SETTINGS | {"estimator": mean}, np.arange(300)
-    drawn, _ = explain("mean", table, rows[:200], rows[200:], settings, {}, 0)
-    lines = drawn["6_distance_in_time"][0].axes[0].lines[0].get_xydata()
+    figures, _ = explain("mean", table, rows[:200], rows[200:], settings, {}, 0)
+    lines = figures["6_distance_in_time"][0].axes[0].lines[0].get_xydata()
     assert (np.diff(lines[:, 1]) > 0).all()
     spans = np.array_split(days[200:], 6)
     assert lines[0, 0] == pytest.approx(np.mean(spans[0]) - 199, abs=0.6)
-    times = re.search(r"is ([\d.]+) times that", drawn["6_distance_in_time"][1])[1]
+    times = re.search(r"is ([\d.]+) times that", figures["6_distance_in_time"][1])[1]
     assert float(times) == pytest.approx(lines[-1, 1] / lines[0, 1], rel=0.05)
-    assert "chance" not in drawn["6_distance_in_time"][1]
+    assert "chance" not in figures["6_distance_in_time"][1]
     last = np.datetime64("1970-01-01") + np.timedelta64(18_199)
-    assert f"fitted to rows up to {last}" in drawn["5_over_time"][1]
+    assert f"fitted to rows up to {last}" in figures["5_over_time"][1]
 
 
-def test_a_difference_of_errors_that_chance_explains_is_called_that(rng):
-    """The error is that of noise, at any distance."""
+def test_error_growth_within_noise_is_described_as_chance(rng):
+    """The target is noise, so the error does not depend on time."""
     days, y = np.arange(300.0), rng.normal(size=300)
     facts = {"kinds": {"weekday": "numeric"}, "times": days, "times_are_dates": True}
     names = ["weekday"]
     table = Table(days[:, None] % 7, y, "my-series", "regression", names, **facts)
     mean = {"_target_": "sklearn.dummy.DummyRegressor"}
     settings, rows = SETTINGS | {"estimator": mean}, np.arange(300)
-    drawn, _ = explain("mean", table, rows[:200], rows[200:], settings, {}, 0)
+    figures, _ = explain("mean", table, rows[:200], rows[200:], settings, {}, 0)
     assert (
         "after it, a difference that chance explains"
-        in (drawn["6_distance_in_time"][1])
+        in (figures["6_distance_in_time"][1])
     )
 
 
-def test_of_many_classes_the_rarest_is_looked_for():
+def test_calibration_of_rarest_class():
     y, X = np.repeat(list("dcba"), [70, 50, 30, 10]), np.arange(160.0)[:, None]
     table = Table(X, y, "my-t", "classification", ["x"], kinds={"x": "numeric"})
     estimator = {"_target_": "adakern.AdaptiveKernelClassifier", "preset": "fast"}
     settings = SETTINGS | {"estimator": estimator, "preparation": {"raw": True}}
     rows = np.arange(160)
-    drawn, _ = explain("adaptive", table, rows[::2], rows[1::2], settings, {}, 0)
-    assert drawn["4_calibration"][0].axes[0].get_title() == "Calibration of a"
-    assert "2_thresholds" not in drawn  # which is of two classes
+    figures, _ = explain("adaptive", table, rows[::2], rows[1::2], settings, {}, 0)
+    assert figures["4_calibration"][0].axes[0].get_title() == "Calibration of a"
+    assert "2_thresholds" not in figures  # only for two classes
 
 
-def test_of_a_table_sorted_by_class_every_class_is_looked_at():
+def test_sorted_table_is_sampled_from_all_classes():
     sizes = [1200, 500, 40]
     y, X = np.repeat(list("abc"), sizes), np.arange(1740.0)[:, None]
     table = Table(X, y, "my-t", "classification", ["x"], kinds={"x": "numeric"})
     settings = SETTINGS | {"estimator": LOGISTIC, "preparation": {"scale": "standard"}}
     rows = np.arange(1740)
-    drawn, _ = explain("logistic", table, rows[::20], rows, settings, {}, 0)
-    # The shares of 1,000 rows without replacement, within five standard errors.
-    confusion = next(figure for name, (figure, _) in drawn.items() if "errors" in name)
+    figures, _ = explain("logistic", table, rows[::20], rows, settings, {}, 0)
+    # Class counts of 1,000 sampled rows are within five standard errors.
+    confusion = next(
+        figure for name, (figure, _) in figures.items() if "errors" in name
+    )
     shown = [text.get_text() for text in confusion.axes[0].texts]
     counts = np.array([int(re.sub(r"\D", "", text)) for text in shown]).reshape(3, 3)
     share = np.array(sizes) / 1740
@@ -219,7 +223,7 @@ def test_of_a_table_sorted_by_class_every_class_is_looked_at():
     assert counts.sum() == 1000
 
 
-def test_a_table_of_many_columns_is_bounded(tmp_path, rng):
+def test_number_of_explained_columns_is_limited(tmp_path, rng):
     X = rng.normal(size=(150, 300))
     names, y = [f"x{i}" for i in range(300)], X[:, 7] + 0.1 * rng.normal(size=150)
     table = Table(
@@ -240,27 +244,25 @@ def test_a_table_of_many_columns_is_bounded(tmp_path, rng):
     assert pictures == set(captions) and "7_columns" in pictures
 
 
-def test_where_no_run_was_finished_none_is_looked_into(tmp_path):
-    """The time was over, or every fit failed: the report says so."""
+def test_no_explanation_without_finished_run(tmp_path):
+    """All runs failed or timed out; the report says so."""
     records = [failed("mine", "dummy", k, status="timeout") for k in range(2)]
-    found = tmp_path / "records.parquet"
-    to_frame(records).to_parquet(found)
+    records_file = tmp_path / "records.parquet"
+    to_frame(records).to_parquet(records_file)
     ranks = tmp_path / "ranks.csv"
     ranks.write_text("task,method\nclassification,dummy\n")
-    files = {"ranks": ranks, "records": found, "table": "", "split": ""}
-    made = {"figures": tmp_path / "figures", "table": tmp_path / "columns.csv"}
+    files = {"ranks": ranks, "records": records_file, "table": "", "split": ""}
+    outputs = {"figures": tmp_path / "figures", "table": tmp_path / "columns.csv"}
     settings = {"metric": None, "fits": {"dummy": {}}, "limits": {}, "own": "mine"}
-    run_script("winner", files, made, **settings)
-    told = json.loads((made["figures"] / "captions.json").read_text())
-    assert told == {"": "no run of dummy finished, so there is nothing to explain"}
-    assert pd.read_csv(made["table"]).empty
+    run_script("winner", files, outputs, **settings)
+    captions = json.loads((outputs["figures"] / "captions.json").read_text())
+    assert captions == {"": "no run of dummy finished, so there is nothing to explain"}
+    assert pd.read_csv(outputs["table"]).empty
 
 
-def test_a_column_that_a_spreadsheet_would_compute_is_written_as_text(
-    tmp_path, monkeypatch
-):
-    found = pd.DataFrame({"column": ["=cmd|x", "size"], "hint": ["", ""]})
-    monkeypatch.setattr(winner, "explain", lambda *_: ({}, found))
+def test_column_names_are_not_spreadsheet_formulas(tmp_path, monkeypatch):
+    table = pd.DataFrame({"column": ["=cmd|x", "size"], "hint": ["", ""]})
+    monkeypatch.setattr(winner, "explain", lambda *_: ({}, table))
     monkeypatch.setattr(winner, "load_split", lambda *_: ([], []))
     monkeypatch.setattr(winner.Table, "load", lambda _: None)
     columns = tmp_path / "columns.csv"
@@ -270,13 +272,13 @@ def test_a_column_that_a_spreadsheet_would_compute_is_written_as_text(
 
 
 class _Intervals:
-    """Predicts 0, and intervals from -1 to 1 however many are asked for."""
+    """Predicts 0 and intervals from -1 to 1, whatever the coverage."""
 
     def predict_interval(self, X, coverage):
         return np.tile([-1.0, 1.0], (len(X), 1))
 
 
-def test_the_caption_of_intervals_names_the_category_that_they_hold_least():
+def test_caption_names_category_with_lowest_coverage():
     ward = np.repeat(["north", "south"], 60)
     y = np.where((ward == "south") & (np.arange(120) % 3 == 0), 2.0, 0.0)
     X = pd.DataFrame({"ward": ward, "size": y})
@@ -285,5 +287,5 @@ def test_the_caption_of_intervals_names_the_category_that_they_hold_least():
     best.groups = np.repeat([1, 2, 3], [50, 50, 20])
     caption = _draw_coverage(Figure().subplots(), best)
     assert "by category or group: ward: south 67% of 60, north 100% of 60" in caption
-    # Group 3 has too few rows to tell.
+    # Group 3 has too few rows.
     assert "group: 2 72% of 50, 1 100% of 50; 1 below 85%." in caption

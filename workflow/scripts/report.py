@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from adakern_bench.base.paths import listed
 from adakern_bench.data import Table
+from adakern_bench.data.table import has_rare_class
 from adakern_bench.records.job import job
 from adakern_bench.report.origin import origin
 from adakern_bench.report.page import report
@@ -15,10 +14,6 @@ files = snakemake.input
 with job(snakemake):
     tables = [Table.load(path) for path in listed(files.tables)]
     config = snakemake.params.config
-    classes = {t.name: t.y for t in tables if t.task == "classification"}
-    shares = {
-        n: np.unique(y, return_counts=True)[1] / len(y) for n, y in classes.items()
-    }
     report(
         Path(snakemake.output.report).parent,
         config,
@@ -27,5 +22,5 @@ with job(snakemake):
         summaries=[Path(path) for path in files.summaries],
         provenance={table.name: table.provenance for table in tables},
         origin=origin(config),
-        rare={name for name, share in shares.items() if share.min() < 0.1},
+        rare={table.name for table in filter(has_rare_class, tables)},
     )

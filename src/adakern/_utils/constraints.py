@@ -8,6 +8,7 @@ POSITIVE = [Interval(Real, 0, None, closed="neither")]
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 FINITE = [Interval(Real, None, None, closed="neither")]
 AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
+FRACTION = [Interval(Real, 0, 1, closed="right")]
 #: Constraint of ``gamma``: a positive number, or one of scikit-learn's two rules.
 GAMMA = [StrOptions({"scale", "auto"}), *POSITIVE]
 
@@ -19,6 +20,7 @@ SHARED = {
     "epsilon": NOT_NEGATIVE,
     "gamma": GAMMA,
     "max_iter": AT_LEAST_ONE,
+    "n_jobs": [Integral, None],
     "random_state": ["random_state"],
     "tol": POSITIVE,
 }

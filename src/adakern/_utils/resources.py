@@ -85,10 +85,9 @@ def row_blocks(n_rows, bytes_per_row, budget=BLOCK_BYTES):
 
 def by_row_blocks(function, X, bytes_per_row, budget=BLOCK_BYTES):
     """Apply ``function`` to the rows of X by blocks, and concatenate the results."""
-    blocks = [
-        function(X[rows, :]) for rows in row_blocks(X.shape[0], bytes_per_row, budget)
-    ]
-    return array_namespace(*blocks).concat(blocks)
+    blocks = [*row_blocks(X.shape[0], bytes_per_row, budget)] or [slice(0)]
+    results = [function(X[rows, :]) for rows in blocks]
+    return array_namespace(*results).concat(results)
 
 
 def require_memory(n_bytes, purpose, way_out):

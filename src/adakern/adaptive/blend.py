@@ -181,13 +181,19 @@ class Calibration:
     def fit(self, scores, codes, weights):
         """Fit to scores (n, k), class codes (n,) and weights (n,)."""
         k = scores.shape[1]
-        is_true = np.arange(k) == codes[:, None]
+        rows = np.arange(len(codes))
 
         def objective(p):
+            # In place, since new memory takes as long as the rest for many classes.
             slope = np.exp(p[0])
-            log_proba = log_softmax(slope * scores + p[1:], axis=1)
-            value = -weights @ log_proba[is_true]
-            slack = weights[:, None] * (np.exp(log_proba) - is_true)
+            log_proba = slope * scores
+            log_proba += p[1:]
+            log_proba -= log_proba.max(axis=1, keepdims=True)
+            log_proba -= np.log(np.exp(log_proba).sum(axis=1, keepdims=True))
+            value = -weights @ log_proba[rows, codes]
+            slack = np.exp(log_proba, out=log_proba)
+            slack[rows, codes] -= 1
+            slack *= weights[:, None]
             gradient = np.append(slope * np.sum(slack * scores), slack.sum(axis=0))
             deviation = p - start
             return value + ridge @ deviation**2 / 2, gradient + ridge * deviation
@@ -208,8 +214,8 @@ class Calibration:
 
 def mix(log_proba, weights):
     """Logarithm of the weighted mean of probabilities over members, the first axis."""
-    with np.errstate(divide="ignore"):
-        return logsumexp(log_proba + np.log(weights)[:, None, None], axis=0)
+    used = weights > 0
+    return logsumexp(log_proba[used] + np.log(weights[used])[:, None, None], axis=0)
 
 
 def log_loss(log_proba, codes, weights):

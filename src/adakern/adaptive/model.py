@@ -129,7 +129,7 @@ class FittedMember:
 
     def _mean(self, models, Z):
         values = models[0].predict_each(models, Z)
-        return np.mean([np.clip(part, *self.bounds) for part in values], axis=0)
+        return np.clip(values, *self.bounds).mean(axis=0)
 
 
 class EqualRows:

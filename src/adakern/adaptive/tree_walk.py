@@ -1,150 +1,117 @@
 """Fast predictions of scikit-learn's trees for a few rows.
 
 Calling a compiled tree takes about ten microseconds, and a model has hundreds of trees.
-Here, all trees of a model are descended simultaneously.
+Here, all trees of several models are joined to one, whose topmost nodes select a tree.
 """
 
-from itertools import chain
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
 #: Maximum number of rows for which this is faster than calling each tree.
 FEW_ROWS_PREDICTED = 10
 
-#: Cached arrays of fitted models. They are not stored as attributes, which would be
+#: Cached trees of fitted models. They are not stored as attributes, which would be
 #: written to model files without being checked.
 _CACHE = WeakKeyDictionary()
 
-_NO_BITS = np.empty(0, dtype=np.uint32)
+#: Names of the fields of nodes in forests, and in boosting.
+_FIELDS = "feature", "threshold", "left_child", "right_child"
+_BOOSTING_FIELDS = "feature_idx", "num_threshold", "left", "right"
 
 
-class Trees(NamedTuple):
-    """Trees as arrays.
+class JoinedTree(NamedTuple):
+    """A tree that contains all trees of several models.
 
-    ``child`` has two entries per node; both children of a leaf are the leaf itself.
+    It has an additional, last feature: the number of the tree to be descended.
     """
 
-    feature: np.ndarray
-    threshold: np.ndarray
-    missing_left: np.ndarray
-    #: Index into ``bits`` of each node that splits categories, -1 for other nodes.
-    category: np.ndarray
-    child: np.ndarray
-    value: np.ndarray
-    #: Packed bits, 32 categories per entry; a set bit sends its category to the left.
-    bits: np.ndarray
-    roots: np.ndarray
+    #: Function of rows with the additional feature, returns the values of their leaves.
+    predict: Any
     #: Number of trees of each model.
     counts: list
-    depth: int
 
-    def leaves(self, *rows):
+    def leaves(self, rows):
         """Values of the leaves that the rows reach, an array (n_trees, n, k) per model.
 
-        ``rows`` has one array per model, with categories encoded from 0.
+        ``rows`` has one array (n, d) per model, with categories encoded from 0.
         """
         (n, d) = rows[0].shape
-        numbers = np.concatenate(rows, axis=None)
-        missing = np.isnan(numbers).any()
-        first = n * d * np.repeat(np.arange(len(rows)), self.counts)
-        node = np.repeat(self.roots, n)
-        start = (first[:, None] + d * np.arange(n)).ravel()
-        for _ in range(self.depth):
-            x = numbers.take(start + self.feature.take(node))
-            goes_right = x > self.threshold.take(node)
-            if len(self.bits):
-                self._split_categories(node, x, goes_right)
-            if missing:
-                goes_right |= np.isnan(x) & ~self.missing_left.take(node)
-            node = self.child.take(2 * node + goes_right)
-        values = self.value[node].reshape(len(self.roots), n, -1)
+        n_trees = sum(self.counts)
+        each = np.empty((n_trees, n, d + 1), dtype=rows[0].dtype)
+        each[:, :, :d] = np.repeat(rows, self.counts, axis=0)
+        each[:, :, d] = np.arange(n_trees)[:, None]
+        values = self.predict(each.reshape(-1, d + 1)).reshape(n_trees, n, -1)
         return np.split(values, np.cumsum(self.counts[:-1]))
 
-    def _split_categories(self, node, x, goes_right):
-        """Set ``goes_right`` for the rows at nodes that split categories."""
-        word = self.category.take(node)
-        here = np.flatnonzero((word >= 0) & ~np.isnan(x))
-        code = x[here].astype(np.intp)
-        left = self.bits[word[here] + code // 32] >> (code % 32).astype(np.uint32) & 1
-        goes_right[here] = left == 0
 
-
-def trees_of(*models):
+def joined_tree(models):
     """Return all trees of several forests, or of several boosting models."""
     known = _CACHE.setdefault(models[0], {})
     key = tuple(map(id, models))
     if key not in known:
-        arrays_of = (
-            _arrays_of_boosting
-            if hasattr(models[0], "_predictors")
-            else _arrays_of_forest
-        )
-        parts, depths = zip(*map(arrays_of, models), strict=True)
-        known[key] = _concatenate(
-            list(chain(*parts)), list(map(len, parts)), max(depths)
-        )
+        boosting = hasattr(models[0], "_predictors")
+        known[key] = (_join_boosting if boosting else _join_forests)(models)
     return known[key]
 
 
-def _concatenate(trees, counts, depth):
-    """Concatenate trees, each given as a tuple of all arrays except the roots."""
-    sizes = [len(tree[0]) for tree in trees]
-    words = np.cumsum([0, *(len(tree[-1]) for tree in trees)])[:-1]
-    roots = np.cumsum([0, *sizes[:-1]])
-    parts = [np.concatenate(part) for part in zip(*trees, strict=True)]
-    feature, threshold, missing_left, category, left, right, value, bits = parts
-    category = np.where(category < 0, -1, category + np.repeat(words, sizes))
-    children = np.stack([left, right], axis=1)
-    own = np.arange(len(left))[:, None]
-    inner = left[:, None] > 0
-    child = np.where(inner, children + np.repeat(roots, sizes)[:, None], own).ravel()
-    feature = np.where(inner[:, 0], feature, 0)
-    missing_left = missing_left.astype(bool)
-    arrays = feature, threshold, missing_left, category, child, value, bits, roots
-    return Trees(*arrays, counts, depth)
+def _join(trees, d, fields):
+    """Nodes of one tree, in which feature ``d`` selects among trees given by nodes."""
+    feature, threshold, left, right = fields
+    depth = (len(trees) - 1).bit_length()
+    i = np.arange(2**depth - 1)
+    nodes = np.concatenate([np.zeros(len(i), dtype=trees[0].dtype), *trees])
+    sizes = list(map(len, trees))
+    roots = len(i) + np.cumsum([0, *sizes[:-1]])
+    own = nodes[len(i) :]
+    moved = np.repeat(roots, sizes) * (own[left] > 0)  # leaves have no children
+    own[left] += moved.astype(own[left].dtype)
+    own[right] += moved.astype(own[right].dtype)
+    # The topmost nodes are those of a complete binary tree, in order of their depth.
+    level = np.frexp(i + 1)[1] - 1
+    nodes[feature][: len(i)] = d
+    nodes[threshold][: len(i)] = (i + 1.5 - 2**level) * 2.0 ** (depth - level) - 0.5
+    place = np.append(i, roots)
+    nodes[left][: len(i)] = place.take(2 * i + 1, mode="clip")
+    nodes[right][: len(i)] = place.take(2 * i + 2, mode="clip")
+    return nodes
 
 
-def _arrays_of_forest(model):
-    trees = [estimator.tree_ for estimator in model.estimators_]
-    parts = [
-        (
-            tree.feature,
-            tree.threshold,
-            tree.missing_go_to_left,
-            np.full(len(tree.feature), -1),
-            tree.children_left,
-            tree.children_right,
-            tree.value.reshape(len(tree.value), -1),
-            _NO_BITS,
-        )
-        for tree in trees
-    ]
-    return parts, max(tree.max_depth for tree in trees)
+def _join_forests(models):
+    trees = [tree.tree_ for model in models for tree in model.estimators_]
+    make, (d, *outputs), state = trees[0].__reduce__()
+    nodes = _join([tree.__getstate__()["nodes"] for tree in trees], d, _FIELDS)
+    values = np.concatenate([tree.value for tree in trees])
+    n_selecting = len(nodes) - len(values)
+    values = np.concatenate([np.zeros((n_selecting, *values.shape[1:])), values])
+    tree = make(d + 1, *outputs)
+    tree.__setstate__(
+        state | {"nodes": nodes, "node_count": len(nodes), "values": values}
+    )
+    return JoinedTree(tree.predict, [len(model) for model in models])
 
 
-def _arrays_of_boosting(model):
-    trees = [tree for trees in model._predictors for tree in trees]
-    nodes_and_bits = [(tree.nodes, tree.raw_left_cat_bitsets) for tree in trees]
-    parts = [
-        (
-            nodes["feature_idx"].astype(np.intp),
-            nodes["num_threshold"],
-            nodes["missing_go_to_left"],
-            np.where(
-                nodes["is_categorical"],
-                bits.shape[1] * nodes["bitset_idx"].astype(np.intp),
-                -1,
-            ),
-            nodes["left"].astype(np.intp),
-            nodes["right"].astype(np.intp),
-            nodes["value"][:, None],
-            bits.ravel(),
-        )
-        for nodes, bits in nodes_and_bits
-    ]
-    return parts, max(int(nodes["depth"].max()) for nodes, _ in nodes_and_bits)
+def _join_boosting(models):
+    trees = [tree for m in models for trees in m._predictors for tree in trees]
+    d = models[0].n_features_in_
+    nodes = _join([tree.nodes for tree in trees], d, _BOOSTING_FIELDS)
+    bits = [tree.raw_left_cat_bitsets for tree in trees]
+    sizes = [len(tree.nodes) for tree in trees]
+    first = np.cumsum([0, *map(len, bits)])[:-1]
+    nodes["bitset_idx"][-sum(sizes) :] += np.repeat(first, sizes).astype(np.uint32)
+    bits = np.concatenate(bits)
+    tree = TreePredictor(nodes, bits, bits)
+    # Categories are known, since unknown ones have been encoded as missing.
+    known = np.full((d + 1, 8), ~np.uint32(0))
+    columns = np.arange(d + 1, dtype=np.uint32)
+    predict = partial(
+        tree.predict, known_cat_bitsets=known, f_idx_map=columns, n_threads=1
+    )
+    counts = [len(m._predictors) * m.n_trees_per_iteration_ for m in models]
+    return JoinedTree(predict, counts)
 
 
 def encode_for_boosting(model, X):
@@ -156,7 +123,7 @@ def encode_for_boosting(model, X):
     categorical = model.is_categorical_
     if categorical is None:
         return X
-    encoder = model._preprocessor.named_transformers_["encoder"]
+    (_, encoder, _), *_ = model._preprocessor.transformers_
     columns = zip(X[:, categorical].T, encoder.categories_, strict=True)
     codes = [_codes(column, categories) for column, categories in columns]
     return np.column_stack([*codes, X[:, ~categorical]])

@@ -55,7 +55,11 @@ class RandomFeatureAlignment(BaselineClassifier):
     """
 
     _parameter_constraints = constraints(
-        *("C", "gamma", "random_state"), n_candidates=AT_LEAST_ONE, rho=NOT_NEGATIVE
+        "C",
+        "gamma",
+        "random_state",
+        n_candidates=AT_LEAST_ONE,
+        rho=NOT_NEGATIVE,
     )
 
     def __init__(

@@ -20,6 +20,7 @@ from adakern.kernels import KernelMixin
 from adakern.svm.one_vs_one import (
     OneVsOneMixin,
     fit_pairs,
+    one_or_list,
     support_rows,
 )
 
@@ -146,18 +147,15 @@ class KernelExpansion:
         )
 
 
-class ModelsMixin:
-    """Mixin for the attributes of estimators whose ``models_`` are expansions."""
-
-    def _collect(self):
-        """Sum objectives, gaps and iterations over the models."""
-        models = self.models_
-        for name in ("n_iter", "objective", "duality_gap"):
-            if hasattr(models[0], name):
-                setattr(self, f"{name}_", sum(getattr(model, name) for model in models))
-        if hasattr(models[0], "weights"):
-            weights = np.array([model.weights for model in models])
-            self.kernel_weights_ = weights[0] if len(models) == 1 else weights
+def collect(estimator):
+    """Sum objectives, gaps and iterations over the models, and list their weights."""
+    models = estimator.models_
+    for name in ("n_iter", "objective", "duality_gap"):
+        if hasattr(models[0], name):
+            total = sum(getattr(model, name) for model in models)
+            setattr(estimator, f"{name}_", total)
+    if hasattr(models[0], "weights"):
+        estimator.kernel_weights_ = np.array(one_or_list(models, "weights"))
 
 
 class OneVsOneBaseline(OneVsOneMixin, BaseEstimator):
@@ -178,15 +176,14 @@ class OneVsOneBaseline(OneVsOneMixin, BaseEstimator):
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y)
-        rows = np.arange(len(X))
         fit_pairs(
             self,
             as_numpy(X),
             y,
-            rows,
+            np.arange(len(X)),
             None,
             lambda _, X, labels, weights: self._fit_model(X, labels),
         )
         self.support_ = support_rows(self.pair_rows_, self.models_)
-        self._collect()
+        collect(self)
         return self

@@ -50,15 +50,20 @@ class _BayesianMKL(BankMixin):
             if change <= self.tol * abs(bounds[-1]):
                 break
         else:
-            left = (
-                f"a lower bound of {bounds[-1]:.6g} that still changed by {change:.2e}"
+            warn_unconverged(
+                self,
+                f"a lower bound of {bounds[-1]:.6g} that still changed by {change:.2e}",
             )
-            warn_unconverged(self, left)
         # The score is e'g(x) + b with g_m(x) = a'k_m(x).
-        (b, *e) = field.be
-        history = {"lower_bound": bounds}
-        outcome = {"n_iter": len(bounds), "objective": bounds[-1], "history": history}
-        return self._expand(np.array(e), X, field.a, float(b), **outcome)
+        return self._expand(
+            field.be[1:],
+            X,
+            field.a,
+            float(field.be[0]),
+            n_iter=len(bounds),
+            objective=bounds[-1],
+            history={"lower_bound": bounds},
+        )
 
 
 class BayesianMKLClassifier(_BayesianMKL, OneVsOneBaseline):
@@ -184,9 +189,8 @@ class GaussianTarget:
 
     def bound(self, residual):
         """Contribution to the lower bound."""
-        n = len(self.mean)
         noise = self.noise
-        likelihood = n * (noise.mean_log - LOG_2PI) - noise.mean * residual
+        likelihood = len(self.mean) * (noise.mean_log - LOG_2PI) - noise.mean * residual
         return 0.5 * likelihood[0] - noise.divergence()
 
 
@@ -194,7 +198,8 @@ class TruncatedTarget:
     """Classification: f has unit noise and exceeds a margin on the side of y."""
 
     def __init__(self, y, margin):
-        self.y, self.margin = y, margin
+        self.y = y
+        self.margin = margin
         self.noise = FixedPrecision(1.0)
         self.update(np.zeros(len(y)), 0.0)
 
@@ -310,9 +315,8 @@ class MeanField:
 
     def _output_residual(self):
         """E of the sum over m and i of (g_mi - a'k_mi)^2."""
-        n = len(self.a)
         fit = np.sum((self.G - self.scores) ** 2)
-        return fit + n * np.trace(self.G_covariance) + self.a_trace
+        return fit + len(self.a) * np.trace(self.G_covariance) + self.a_trace
 
     def lower_bound(self):
         """Lower bound of the evidence at the present factors."""

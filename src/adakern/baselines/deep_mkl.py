@@ -10,9 +10,8 @@ from scipy.special import expit
 from adakern._utils.resources import one_blas_thread
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import KernelExpansion, OneVsOneBaseline
-from adakern.baselines.kernel_bank import BankMixin, bank_constraints
+from adakern.baselines.kernel_bank import BankMixin, bank_constraints, l2_svm_dual
 from adakern.linalg import add_to_diagonal, project_onto_simplex
-from adakern.svm.libsvm import svm_dual
 
 #: As in the paper.
 N_LAYERS = 3
@@ -92,15 +91,19 @@ class DeepMKL(BankMixin, OneVsOneBaseline):
             decrease = values[-1] - best.value
             values.append(best.value)
         if decrease > self.tol * best.value:
-            left = f"a span bound of {best.value:.6g} that still fell by {decrease:.2e}"
-            warn_unconverged(self, left)
-        kernel = partial(deep_gram_matrix, self.bank_, best.weights)
-        outcome = {
-            "weights": best.weights,
-            "n_iter": len(values) - 1,
-            "objective": best.value,
-        }
-        return KernelExpansion(kernel, X, best.d, best.intercept, **outcome)
+            warn_unconverged(
+                self,
+                f"a span bound of {best.value:.6g} that still fell by {decrease:.2e}",
+            )
+        return KernelExpansion(
+            partial(deep_gram_matrix, self.bank_, best.weights),
+            X,
+            best.d,
+            best.intercept,
+            weights=best.weights,
+            n_iter=len(values) - 1,
+            objective=best.value,
+        )
 
 
 def deep_gram_matrix(bank, weights, X, Y):
@@ -147,7 +150,7 @@ class SpanObjective:
         self.bank = bank
         self.grams = grams
         layers = propagate(bank, weights, np.tensordot(weights[0], grams, axes=1))
-        self.d, self.intercept = l2_svm_dual(layers[-1], y, C)
+        self.d, self.intercept = l2_svm_dual(layers[-1], y, 1 / C)
         support = np.flatnonzero(self.d)
         self._block = np.ix_(support, support)
         self._layers = [layer[self._block] for layer in layers]
@@ -155,9 +158,12 @@ class SpanObjective:
 
     def gradient(self):
         """Gradient with respect to the weights, shape (L, P)."""
-        grams = self.grams[:, *self._block]
         return weight_gradient(
-            self.bank, self.weights, grams, self._layers, self._slope
+            self.bank,
+            self.weights,
+            self.grams[:, *self._block],
+            self._layers,
+            self._slope,
         )
 
 
@@ -172,16 +178,6 @@ def _descend(current, step, evaluate):
             return trial, 2 * step
         step /= 2
     return current, step
-
-
-def l2_svm_dual(K, y, C, tol=1e-4):
-    """Solve the SVM with squared hinge loss: ``max 1'a - 1/2 a'Y(K + I/C)Ya, a >= 0``.
-
-    No variable exceeds ``2 C n_+ n_- / n``, so that a box twice as large is inactive.
-    """
-    n_positive = (y > 0).sum()
-    bound = 4 * C / (1 / n_positive + 1 / (len(y) - n_positive))
-    return svm_dual(add_to_diagonal(K.copy(), 1 / C), y, bound, tol)
 
 
 def span_bound(K, y, C):

@@ -54,7 +54,8 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     """
 
     _parameter_constraints = constraints(
-        *("gamma", "random_state"),
+        "gamma",
+        "random_state",
         kernel=[StrOptions({"rbf", "laplacian"})],
         n_epochs=AT_LEAST_ONE,
     )

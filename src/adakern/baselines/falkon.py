@@ -60,7 +60,9 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
     """
 
     _parameter_constraints = constraints(
-        *("gamma", "max_iter", "random_state"),
+        "gamma",
+        "max_iter",
+        "random_state",
         kernel=[StrOptions(set(KERNELS))],
         alpha=POSITIVE,
         n_centers=AT_LEAST_ONE,
@@ -116,9 +118,14 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         right = precondition_transposed(product / n)
         normal = LinearOperator((m, m), matvec=operator, dtype=np.float64)
         steps = []
-        options = {"rtol": self.tol, "maxiter": self.max_iter, "callback": steps.append}
         with one_blas_thread(n):
-            v, unfinished = cg(normal, right, **options)
+            v, unfinished = cg(
+                normal,
+                right,
+                rtol=self.tol,
+                maxiter=self.max_iter,
+                callback=steps.append,
+            )
         self.n_iter_ = len(steps)
         if unfinished:
             gap = np.linalg.norm(right - operator(v)) / np.linalg.norm(right)

@@ -7,8 +7,10 @@ import numpy as np
 
 from adakern._utils.constraints import constraints
 from adakern._utils.resources import require_memory
-from adakern.baselines.base import BaselineRegressor, KernelExpansion, ModelsMixin
+from adakern.baselines.base import BaselineRegressor, KernelExpansion, collect
 from adakern.kernels import require_gram_memory, squared_distances
+from adakern.linalg import add_to_diagonal
+from adakern.svm.libsvm import svm_dual
 
 Rows = np.ndarray | None
 
@@ -110,7 +112,7 @@ def _cosines(X, Y=None):
     return (X @ Y.T + 1) / lengths_x[:, None] / lengths_y[None, :]
 
 
-class BankMixin(ModelsMixin):
+class BankMixin:
     """Mixin for estimators on a bank.
 
     Subclasses define ``_fit_model(X, y)``, which returns a ``KernelExpansion``.
@@ -134,14 +136,25 @@ def bank_constraints(*shared, **own):
     )
 
 
-class BankRegressor(BaselineRegressor):
+def l2_svm_dual(K, y, ridge, tol=1e-4):
+    """Solve the dual of the SVM with squared hinge loss, whose C is 1 / ``ridge``.
+
+    It is ``max 1'a - 1/2 a'Y(K + ridge I)Ya, a >= 0``. No variable exceeds
+    ``2 n_+ n_- / (n ridge)``, so that a box twice as large is inactive.
+    """
+    n_positive = (y > 0).sum()
+    bound = 4 / (ridge * (1 / n_positive + 1 / (len(y) - n_positive)))
+    return svm_dual(add_to_diagonal(K.copy(), ridge), y, bound, tol)
+
+
+class BankRegressor(BankMixin, BaselineRegressor):
     """Base class of regressors on a bank, with a single model."""
 
     def _fit(self, X, y):
         self._resolve_kernel(X)
         self.models_ = [self._fit_model(X, y)]
         self.support_ = self.models_[0].support
-        self._collect()
+        collect(self)
 
     def _values(self, X):
         return self.models_[0].decision_function(X)

@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.constraints import POSITIVE, constraints
 from adakern._utils.warn import warn_unconverged
-from adakern.baselines.base import KernelExpansion, ModelsMixin, OneVsOneBaseline
+from adakern.baselines.base import KernelExpansion, OneVsOneBaseline
 from adakern.kernels import gram_matrix, resolve_gamma
 from adakern.svm.libsvm import svm_dual
 
@@ -22,7 +22,7 @@ PERCENTILES = (5, 95)
 N_DISTANCES = 10_000
 
 
-class LogDetKernel(ModelsMixin, OneVsOneBaseline):
+class LogDetKernel(OneVsOneBaseline):
     """SVM on a kernel ``phi(x)'W phi(y)`` learned with the LogDet divergence.
 
     The learned kernel matrix is the nearest to the Gaussian one, in the LogDet
@@ -69,7 +69,12 @@ class LogDetKernel(ModelsMixin, OneVsOneBaseline):
     """
 
     _parameter_constraints = constraints(
-        *("C", "gamma", "max_iter", "tol", "random_state"), slack=POSITIVE
+        "C",
+        "gamma",
+        "max_iter",
+        "tol",
+        "random_state",
+        slack=POSITIVE,
     )
 
     def __init__(
@@ -103,14 +108,15 @@ class LogDetKernel(ModelsMixin, OneVsOneBaseline):
         # Columns of K E for the differences E = (e_i - e_j), and E'KE.
         KE = K[:, i] - K[:, j]
         EKE = KE[i] - KE[j]
-        limits = self.slack, self.max_iter, self.tol
-        multipliers, n_iter, change = project_cyclically(EKE, targets, similar, *limits)
+        multipliers, n_iter, change = project_cyclically(
+            EKE, targets, similar, self.slack, self.max_iter, self.tol
+        )
         if change > self.tol:
-            left = (
+            warn_unconverged(
+                self,
                 f"multipliers that still changed by {change:.2e} (a smaller slack "
-                "helps)"
+                "helps)",
             )
-            warn_unconverged(self, left)
         S = correction(EKE, multipliers)
         d, b = svm_dual(K - KE @ S @ KE.T, y, self.C)
         # k_learned(x, .) d = k(x, .) d - (k(x, i) - k(x, j)) S E'K d: an expansion in
@@ -119,8 +125,9 @@ class LogDetKernel(ModelsMixin, OneVsOneBaseline):
         shift = S @ (KE.T @ d)
         np.subtract.at(coef, i, shift)
         np.add.at(coef, j, shift)
-        found = {"pairs": pairs, "multipliers": multipliers, "n_iter": n_iter}
-        return KernelExpansion(kernel, X, coef, b, **found)
+        return KernelExpansion(
+            kernel, X, coef, b, pairs=pairs, multipliers=multipliers, n_iter=n_iter
+        )
 
     def _targets(self, K, similar, rng):
         """Bounds of the squared distances, from the distances of random pairs."""

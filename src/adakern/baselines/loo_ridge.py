@@ -59,11 +59,9 @@ class _LOOKernelRidge(KernelExpansionMixin):
         left_out = T - left_out_residuals(dual, R.diagonal()) + centre
         # A regression has a single target.
         k = 0 if is_regressor(self) else slice(None)
-        self.support_vectors_, self.dual_coef_, self.intercept_ = (
-            X,
-            dual[:, k],
-            centre[k],
-        )
+        self.support_vectors_ = X
+        self.dual_coef_ = dual[:, k]
+        self.intercept_ = centre[k]
         self.loo_prediction_ = left_out[:, k]
 
 

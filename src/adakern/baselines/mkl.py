@@ -1,14 +1,17 @@
 """Support vector machines on a bank of kernels: equal weights, SimpleMKL, EasyMKL."""
 
-from numbers import Real
-
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from adakern._utils.constraints import FRACTION
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import OneVsOneBaseline
-from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints
-from adakern.linalg import add_to_diagonal, project_onto_simplex
+from adakern.baselines.kernel_bank import (
+    BankMixin,
+    BankRegressor,
+    bank_constraints,
+    l2_svm_dual,
+)
+from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual
 
 
@@ -54,7 +57,7 @@ class UniformMKLClassifier(BankMixin, OneVsOneBaseline):
         return self._expand(weights, X, d, b)
 
 
-class SimpleMKLRegressor(BankMixin, BankRegressor):
+class SimpleMKLRegressor(BankRegressor):
     """Epsilon support vector regression on a learned convex combination of kernels.
 
     Minimises ``J(w) = max_d y'd - epsilon |d|_1 - 1/2 d' (sum_m w_m K_m) d`` over the
@@ -125,24 +128,25 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
             step = move @ move / curvature if curvature > 0 else 10 * step
             current = following
             path.append(current)
-        n_iter = len(path) - 1
         if current.gap > self.tol * abs(current.objective):
-            left = (
+            warn_unconverged(
+                self,
                 f"a duality gap of {current.gap:.2e} at the objective "
-                f"{current.objective:.6g}"
+                f"{current.objective:.6g}",
             )
-            warn_unconverged(self, left)
-        history = {
-            name: [getattr(m, name) for m in path] for name in ("objective", "gap")
-        }
-        outcome = {
-            "objective": current.objective,
-            "duality_gap": current.gap,
-            "history": history,
-        }
-        d = current.d
-        b = current.intercept
-        return self._expand(current.weights, X, d, b, n_iter=max(n_iter, 1), **outcome)
+        return self._expand(
+            current.weights,
+            X,
+            current.d,
+            current.intercept,
+            n_iter=max(len(path) - 1, 1),
+            objective=current.objective,
+            duality_gap=current.gap,
+            history={
+                "objective": [model.objective for model in path],
+                "gap": [model.gap for model in path],
+            },
+        )
 
 
 class WeightedModel:
@@ -202,9 +206,7 @@ class EasyMKL(BankMixin, OneVsOneBaseline):
     Neurocomputing 169 (2015), 215-224.
     """
 
-    _parameter_constraints = bank_constraints(
-        "tol", reg=[Interval(Real, 0, 1, closed="right")]
-    )
+    _parameter_constraints = bank_constraints("tol", reg=FRACTION)
 
     def __init__(self, reg=0.1, *, gammas=None, degrees=(), tol=1e-4):
         self.reg = reg
@@ -236,13 +238,9 @@ def nearest_hull_points(K, y, reg, tol):
     """Distributions g on the two classes that minimise ``g'YQYg``.
 
     With ``Q = (1 - reg) K + reg I`` they are, up to scale, the dual variables of the
-    hard-margin SVM on Q: ``a = s g`` is optimal at ``s = 2 / g'YQYg``, and since
-    ``g'YQYg >= reg (1/n_+ + 1/n_-)`` a finite bound is never active.
+    hard-margin SVM on Q: ``a = s g`` is optimal at ``s = 2 / g'YQYg``.
     """
     positive = y > 0
-    n_positive = positive.sum()
-    n_negative = (~positive).sum()
-    bound = 4 / (reg * (1 / n_positive + 1 / n_negative))
-    d, _ = svm_dual(add_to_diagonal((1 - reg) * K, reg), y, bound, tol)
+    d, _ = l2_svm_dual((1 - reg) * K, y, reg, tol)
     points = np.abs(d)
     return points / np.where(positive, points[positive].sum(), points[~positive].sum())

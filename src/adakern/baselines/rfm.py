@@ -24,7 +24,8 @@ class _FeatureMachine:
     _required_packages = ("torch", "xrfm")
 
     _parameter_constraints = constraints(
-        *("max_iter", "random_state"),
+        "max_iter",
+        "random_state",
         kernel=[StrOptions({"l2", "l1_kermac", "lpq_kermac"})],
         bandwidth=POSITIVE,
         alpha=POSITIVE,
@@ -54,25 +55,22 @@ class _FeatureMachine:
         xrfm = require("xrfm", name)
         rng = check_random_state(self.random_state)
         self._scaler = StandardScaler().fit(X)
-        order = rng.permutation(len(X))
         n = len(X)
+        order = rng.permutation(n)
         size = max(1, int(VALIDATION_FRACTION * n))
         # A single row is used for both training and validation.
         train = order[size:] if n > 1 else order
         validation = order[:size]
         require_gram_memory(len(train), len(train))
-        kernel = {
-            "kernel": self.kernel,
-            "bandwidth": self.bandwidth,
-            "diag": self.diagonal,
-        }
-        how = {
-            "iters": self.max_iter,
-            "device": "cpu",
-            "tuning_metric": "mse",
-            "verbose": False,
-        }
-        self.model_ = xrfm.RFM(**kernel, **how)
+        self.model_ = xrfm.RFM(
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            diag=self.diagonal,
+            iters=self.max_iter,
+            device="cpu",
+            tuning_metric="mse",
+            verbose=False,
+        )
         X, Y = torch.tensor(self._scaler.transform(X)), torch.tensor(Y).double()
         train, validation = ((X[rows], Y[rows]) for rows in (train, validation))
         with (

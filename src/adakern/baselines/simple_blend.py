@@ -1,7 +1,5 @@
 """The simple blend, a baseline: a stack of kernel ridge regressions and forests."""
 
-from numbers import Integral
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
@@ -62,7 +60,7 @@ class _SimpleBlend:
     """Base class of the regressor and the classifier."""
 
     _parameter_constraints = constraints(
-        "random_state", n_estimators=AT_LEAST_ONE, n_jobs=[Integral, None]
+        "n_jobs", "random_state", n_estimators=AT_LEAST_ONE
     )
 
     def __init__(self, *, n_estimators=300, n_jobs=None, random_state=None):
@@ -88,8 +86,12 @@ class _SimpleBlend:
             self.members_[f"kernel ridge, {kernel}"] = ridge
             left_out.append(self._complete(ridge, getattr(ridge, self._leave_one_out)))
         for forest in self._forests:
-            options = {"n_jobs": self.n_jobs, "random_state": next(seeds)}
-            trees = forest(self.n_estimators, **FORESTS, **options).fit(Z, y)
+            trees = forest(
+                self.n_estimators,
+                n_jobs=self.n_jobs,
+                random_state=next(seeds),
+                **FORESTS,
+            ).fit(Z, y)
             self.members_[forest.__name__] = trees
             left_out.append(
                 self._complete(trees, getattr(trees, self._out_of_bag)[rows])
@@ -100,12 +102,10 @@ class _SimpleBlend:
     def _blend(self, method, X):
         """Weighted mean of the output of a method of the members."""
         Z = self._scaler.transform(X)
+        pairs = zip(self.members_.values(), self.weights_.values(), strict=True)
         return sum(
-            weight
-            * self._complete(
-                self.members_[name], getattr(self.members_[name], method)(Z)
-            )
-            for name, weight in self.weights_.items()
+            weight * self._complete(member, getattr(member, method)(Z))
+            for member, weight in pairs
             if weight
         )
 
@@ -228,5 +228,5 @@ class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
         ----------
         X : array-like of shape (m, d)
         """
-        chosen = self.predict_proba(X).argmax(axis=1)
+        chosen = self.predict_proba(X).argmax(axis=1)  # raises NotFittedError
         return self.classes_[chosen]

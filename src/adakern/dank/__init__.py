@@ -1,4 +1,9 @@
 """DANK: data-adaptive nonparametric kernels in support vector machines."""
 
-from adakern.dank.classifier import DANKClassifier as DANKClassifier
-from adakern.dank.regressor import DANKRegressor as DANKRegressor
+from adakern.dank.classifier import DANKClassifier
+from adakern.dank.regressor import DANKRegressor
+
+__all__ = [
+    "DANKClassifier",
+    "DANKRegressor",
+]

@@ -8,7 +8,6 @@ without a nuclear norm, h is a :mod:`quartic <adakern.dank.quartic>`. The strate
 algorithm after which it is named.
 """
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,11 @@ class DANKEstimator(KernelMixin, BaseEstimator):
     """Parameter constraints and ``rank_`` of the two DANK estimators."""
 
     _parameter_constraints = constraints(
-        *("C", "tol", "max_iter", "random_state"),
+        "C",
+        "tol",
+        "max_iter",
+        "n_jobs",
+        "random_state",
         **KernelMixin._kernel_constraints,
         eta=[StrOptions({"svm"}), *POSITIVE],
         tau=NOT_NEGATIVE,
@@ -49,7 +52,6 @@ class DANKEstimator(KernelMixin, BaseEstimator):
         method=[StrOptions(set(METHODS))],
         n_clusters=[*AT_LEAST_ONE, None],
         fit_intercept=["boolean"],
-        n_jobs=[Integral, None],
     )
 
     @property
@@ -72,26 +74,19 @@ def training_rows(estimator, X):
 
 def fit_model(estimator, X, y, weights, make_dual):
     """Fit one model to the dual of the labels or targets, by the chosen strategy."""
-    kernel = estimator._kernel_params
-    is_exact = estimator.strategy == "exact"
-    own = ["tau", "method", "extension", "n_neighbors"]
-    if not is_exact:
-        own = ["n_clusters", "n_jobs"]
-    names = ["eta", "tol", "max_iter", "random_state", *own]
-    options = {name: getattr(estimator, name) for name in names}
-    if is_exact:
-        model = fit_exact(X, make_dual(y, weights=weights), kernel, **options)
+    if estimator.strategy == "exact":
+        model = fit_exact(estimator, X, make_dual(y, weights=weights))
     else:
         from adakern.dank.model import fit_on_features  # k-means takes long to import
 
         weights = None if weights is None else asarray_like(weights, X)
         dual = make_dual(asarray_like(y, X), weights=weights)
-        model = fit_on_features(X, dual, kernel, estimator.strategy, **options)
+        model = fit_on_features(estimator, X, dual)
     if not model.converged:
-        gap = model.duality_gap
-        objective = model.objective
         warn_unconverged(
-            estimator, f"a duality gap of {gap:.3g} at the objective {objective:.6g}"
+            estimator,
+            f"a duality gap of {model.duality_gap:.3g} at the objective "
+            f"{model.objective:.6g}",
         )
     return model
 

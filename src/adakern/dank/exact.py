@@ -18,11 +18,14 @@ from adakern.dank.objective import (
     svm_eta,
 )
 from adakern.dank.quartic import Quartic, squared_product
-from adakern.kernels import TrainingRows, gram_matrix
+from adakern.kernels import TrainingRows
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm import ascent
 from adakern.svm.dual import Ascent, Solution
 from adakern.svm.libsvm import svm_dual
+
+#: Smallest step of a line search, relative to the distance of its target.
+SHORTEST = 1e-6
 
 
 @dataclass
@@ -46,19 +49,16 @@ class ExactModel:
         """Decision values of new rows, or of their kernel values, by blocks."""
         X = as_numpy(X)
         support = np.flatnonzero(self.dual_coef)
-        values = np.zeros(len(X))
-        if len(support):
-            right = self.extension.train_factor[support] * self.dual_coef[support, None]
-            left = self.extension.transform(X)
-            for part in row_blocks(len(X), 8 * (3 * len(support) + left.shape[1])):
-                K = self._rows.kernel(X[part], support)
-                values[part] = np.einsum("ir,ir->i", left[part], K @ right)
+        values = np.empty(len(X))
+        right = self.extension.train_factor[support] * self.dual_coef[support, None]
+        left = self.extension.transform(X)
+        for part in row_blocks(len(X), 8 * (3 * len(support) + left.shape[1])):
+            K = self._rows.kernel(X[part], support)
+            values[part] = np.einsum("ir,ir->i", left[part], K @ right)
         return values + self.intercept
 
 
-def fit_exact(
-    X, dual, kernel, *, eta, tau, method, tol, max_iter, extension, **options
-):
+def fit_exact(estimator, X, dual):
     """Fit an :class:`ExactModel` to rows X, or to their Gram matrix if precomputed."""
     n = len(X)
     require_memory(
@@ -68,25 +68,36 @@ def fit_exact(
     )
     with one_blas_thread(n):
         X = np.asarray(X, dtype=np.float64)  # float32 would invalidate the certificate
-        K = X if kernel["kernel"] == "precomputed" else gram_matrix(X, **kernel)
+        kernel = estimator.kernel
+        K = estimator._gram(X)
         if not np.isfinite(K).all():
             raise ValueError(
-                f"kernel={kernel['kernel']!r} gives infinite values; scale the features"
+                f"kernel={kernel!r} gives infinite values; scale the features"
             )
-        if kernel["kernel"] in ("precomputed", "tl1", "poly"):
-            require_positive_semidefinite(K, kernel["kernel"], "DANK")
-        problem, start = make_problem(K, dual, eta, tau, tol)
-        solution = METHODS[method](problem, problem(start), tol, max_iter=max_iter)
+        if kernel in ("precomputed", "tl1", "poly"):
+            require_positive_semidefinite(K, kernel, "DANK")
+        tol = estimator.tol
+        problem, start = make_problem(K, dual, estimator.eta, estimator.tau, tol)
+        solve = METHODS[estimator.method]
+        solution = solve(problem, problem(start), tol, max_iter=estimator.max_iter)
         point = solution.point
-        rows = TrainingRows(X, K, kernel)
+        rows = TrainingRows(X, K, estimator._kernel_params)
         Z = problem.factor(point)
-        eta = problem.eta
-        copies = dual.copies * np.ones(n)
-        trained = Trained(Z, point.d, K, rows, copies, eta, tau, **options)
+        trained = Trained(
+            Z=Z,
+            d=point.d,
+            K=K,
+            rows=rows,
+            copies=dual.copies * np.ones(n),
+            eta=problem.eta,
+            tau=estimator.tau,
+            n_neighbors=estimator.n_neighbors,
+            random_state=estimator.random_state,
+        )
         return ExactModel(
             dual_coef=point.d,
             intercept=point.intercept,
-            eta=eta,
+            eta=problem.eta,
             adaptive_factor=Z,
             rank=Z.shape[1],
             objective=point.value,
@@ -94,7 +105,7 @@ def fit_exact(
             n_iter=solution.n_iter,
             converged=solution.converged,
             history=solution.history,
-            extension=EXTENSIONS[extension](trained),
+            extension=EXTENSIONS[estimator.extension](trained),
             _rows=rows,
         )
 
@@ -139,7 +150,7 @@ def newton(problem, start, tol, *, max_iter):
     return Solution(rest.point, rest.gap, rest.converged, history)
 
 
-def _line_search(problem, point, target, shortest=1e-6):
+def _line_search(problem, point, target):
     """Backtrack from the target to the first sufficient ascent, or return None."""
     direction = target - point.u
     slope = point.gradient @ direction
@@ -147,7 +158,7 @@ def _line_search(problem, point, target, shortest=1e-6):
     share = 1.0
     if not direction.any():
         return None
-    while share >= shortest:
+    while share >= SHORTEST:
         # Use the target itself: rounding could move variables off their bounds.
         new = problem(target if share == 1.0 else point.u + share * direction, point)
         gain = new.value - point.value

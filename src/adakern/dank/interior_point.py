@@ -58,7 +58,8 @@ class _Iterate:
     """
 
     def __init__(self, dual, total):
-        self.dual, self.total = dual, total
+        self.dual = dual
+        self.total = total
         xp = self.xp = array_namespace(dual.target)
         ones = xp.ones_like(dual.target)
         if dual.epsilon:
@@ -104,10 +105,8 @@ class _Iterate:
         """Return d, with values near a bound moved to it and the sum corrected."""
         xp = self.xp
         dual = self.dual
-        x, vanishing = (
-            self.room[0, ...],
-            self.room < self.unit / self.scale * self.force,
-        )
+        x = self.room[0, ...]
+        vanishing = self.room < self.unit / self.scale * self.force
         x = xp.where(vanishing[0, ...], xp.zeros_like(x), x)
         x = xp.where(vanishing[1, ...], self.width, x)
         d = self._joined(x)
@@ -115,9 +114,8 @@ class _Iterate:
             return d
         inside = xp.any((x > 0) & (x < self.width), axis=0)
         count = max(1, int(xp.count_nonzero(inside)))
-        for _ in range(
-            3
-        ):  # shifting the rows inside the box may take some of them to a bound
+        # Shifting the rows inside the box may take some of them to a bound.
+        for _ in range(3):
             shift = (self.total - float(xp.sum(d))) / count
             d = xp.where(
                 inside, xp.minimum(xp.maximum(d + shift, dual.lower), dual.upper), d

@@ -21,12 +21,19 @@ from adakern.linalg import numerical_rank
 SOLVERS = {"decomposed": decomposed.solve, "whole": whole.solve}
 
 
-def fit_on_features(X, dual, kernel, strategy, *, eta, tol, n_clusters, **options):
+def fit_on_features(estimator, X, dual):
     """Fit a :class:`SparseModel` to the rows X by a strategy without a Gram matrix."""
-    problem = RowsProblem(X, kernel, dual, eta)
+    problem = RowsProblem(X, estimator._kernel_params, dual, estimator.eta)
     n = X.shape[0]
-    n_clusters = min(n_clusters or clusters_for(n), n)
-    solution = SOLVERS[strategy](problem, None, tol, n_clusters=n_clusters, **options)
+    solution = SOLVERS[estimator.strategy](
+        problem,
+        None,
+        estimator.tol,
+        n_clusters=min(estimator.n_clusters or clusters_for(n), n),
+        max_iter=estimator.max_iter,
+        random_state=estimator.random_state,
+        n_jobs=estimator.n_jobs,
+    )
     return SparseModel(problem, solution)
 
 

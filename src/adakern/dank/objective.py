@@ -102,8 +102,6 @@ def svm_eta(squares, C, without_intercept):
 class QuarticObjective(Quartic):
     """DANK without the nuclear norm: :mod:`adakern.dank.quartic` in the variables u."""
 
-    tau = 0.0
-
     def __call__(self, u, near=None):
         point = self.at(self.dual.coefficients(u))
         q = self.dual.squares(point.d)
@@ -197,8 +195,17 @@ class ThresholdedObjective:
         KZ = symmetric_product(self.K, Z * d[:, None])
         scores = np.einsum("ir,ir->i", Z, KZ)
         regulariser = self.eta * (distance + self.tau * f.sum())
-        parts = {"f": f, "U": U, "Z": Z, "KZ": KZ, "block": A.basis @ block}
-        return DualEvaluation(self.dual, u, scores, regulariser, **parts)
+        return DualEvaluation(
+            self.dual,
+            u,
+            scores,
+            regulariser,
+            f=f,
+            U=U,
+            Z=Z,
+            KZ=KZ,
+            block=A.basis @ block,
+        )
 
     def _residual(self, d, u, s, near):
         """Residual rho of the eigenpairs that gap and line searches tolerate.

@@ -141,8 +141,12 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
         self._rows = rows
         X, y = rows_of(self, X, rows), y[as_index(rows, y)]
         self._resolve_kernel(X, weights)
-        options = {"C": self.C, "epsilon": self.epsilon}
-        dual = partial(regression_dual, fit_intercept=self.fit_intercept, **options)
+        dual = partial(
+            regression_dual,
+            C=self.C,
+            epsilon=self.epsilon,
+            fit_intercept=self.fit_intercept,
+        )
         models = [fit_model(self, X, y, weights, dual)]
         vars(self).update(fitted_attributes(models, [rows]))
         return self

@@ -81,10 +81,12 @@ def _classification_scores(y_true, y_pred, labels):
     classes = np.unique(np.concatenate([y_true, y_pred]) if labels is None else labels)
     binary = {"average": "binary", "pos_label": classes[-1]}
     f1 = binary if len(classes) <= 2 else {"average": "macro"}
-    present = {"labels": np.unique(y_true), "average": "macro", "zero_division": 0}
+    recall = recall_score(
+        y_true, y_pred, labels=np.unique(y_true), average="macro", zero_division=0
+    )
     return {
         "accuracy": float(np.mean(y_true == y_pred)),
-        "balanced_accuracy": float(recall_score(y_true, y_pred, **present)),
+        "balanced_accuracy": float(recall),
         "f1": float(f1_score(y_true, y_pred, zero_division=0, **f1)),
     }
 

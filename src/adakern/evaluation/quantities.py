@@ -8,8 +8,9 @@ __all__ = [
     "METRICS",
     "OPTIONAL_METRICS",
     "QUANTITIES",
+    "RECORDED",
+    "Quantity",
 ]
-__all__ += ["RECORDED", "Quantity"]
 
 
 class Quantity(NamedTuple):

@@ -5,15 +5,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-__all__ = ["FEWEST", "TIE", "Ranking", "bootstrap_elo", "elo_ratings", "mean_ranks"]
-__all__ += [
+__all__ = [
+    "FEWEST",
+    "TIE",
+    "Ranking",
+    "bootstrap_elo",
+    "elo_ratings",
+    "mean_ranks",
     "normalised_errors",
     "pareto_front",
     "rank_methods",
     "ranks_by_dataset",
     "win_matrix",
+    "wins",
 ]
-__all__ += ["wins"]
 
 #: Relative difference below which scores are tied: means of the same numbers in another
 #: order differ in the last digits.

@@ -20,8 +20,11 @@ __all__ = [
     "TTest",
     "bayesian_signed_rank",
     "compare_methods",
+    "compare_over_sets",
+    "corrected_ttest",
+    "holm_correction",
+    "paired_ttest",
 ]
-__all__ += ["compare_over_sets", "corrected_ttest", "holm_correction", "paired_ttest"]
 
 
 class TTest(NamedTuple):
@@ -292,13 +295,17 @@ def _test_pair(a, b, sizes):
             corrected = corrected_ttest(a, b, n_train, n_test).pvalue
     return {
         "n": n,
-        "mean_a": float(a.mean()) if n else np.nan,
-        "mean_b": float(b.mean()) if n else np.nan,
-        "difference": float((a - b).mean()) if n else np.nan,
+        "mean_a": _mean(a),
+        "mean_b": _mean(b),
+        "difference": _mean(a - b),
         "pvalue": pvalue,
         "corrected_pvalue": corrected,
         "note": "; ".join(notes),
     }
+
+
+def _mean(values):
+    return float(values.mean()) if len(values) else np.nan
 
 
 def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_state=0):
@@ -336,9 +343,8 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
     """
     difference = np.subtract(*_paired(a, b))
     with_prior = np.concatenate([[0.0], difference])
-    pairs = ((with_prior[:, None] + with_prior) / 2).round(
-        12
-    )  # 0.81 - 0.8 is more than 0.01
+    # Rounded, since 0.81 - 0.8 is more than 0.01.
+    pairs = ((with_prior[:, None] + with_prior) / 2).round(12)
     rng = np.random.default_rng(random_state)
     weights = rng.dirichlet([prior, *np.ones(len(difference))], n_samples)
     smaller, greater = (
@@ -399,7 +405,7 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
         better=int((gain > 0).sum()),
         worse=int((gain < 0).sum()),
         tied=int((gain == 0).sum()),
-        difference=float(difference.mean()) if len(gain) else np.nan,
+        difference=_mean(difference),
         pvalue=pvalue,
         p_better=better,
         p_equal=equal,

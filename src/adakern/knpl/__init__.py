@@ -1,3 +1,7 @@
 """Kernels with a nonlinear pairwise layer (KNPL)."""
 
-from adakern.knpl.classifier import KNPLClassifier as KNPLClassifier
+from adakern.knpl.classifier import KNPLClassifier
+
+__all__ = [
+    "KNPLClassifier",
+]

@@ -108,7 +108,9 @@ class KNPLClassifier(
     """
 
     _parameter_constraints = constraints(
-        *("C", "max_iter", "tol"),
+        "C",
+        "max_iter",
+        "tol",
         **KernelMixin._kernel_constraints,
         reg=POSITIVE,
         solver=[StrOptions({"exact", "admm"})],
@@ -200,10 +202,12 @@ def fit_model(estimator, X, y, weights):
         limits = {"max_iter": estimator.max_iter, "weights": weights}
         saddle = solve_exact(*problem, tol=estimator.tol, **limits)
     if not saddle.converged:
-        left = (
-            f"a saddle gap of {saddle.gap:.2e} at the objective {saddle.objective:.6g}"
+        warn_unconverged(
+            estimator,
+            f"a saddle gap of {saddle.gap:.2e} at the objective "
+            f"{saddle.objective:.6g} (a larger reg helps)",
+            limit,
         )
-        warn_unconverged(estimator, f"{left} (a larger reg helps)", limit)
     return KNPLModel(TrainingRows(X, K, estimator._kernel_params), saddle)
 
 

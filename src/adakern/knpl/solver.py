@@ -19,7 +19,7 @@ from adakern.svm.libsvm import svm_dual
 class Saddle:
     """Solution: the layer G, the SVM on G∘K, and the history of the solver."""
 
-    def __init__(self, d, intercept, G, solution, reg, n_iter, n=None):
+    def __init__(self, d, intercept, G, solution, reg, n_iter, n):
         self.d = d
         self.intercept = intercept
         self.G = G
@@ -28,7 +28,7 @@ class Saddle:
         self.converged = solution.converged
         self.history = solution.history
         # The solvers omit the terms that do not depend on the variables.
-        constant = reg * (n or len(d)) ** 2
+        constant = reg * n**2
         self.history["objective"] = [
             value + constant for value in self.history["objective"]
         ]
@@ -49,20 +49,18 @@ class SaddleFunction:
     and means are weighted.
     """
 
-    def __init__(self, K, dual, reg, weights=None):
+    def __init__(self, K, dual, reg):
         self.K = K
         self.dual = dual
         self.reg = reg
-        self.weights = weights
         self._K_squared = K * K
-        self._copies = np.ones(len(K)) if weights is None else weights
         #: Number of rows, or the sum of their weights.
-        self.n = len(K) if weights is None else float(weights.sum())
+        self.n = len(K) if dual.weights is None else float(dual.weights.sum())
 
     def layer(self, d):
         """The minimiser G for fixed d."""
-        Gamma = gamma_matrix(d / self._copies, self.K, self.reg)
-        return project_onto_affine(Gamma, self.weights)
+        Gamma = gamma_matrix(d / self.dual.copies, self.K, self.reg)
+        return project_onto_affine(Gamma, self.dual.weights)
 
     def __call__(self, u, near=None):
         return self._point(u, self.K @ self.dual.coefficients(u))
@@ -75,13 +73,13 @@ class SaddleFunction:
 
     def _point(self, u, f):
         d = self.dual.coefficients(u)
-        copies = self._copies
+        copies = self.dual.copies
         n = self.n
         scale = 4 * self.reg
         each = d / copies
         product = self._K_squared @ (d * each)
         means = each * f / (scale * n)
-        mean = np.average(means, weights=self.weights)
+        mean = np.average(means, weights=self.dual.weights)
         squared_norm = (d * each) @ product / scale**2
         squared_norm += n * (n * mean**2 - 2 * (copies * means) @ means)
         # G = 11' + Gamma - means 1' - 1 means' + mean 11'
@@ -94,16 +92,15 @@ class SaddleFunction:
 def solve_exact(K, y, C, reg, *, max_iter, tol, weights=None):
     """Maximise h by accelerated projected ascent, to a certified gap."""
     dual = classification_dual(y, C, weights=weights)
-    function = SaddleFunction(K, dual, reg, weights)
+    function = SaddleFunction(K, dual, reg)
     with one_blas_thread(len(K)):
         d, _ = svm_dual(K, y, C, weights=weights)
         start = dual.project(dual.adjoint(d))
         solution = ascent.solve(function, function(start), tol, max_iter=max_iter)
-    d = solution.point.d
-    b = solution.point.intercept
-    G = function.layer(d)
-    n = function.n
-    return Saddle(d, b, G, solution, reg, solution.n_iter, n)
+    point = solution.point
+    G = function.layer(point.d)
+    n_iter = solution.n_iter
+    return Saddle(point.d, point.intercept, G, solution, reg, n_iter, function.n)
 
 
 def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
@@ -121,12 +118,12 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
         learned = G * K
         regulariser = reg * (np.vdot(G, G) - len(y) ** 2)
         point = DualEvaluation(dual, dual.adjoint(d), learned @ d, regulariser)
-        if way is None:
-            way = Ascent(point, tol)
-        else:
+        if way:
             way.add(point)
+        else:
+            way = Ascent(point, tol)
         d, intercept = svm_dual(learned, y, C)
         if way.converged:
             break
     way.history["inner_residuals"] = residuals
-    return Saddle(d, intercept, G, way, reg, len(residuals))
+    return Saddle(d, intercept, G, way, reg, len(residuals), len(y))

@@ -1,5 +1,11 @@
 """LAB RBF: asymmetric kernel ridge regression with locally adaptive bandwidths."""
 
-from adakern.lab.asymmetric import AsymmetricKernelRidge as AsymmetricKernelRidge
-from adakern.lab.kernel import lab_gram_matrix as lab_gram_matrix
-from adakern.lab.regressor import LABRBFRegressor as LABRBFRegressor
+from adakern.lab.asymmetric import AsymmetricKernelRidge
+from adakern.lab.kernel import lab_gram_matrix
+from adakern.lab.regressor import LABRBFRegressor
+
+__all__ = [
+    "AsymmetricKernelRidge",
+    "LABRBFRegressor",
+    "lab_gram_matrix",
+]

@@ -122,7 +122,7 @@ class BandwidthTraining:
     def _global_start(self, rows, budget):
         """Choose the initial bandwidth and, jointly, the ridge of the losses."""
         data = self.data
-        unit = self.data.unit_bandwidth
+        unit = data.unit_bandwidth
         searched = isinstance(self.bandwidth, str)
         bandwidths = unit * GLOBAL_BANDWIDTHS if searched else [float(self.bandwidth)]
         alphas = ALPHAS if isinstance(self.alpha, str) else [self.alpha]
@@ -153,7 +153,7 @@ class BandwidthTraining:
         It is smaller for features without influence.
         """
         xp = self.data.xp
-        size = self.data.xp.abs(start)
+        size = xp.abs(start)
         least = LEAST_STEP * xp.sqrt(xp.mean(start * start)) + 0 * size
         return self.schedule.local_rate * xp.where(size > least, size, least)
 
@@ -174,9 +174,14 @@ class BandwidthTraining:
         waited = 0
         value = float("nan")
         annealed = self.schedule.local_rate is not None
-        steps = {"learning_rate": rate, "batch_size": self.schedule.batch_size}
-        horizon = limit if anneal and annealed else None
-        iterates = adam(loss, theta, rng=self.rng, horizon=horizon, **steps)
+        iterates = adam(
+            loss,
+            theta,
+            rng=self.rng,
+            learning_rate=rate,
+            batch_size=self.schedule.batch_size,
+            horizon=limit if anneal and annealed else None,
+        )
         for count, (theta, value) in enumerate(islice(iterates, limit), start=1):
             self.n_iter += 1
             look = count % self.schedule.look_every == 0

@@ -1,7 +1,7 @@
 """Regression with a radial basis function kernel of locally adaptive bandwidths."""
 
 from itertools import islice
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from adakern._utils.arrays import (
     require_finite,
     validate_arrays,
 )
-from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
+from adakern._utils.constraints import AT_LEAST_ONE, FRACTION, NOT_NEGATIVE, POSITIVE
 from adakern._utils.resources import by_row_blocks, one_blas_thread
 from adakern._utils.warn import warn_unconverged
 from adakern.lab.adam import SCHEDULES
@@ -148,7 +148,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         "variant": [StrOptions({"refitted", "paper"})],
         "coef_penalty": NOT_NEGATIVE,
         "locality": [StrOptions({"auto", *LOCALITIES})],
-        "initial_support": [Interval(Real, 0, 1, closed="right")],
+        "initial_support": FRACTION,
         "growth": [*AT_LEAST_ONE, None],
         "solver": [StrOptions(set(SCHEDULES))],
         "max_iter": [None, Interval(Integral, 0, None, closed="left")],
@@ -203,10 +203,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         X, y = validate_arrays(self, X, y, y_numeric=True)
         used, weights = distinct_rows(as_numpy(X), as_numpy(y), sample_weight)
         if len(used) < len(y) or weights is not None:
-            X, y = (
-                array_namespace(X).take(X, as_index(used, X), axis=0),
-                as_numpy(y)[used],
-            )
+            X = array_namespace(X).take(X, as_index(used, X), axis=0)
+            y = as_numpy(y)[used]
         rng = np.random.default_rng(
             check_random_state(self.random_state).randint(2**31)
         )
@@ -237,11 +235,12 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         with one_blas_thread(self.max_support):
             self._finish(data, self._choose(training), training.alpha, used)
         if not training.converged:
-            left = (
+            warn_unconverged(
+                self,
                 f"a mean squared error of {training.last_loss:.3g} var(y), still "
-                "falling"
+                "falling",
+                value=schedule.max_iter,
             )
-            warn_unconverged(self, left, value=schedule.max_iter)
         self.n_iter_ = training.n_iter
         self.converged_ = training.converged
         self.history_ = training.history
@@ -286,9 +285,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         held_out = training.held_out
         locality = self.locality
         if locality == "auto" and not len(held_out):
-            locality = (
-                "local" if self.variant == "paper" else "global"
-            )  # without held-out rows, local bandwidths cannot be justified
+            # Without held-out rows, local bandwidths cannot be justified.
+            locality = "local" if self.variant == "paper" else "global"
         first = 1 if locality == "global" else None
         candidates = list(islice(training.candidates(), first))
         requested = [c for c in candidates if locality in ("auto", c.locality)]

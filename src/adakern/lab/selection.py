@@ -22,10 +22,6 @@ class Candidate(NamedTuple):
     #: The best ridge; None if no rows are held out.
     ridge: float | None = None
 
-    @property
-    def error(self):
-        return self.errors.mean()
-
 
 def judge(data, candidate, rows, held_out):
     """Return the candidate with its errors on ``held_out`` if refitted to ``rows``."""
@@ -43,19 +39,18 @@ def judge(data, candidate, rows, held_out):
     return candidate._replace(errors=errors[:, best], ridge=float(RIDGES[best]))
 
 
+def _error(candidate):
+    return candidate.errors.mean()
+
+
 def choose(candidates):
     """Return the candidate with the lowest error.
 
     A more local one must be better by more than a standard error.
     """
-    best = {}
-    for candidate in candidates:
-        name = candidate.locality
-        if name not in best or candidate.error < best[name].error:
-            best[name] = candidate
-    ranked = [best[name] for name in LOCALITIES if name in best]
-    chosen = ranked[0]
-    for candidate in ranked[1:]:
+    by_locality = [[c for c in candidates if c.locality == name] for name in LOCALITIES]
+    chosen, *more = [min(some, key=_error) for some in by_locality if some]
+    for candidate in more:
         gain = chosen.errors - candidate.errors
         if gain.mean() > gain.std() / np.sqrt(len(gain)):
             chosen = candidate

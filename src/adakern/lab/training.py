@@ -41,7 +41,8 @@ class TrainingData:
         self.dtype = getattr(xp, PRECISION)
         self.X = self._scaled(X, self.dtype)
         self.y = self._as_array(self.target, self.dtype)
-        self.profile, self.coef_penalty = profile, coef_penalty
+        self.profile = profile
+        self.coef_penalty = coef_penalty
         spread = xp.std(self.X, axis=0) if weights is None else spread / self.scale
         self.unit_bandwidth = unit_bandwidth(spread)
 
@@ -83,8 +84,9 @@ class TrainingData:
         y = self._as_array(self.target[support], dtype)
         weights = self.take_weights(support)
         weights = None if weights is None else self.xp.astype(weights, dtype)
-        options = {"profile": self.profile, "support_weights": weights}
-        loss = InterpolationLoss(X, y, X, y, alpha=alpha, **options)
+        loss = InterpolationLoss(
+            X, y, X, y, alpha=alpha, profile=self.profile, support_weights=weights
+        )
         return loss.coefficients(theta), float(loss.bias)
 
     def regression(self, support, theta, rows):
@@ -128,12 +130,11 @@ def _moments(X, shares):
 
 def _spread(y, weights):
     """Standard deviation; 1 for a constant target."""
-    largest = np.abs(y).max()
-    if largest > 0 and weights is None:
-        scale = largest * (y / largest).std()
-    elif largest > 0:
-        mean = np.average(y / largest, weights=weights)
-        scale = largest * np.average((y / largest - mean) ** 2, weights=weights) ** 0.5
+    largest = np.abs(y).max() or 1.0
+    y = y / largest
+    if weights is None:
+        scale = largest * y.std()
     else:
-        scale = 0.0
+        mean = np.average(y, weights=weights)
+        scale = largest * np.average((y - mean) ** 2, weights=weights) ** 0.5
     return float(scale) if scale > 0 else 1.0

@@ -72,10 +72,8 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
         targets = encode_targets(self, codes, "classification").values
         alpha = self.best_params_.get("ridge", self.ridge) * len(y)
         K = gram_matrix(X, **self._kernel)
-        self.X_fit_, (self.dual_coef_, self.alpha_) = (
-            X,
-            ridge_solution(K, targets, alpha),
-        )
+        self.X_fit_ = X
+        self.dual_coef_, self.alpha_ = ridge_solution(K, targets, alpha)
         names = sorted({name for candidate in self.candidates_ for name in candidate})
         tried = {
             f"candidate_{name}": [c.get(name) for c in self.candidates_]

@@ -96,7 +96,7 @@ def _draw_weighted(rng, scores, size):
 
 
 def _unweighted(indices):
-    return Sample(np.asarray(indices), np.ones(len(indices)))
+    return Sample(indices, np.ones(len(indices)))
 
 
 def uniform(kernel, targets, plan, rng):

@@ -37,7 +37,11 @@ DEFAULTS = {"gamma": "scale", "degree": 3, "coef0": 1.0}
 
 #: Parameters that a candidate can specify.
 CANDIDATE_CONSTRAINTS = constraints(
-    *("gamma", "degree", "coef0"), kernel=[StrOptions(NYSTROM_KERNELS)], ridge=POSITIVE
+    "gamma",
+    "degree",
+    "coef0",
+    kernel=[StrOptions(NYSTROM_KERNELS)],
+    ridge=POSITIVE,
 )
 
 #: Kernel values whose squares, summed over the rows, could overflow.
@@ -220,7 +224,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
             )
         self.best_params_ = self.candidates_[best]
         self.best_score_ = float(self.criterion_[best])
-        (self._kernel, sample) = samples[best]
+        self._kernel, sample = samples[best]
         self.columns_ = None
         if sample is not None:
             self.columns_ = sample.indices

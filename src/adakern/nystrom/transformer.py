@@ -157,7 +157,9 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     """
 
     _parameter_constraints = constraints(
-        *("gamma", "degree", "coef0"),
+        "gamma",
+        "degree",
+        "coef0",
         **NYSTROM_CONSTRAINTS,
         kernel=[StrOptions({*NYSTROM_KERNELS, "sigmoid", "precomputed"})],
         n_components=COUNT_OR_FRACTION,

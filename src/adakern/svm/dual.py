@@ -104,23 +104,22 @@ class Dual:
         the number of positive signs.
         """
         slack = self.linear - self.adjoint(f)
-        intercept = 0.0
-        if self.weights is not None:
-            if self.fit_intercept:
-                intercept = self._weighted_intercept(slack)
-            return self.most @ np.maximum(slack - self.signs * intercept, 0), intercept
-        if self.fit_intercept:
-            positive = int((self.signs > 0).sum())
-            breakpoints = np.partition(self.signs * slack, [positive - 1, positive])
-            intercept = breakpoints[positive - 1 : positive + 1].mean()
-        return self.C * np.maximum(slack - self.signs * intercept, 0).sum(), intercept
+        intercept = self._best_intercept(self.signs * slack)
+        excess = np.maximum(slack - self.signs * intercept, 0)
+        total = self.C * excess.sum() if self.weights is None else self.most @ excess
+        return total, intercept
 
-    def _weighted_intercept(self, slack):
-        """Midpoint of the interval where the slope is zero.
+    def _best_intercept(self, breakpoints):
+        """Midpoint of the interval where the slope is zero; 0 without an intercept.
 
-        The slope rises by the bound of a row at the row's breakpoint.
+        With weights, the slope rises by the bound of a row at the row's breakpoint.
         """
-        breakpoints = self.signs * slack
+        if not self.fit_intercept:
+            return 0.0
+        if self.weights is None:
+            middle = int((self.signs > 0).sum())
+            sides = np.partition(breakpoints, [middle - 1, middle])
+            return sides[middle - 1 : middle + 1].mean()
         bounds = self.most
         order = np.argsort(breakpoints, kind="stable")
         slopes = np.cumsum(bounds[order]) - bounds[self.signs > 0].sum()

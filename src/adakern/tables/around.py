@@ -123,8 +123,7 @@ def total_of(frame):
 
 def _units(frame, target):
     n = n_units(frame)
-    rows = "the row" if n == 1 else f"the {n} rows"
-    return frame.index[:n], f"{rows} below the header, {_shown(frame[:n])}"
+    return frame.index[:n], f"the {_rows(n)} below the header, {_shown(frame[:n])}"
 
 
 def _headers(frame, target):
@@ -137,8 +136,7 @@ def _headers(frame, target):
 
 def _remarks(frame, target):
     n = n_remarks(frame, target)
-    rows = "the last row" if n == 1 else f"the last {n} rows"
-    description = f"{rows}, remarks such as {_shown(frame[-1:])}"
+    description = f"the last {_rows(n)}, remarks such as {_shown(frame[-1:])}"
     return frame.index[len(frame) - n :], description
 
 
@@ -147,9 +145,12 @@ def _totals(frame, target):
     while total := total_of(frame[: len(frame) - len(totals)]):
         totals.append(total)
     n = len(totals)
-    rows = "the last row" if n == 1 else f"the last {n} rows"
     shown = ", ".join(map(repr, reversed(totals)))
-    return frame.index[len(frame) - n :], f"{rows}, {shown}"
+    return frame.index[len(frame) - n :], f"the last {_rows(n)}, {shown}"
+
+
+def _rows(n):
+    return "row" if n == 1 else f"{n} rows"
 
 
 def _shown(rows):
@@ -178,8 +179,7 @@ def without_others(frame, target, notes, *, keep=(), is_typed=False, all_rows=Fa
     for name in OTHERS if not is_typed else ["rows:totals"]:
         rows, description = OTHERS[name](rest, target)
         if len(rows) and name not in keep:
-            are = "is" if len(rows) == 1 else "are"
-            it = "it" if len(rows) == 1 else "them"
+            are, it = ("is", "it") if len(rows) == 1 else ("are", "them")
             note = f"left out: {description} (--keep {name} keeps {it})"
             if all_rows:
                 note = f"{description}, {are} {PREDICTED}"

@@ -33,27 +33,39 @@ def as_columns(X):
         words = isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U"
         # In an array of strings, NaN would be a string.
         return np.asarray(X, dtype=object) if words else X, None
+    types = list(X.dtypes)
+    categorical = np.array(
+        [str(t).startswith(("cat", "Cat", "Enum")) for t in types], dtype=bool
+    )
+    if hasattr(X, "iloc") and any(t.kind == "O" for t in types):
+        # Columns of a data frame of pandas take long, compared with a single row.
+        table = X.to_numpy(dtype=object)
+        for j, kind in enumerate(t.kind for t in types):
+            if kind in "mM":
+                table[:, j] = _as_objects(X.iloc[:, j])
+        return table, categorical
     # Polars has no `items`.
     columns = (
         X.get_columns()
         if hasattr(X, "get_columns")
         else [column for _, column in X.items()]
     )
-    types = [str(column.dtype) for column in columns]
-    categorical = np.array([t.startswith(("cat", "Cat", "Enum")) for t in types])
     arrays = [np.asarray(column) for column in columns]
     if all(a.dtype.kind in "biuf" for a in arrays) and not categorical.any():
         return (np.column_stack(arrays) if arrays else np.empty(X.shape)), categorical
     table = np.empty(X.shape, dtype=object)
-    for j, (column, array) in enumerate(zip(columns, arrays, strict=True)):
-        # As objects, times in nanoseconds of Polars and Arrow would become integers.
-        if array.dtype.kind in "mM":
-            table[:, j] = array.astype(f"{array.dtype.kind}8[us]").astype(object)
-        elif isinstance(column.dtype, np.dtype):
-            table[:, j] = array
-        else:
-            table[:, j] = np.asarray(column, dtype=object)
+    for j, column in enumerate(columns):
+        table[:, j] = _as_objects(column)
     return table, categorical
+
+
+def _as_objects(column):
+    """Convert a column of a data frame to an array of objects."""
+    array = np.asarray(column)
+    # As objects, times in nanoseconds of Polars and Arrow would become integers.
+    if array.dtype.kind in "mM":
+        return array.astype(f"{array.dtype.kind}8[us]").astype(object)
+    return np.asarray(column, dtype=object)
 
 
 def in_order_of(names, X):
@@ -322,8 +334,9 @@ class TableReader:
             typed = np.array([*values])
             # Integers beyond int64, and numbers without a percent sign, raise or warn.
             if typed.dtype.kind in "fiu" and column.form[1:] != "%":
-                typed = typed.astype(float)[:, None]
-                return np.pad(typed, ((0, 0), (0, column.width - 1)))  # no limits
+                numbers = np.zeros((len(typed), column.width))  # without limits
+                numbers[:, 0] = typed
+                return numbers
         cells = Cells.of(values, self._name(j))
         if column.kind == "categorical":
             return self._codes(cells, column)

@@ -224,8 +224,8 @@ def _offset(zone, name):
     """Offset from UTC of a time zone such as "+02:00" or "CET"."""
     if not zone:
         return timedelta(hours=_ZONES[name.casefold()] if name else 0)
-    hours, minutes = re.fullmatch(r"(\d{1,2}):?(\d{2})?", zone[1:]).groups()
-    size = timedelta(hours=int(hours), minutes=int(minutes or 0))
+    hours, minutes = re.fullmatch(r"(\d{1,2}):?(\d{2})?", zone[1:]).groups("0")
+    size = timedelta(hours=int(hours), minutes=int(minutes))
     return -size if zone[0] == "-" else size
 
 

@@ -66,9 +66,10 @@ class CategoryColumns(TransformerMixin, BaseEstimator):
             unknown_value=np.nan,
             max_categories=self.max_categories,
         )
-        dates = [(DateParts(), of["date"])] if of["date"] else []
         self.encoder_ = make_column_transformer(
-            (codes, of["categorical"]), ("passthrough", of["numeric"]), *dates
+            (codes, of["categorical"]),
+            ("passthrough", of["numeric"]),
+            (DateParts(), of["date"]),
         )
         values = self.encoder_.fit_transform(self._with_missing(X))
         values = np.asarray(values[:, : len(of["categorical"])], dtype=float)
@@ -139,15 +140,12 @@ def make_encoder(kinds):
     fill = SimpleImputer(
         add_indicator=True, strategy="median", keep_empty_features=True
     )
-    dates = (
-        [(make_pipeline(DateParts(), clone(fill)), of["date"])] if of["date"] else []
-    )
     return make_column_transformer(
         (fill, of["numeric"]),
         (
             OneHotEncoder(handle_unknown="ignore", max_categories=MOST_INDICATORS),
             of["categorical"],
         ),
-        *dates,
+        (make_pipeline(DateParts(), clone(fill)), of["date"]),
         sparse_threshold=0,
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adakern._utils.wording import count
+from adakern._utils.wording import count, listed
 from adakern.tables.around import (
     MOST_ABOVE,
     header_row,
@@ -85,8 +85,10 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
     target = None if all_rows else target  # new rows need none
     frame.columns = _names(frame.columns if is_typed else header, target, notes)
     frame = frame.reset_index(drop=True)
-    how = {"keep": layout.keep, "is_typed": is_typed, "all_rows": all_rows}
-    return without_others(frame, target, notes, **how), layout, notes
+    frame = without_others(
+        frame, target, notes, keep=layout.keep, is_typed=is_typed, all_rows=all_rows
+    )
+    return frame, layout, notes
 
 
 def _parquet(data, name):
@@ -133,8 +135,13 @@ def _visible_sheets(file):
         sheets = getattr(book.book, "worksheets", [])
         shown = [sheet.title for sheet in sheets if sheet.sheet_state == "visible"]
         # Read empty cells as "", since NA and None may be classes.
-        settings = {"header": None, "dtype": object, "keep_default_na": False}
-        return pd.read_excel(book, sheet_name=shown or None, **settings)
+        return pd.read_excel(
+            book,
+            sheet_name=shown or None,
+            header=None,
+            dtype=object,
+            keep_default_na=False,
+        )
 
 
 def _by_pandas(reader, data, name, **settings):
@@ -313,10 +320,11 @@ def _about_fields(text, separator, width, frame):
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         with _fields_of_any_length():
             n_short = sum(1 < len(line) < width for line in lines)
-        message = (
-            f"{SHORT} {width} fields in {count(n_short, 'line')}: others are missing"
-        )
-        yield from [message] * bool(n_short)
+        if n_short:
+            yield (
+                f"{SHORT} {width} fields in {count(n_short, 'line')}: others are "
+                "missing"
+            )
     if swallowed:
         yield (
             f"{count(swallowed, 'row')} within a single cell, between quotation marks: "
@@ -341,8 +349,9 @@ def _has_header(first, others, target, notes):
     if any(map(is_number, first)) or names_recur(first, others):
         notes.append("no header: the columns are x0, x1, ...")
         return False
-    shown = ", ".join(first[:4]) + ", ..." * (len(first) > 4)
-    notes.append(f"the first line is taken as the names of the columns: {shown}")
+    notes.append(
+        f"the first line is taken as the names of the columns: {listed(first)}"
+    )
     return True
 
 
@@ -416,13 +425,14 @@ def _separator(text, name, target, notes):
         cells = [cell for row in (first, *others) for cell in row]
         marks = set(_SEPARATORS) - {separator, " "}
         whole = [is_number(cell) or not marks & set(cell) for cell in cells]
-        good = (
+        scores[separator] = (
             target in first,
             len(first) in (usual, usual - 1),
             separator != " ",
             share == 1,
+            sum(whole) / len(cells),
+            usual,
         )
-        scores[separator] = (*good, sum(whole) / len(cells), usual)
     if not scores:
         hint = " Is a quotation mark not closed?" * (text.count('"') % 2)
         raise TableError(

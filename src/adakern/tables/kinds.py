@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from adakern._utils.printable import shortened
-from adakern._utils.wording import count
+from adakern._utils.wording import count, listed
 from adakern.tables import dates, numbers
 from adakern.tables.cells import (
     MISSING,
@@ -277,9 +277,10 @@ def about_new(cells, kind, form):
             )
             break
     marks = [text for text in texts if numbers.other_mark(form[:1]) in text]
-    mark, _, is_open = numbers.find_mark(texts, form[1:]) if marks else ("", 0, False)
-    if mark is None and is_open:
-        yield _about_mark(cells.name, marks, form)
+    if marks:
+        mark, _, is_open = numbers.find_mark(numbers.shapes_of(texts), form[1:])
+        if mark is None and is_open:
+            yield _about_mark(cells.name, marks, form)
 
 
 def _about_order(name, texts, form):
@@ -312,12 +313,12 @@ def about_strays(cells, kind, strays):
     rows = cells.rows_of(strays)
     n = len(rows)
     noun = "number" if kind == "numeric" else "date"
-    shown = ", ".join(map(shortened, strays[:4])) + ", ..." * (len(strays) > 4)
-    shown += f"; row{'s' * (n > 1)} {', '.join(map(str, rows[:4]))}"
-    shown += ", ..." * (n > 4) + " from 0"
-    lack = f"no {noun} in {count(n, 'cell')}, treated as missing"
+    shown = listed([shortened(stray) for stray in strays])
     kind = "numeric" if kind == "numeric" else "a date"
-    return f"{cells.name} is {kind}: {lack} ({shown})"
+    return (
+        f"{cells.name} is {kind}: no {noun} in {count(n, 'cell')}, treated as missing "
+        f"({shown}; row{'s' * (n > 1)} {listed(rows)} from 0)"
+    )
 
 
 def _describe_dates(cells, texts):

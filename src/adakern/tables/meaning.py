@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from adakern._utils.printable import shortened
-from adakern._utils.wording import count
+from adakern._utils.wording import count, listed
 from adakern.tables.cells import plain_spelling
 from adakern.tables.kinds import FEWEST_WORDS
 from adakern.tables.unpack import TableError
@@ -150,15 +150,13 @@ def about(X, kinds, time):
     for name, kind in kinds.items():
         if kind == "categorical":
             known = X[name].dropna().unique()
-            first = [" ".join(category.split()) for category in known[:4]]
-            shown = ", ".join(first) + ", ..." * (len(known) > 4)
+            shown = listed([" ".join(category.split()) for category in known])
             yield f"categories: {name!r} has {len(known)} ({shown})"
             if found := _alike(known):
-                pairs = [" and ".join(map(shortened, alike)) for alike in found[:4]]
-                more = ", ..." * (len(found) > 4)
+                pairs = listed([" and ".join(map(shortened, some)) for some in found])
                 yield (
-                    f"spellings: {', '.join(pairs)}{more} of {name!r} differ in case, "
-                    "blanks or accents alone, and are different categories "
+                    f"spellings: {pairs} of {name!r} differ in case, blanks or accents "
+                    "alone, and are different categories "
                     f"(--merge {name!r} merges them)"
                 )
     if found := [name for name, kind in kinds.items() if kind == "text"]:

@@ -234,11 +234,10 @@ def find_unit(counts):
     Parameters
     ----------
     counts : dict of str to int
-        Number of occurrences of each cell.
+        Number of occurrences of each shape, see :func:`shapes_of`.
     """
     units = Counter()
     n = 0
-    counts = shapes_of(counts)
     for text, count in counts.items():
         found = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
         n += count * bool(re.search(r"\d", text))
@@ -271,7 +270,7 @@ def signs_of(text):
 
 
 def find_mark(counts, unit=""):
-    """Find the decimal mark with which more cells can be parsed.
+    """Find the decimal mark with which more cells can be parsed, by their shapes.
 
     Returns
     -------
@@ -284,7 +283,7 @@ def find_mark(counts, unit=""):
     """
     n_read = dict.fromkeys(MARKS, 0)
     is_open = False
-    for text, count in shapes_of(counts).items():
+    for text, count in counts.items():
         read = [parse_number(text, mark + unit) for mark in MARKS]
         for mark, value in zip(MARKS, read, strict=True):
             n_read[mark] += count * (value is not None)

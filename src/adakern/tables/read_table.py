@@ -167,9 +167,19 @@ def read_table(
     >>> found.kinds, found.task, found.y.tolist()
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
-    roles = {"task": task, "drop": drop, "keep": keep, "group": group, "time": time}
-    read = {"categorical": categorical, "merge": merge, "form": form, "texts": texts}
-    return read_columns(path, target, **roles, **read)[0]
+    return read_columns(
+        path,
+        target,
+        task=task,
+        drop=drop,
+        keep=keep,
+        categorical=categorical,
+        merge=merge,
+        form=form,
+        group=group,
+        time=time,
+        texts=texts,
+    )[0]
 
 
 def read_columns(
@@ -188,11 +198,11 @@ def read_columns(
     with _file_content(Path(path)) as (data, name):
         layout = Layout(keep=[key for key in keep if key in OTHERS])
         keep = [key for key in keep if key not in OTHERS]
-        read["categorical"] = categorical
         target = target.strip() if isinstance(target, str) else target
-        typed = typed_columns(data, name, target, layout, **read)
+        typed = typed_columns(data, name, target, layout, categorical, **read)
         several = target if isinstance(target, list | tuple) else [target]
-        roles = _Roles(several, task, drop, [*keep, *categorical], group, time)
+        keep = [*keep, *categorical]
+        roles = _find_roles(typed[0], several, task, drop, keep, group, time)
         return _table_file(typed, roles), typed
 
 
@@ -226,9 +236,10 @@ def read_rows(path, kinds, forms=None, decimal=None):
             if any(mark in note for mark in (PREDICTED, "left out", SHORT)):
                 warn_user(note)
         found = {}
-        add_limits(raw, forms or {})
+        forms = forms or {}
+        add_limits(raw, forms)
         for column, kind in kinds.items():
-            form = (forms or {}).get(column) or (kind == "numeric" and decimal) or ""
+            form = forms.get(column) or (kind == "numeric" and decimal) or ""
             values = raw[find_column(raw, column, by_place=False)]
             found[column] = read_as(values, column, kind, form)
         return pd.DataFrame(found, index=raw.index)
@@ -292,41 +303,34 @@ def _file_content(path):
 
 @dataclass
 class _Roles:
-    """Requested roles of columns, by name or position."""
+    """Requested roles of columns, by name."""
 
     targets: list
     task: Any
-    drop: Any
-    keep: Any
+    drop: list
+    keep: set
     group: Any
     time: Any
 
-    def resolved(self, frame):
-        """Resolve the requested columns to names of columns in the frame."""
 
-        def name_of(key):
-            return key and find_column(frame, key)
-
-        roles = _Roles(
-            [find_column(frame, key) for key in self.targets],
-            self.task,
-            [find_column(frame, key) for key in self.drop],
-            columns_of(frame, self.keep),
-            name_of(self.group),
-            name_of(self.time),
-        )
-        for i, name in enumerate(roles.targets):
-            if name in (roles.group, roles.time, *roles.targets[:i]):
-                raise TableError(
-                    f"the target {name!r} cannot be group, time or another target too."
-                )
-        return roles
+def _find_roles(frame, targets, task, drop, keep, group, time):
+    """Resolve requested columns, by name or position, to the :class:`_Roles`."""
+    targets = [find_column(frame, key) for key in targets]
+    drop = [find_column(frame, key) for key in drop]
+    keep = columns_of(frame, keep)
+    group = group and find_column(frame, group)
+    time = time and find_column(frame, time)
+    for i, name in enumerate(targets):
+        if name in (group, time, *targets[:i]):
+            raise TableError(
+                f"the target {name!r} cannot be group, time or another target too."
+            )
+    return _Roles(targets, task, drop, keep, group, time)
 
 
 def _table_file(typed, roles):
     """Return the :class:`TableFile` of typed columns and requested roles."""
     frame, kinds, forms, layout, notes = typed
-    roles = roles.resolved(frame)
     targets = roles.targets
     time = roles.time
     target, *more = targets

@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from adakern._utils.hints import did_you_mean
+from adakern._utils.wording import listed
 from adakern.tables import kinds as columns
 from adakern.tables.around import OTHERS
 from adakern.tables.cells import (
@@ -55,10 +56,8 @@ def typed_columns(
         column = raw[key].astype("category") if key in declared else raw[key]
         is_target = key in targets
         alike = key in merged
-        given = stated.get(key)
-        usual = layout.decimal
         found, values[key] = _read_typed(
-            column, cells[key], usual, is_target, alike, given
+            column, cells[key], layout.decimal, is_target, alike, stated.get(key)
         )
         may_be_text = texts and not (is_target or alike or key in declared)
         if may_be_text and found.kind == "categorical" and columns.is_text(cells[key]):
@@ -183,8 +182,9 @@ def find_column(frame, key, by_place=True):
         and -len(columns) <= int(key) < len(columns)
     ):
         return columns[int(key)]
-    shown = ", ".join(map(str, columns[:20])) + ", ..." * (len(columns) > 20)
     hint = did_you_mean(str(key), map(str, columns))
     if str(key).startswith("rows:"):
         hint = f" Rows are kept by {', '.join(OTHERS)}."
-    raise TableError(f"no column {key!r} among {len(columns)}.{hint} Columns: {shown}.")
+    raise TableError(
+        f"no column {key!r} among {len(columns)}.{hint} Columns: {listed(columns, 20)}."
+    )

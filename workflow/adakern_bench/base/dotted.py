@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from adakern._utils.dotted import resolve
-from adakern_bench.base.elsewhere_worker import check_passed_on
+from adakern_bench.base.elsewhere_worker import build, check_passed_on
 from adakern_bench.base.paths import ROOT
 
 #: Command-line flag that allows results and data outside the project.
@@ -216,17 +216,7 @@ def instantiate(node):
     >>> instantiate({"_target_": "sklearn.svm.SVC", "C": 2.0})
     SVC(C=2.0)
     """
-    if isinstance(node, list):
-        return [instantiate(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    built = {key: instantiate(value) for key, value in node.items()}
-    target = built.pop("_target_", None)
-    if target is None:
-        return built
-    found = estimator_class(target)
-    check_passed_on(found, built)
-    return found(**built)
+    return build(node, {}, estimator_class)
 
 
 def check_all_passed_on(estimator):

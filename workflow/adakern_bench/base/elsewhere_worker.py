@@ -45,22 +45,30 @@ PASSED_ON = {
 }
 
 
-def build(node, usual):
-    """Build the object that a ``_target_`` mapping describes, nested ones first.
-
-    Each object gets the `usual` parameters that it accepts and the mapping omits.
-    """
-    if isinstance(node, list):
-        return [build(item, usual) for item in node]
-    if not isinstance(node, dict):
-        return node
-    built = {key: build(value, usual) for key, value in node.items()}
-    if "_target_" not in built:
-        return built
-    module, _, name = built.pop("_target_").rpartition(".")
+def imported(target):
+    """Import the class of an estimator."""
+    module, _, name = target.rpartition(".")
     kind = getattr(importlib.import_module(module), name)
     if not (isinstance(kind, type) and hasattr(kind, "fit")):
         raise ValueError(f"{name} is not the class of an estimator")
+    return kind
+
+
+def build(node, usual, class_of=imported):
+    """Build the object that a ``_target_`` mapping describes, nested ones first.
+
+    Each object gets the `usual` parameters that it accepts and the mapping omits;
+    `class_of` returns the class that a ``_target_`` names.
+    """
+    if isinstance(node, list):
+        return [build(item, usual, class_of) for item in node]
+    if not isinstance(node, dict):
+        return node
+    built = {key: build(value, usual, class_of) for key, value in node.items()}
+    target = built.pop("_target_", None)
+    if target is None:
+        return built
+    kind = class_of(target)
     check_passed_on(kind, built)
     known = inspect.signature(kind).parameters
     return kind(**{key: value for key, value in usual.items() if key in known} | built)

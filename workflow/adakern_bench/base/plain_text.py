@@ -1,6 +1,11 @@
 """Text from external sources, made safe for a configuration."""
 
 
+def bullets(lines):
+    """Return lines as a list, one item on each line."""
+    return "\n".join(f"  - {line}" for line in lines)
+
+
 def one_line(text):
     """Return a text as one printable line in which interpolations are disabled.
 

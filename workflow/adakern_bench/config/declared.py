@@ -16,6 +16,7 @@ from adakern._utils.wording import count
 from adakern.datasets import TableError
 from adakern_bench.base.notes import notes
 from adakern_bench.base.paths import raw_folders
+from adakern_bench.base.plain_text import bullets
 from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetEntry
@@ -57,10 +58,9 @@ def fill_in(config):
                 told = str(error).removeprefix(f"{row['file']}: ")
                 problems.append(f"{row['file']}: {told}")
     if problems:
-        listed = "\n".join(f"  - {problem}" for problem in problems)
         raise ConfigError(
-            f"{folder / DECLARATION} has invalid lines:\n{listed}\nCorrect these "
-            "lines or remove them"
+            f"{folder / DECLARATION} has invalid lines:\n{bullets(problems)}\nCorrect "
+            "these lines or remove them"
         )
     for name, entry in entries.items():
         if is_selected(suite, name.removeprefix(f"{suite.name}-"), entry.n):

@@ -17,6 +17,7 @@ from adakern_bench.base.dotted import (
 from adakern_bench.base.elsewhere_worker import targets
 from adakern_bench.base.notes import digest, notes
 from adakern_bench.base.paths import PUBLISHED, ROOT, SPECIAL, results_of
+from adakern_bench.base.plain_text import bullets
 from adakern_bench.config.code_version import code_version, functions_of
 from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.entry import check_entry, setting_problems
@@ -59,7 +60,7 @@ def validate(plan, conf, typed, *, is_to_run=True):
         *(_recipes(plan) if is_to_run else ()),
     ]
     if problems:
-        listed = "\n".join(f"  - {problem}" for problem in dict.fromkeys(problems))
+        listed = bullets(dict.fromkeys(problems))
         raise ConfigError(f"experiment {plan.config.name!r} cannot run:\n{listed}")
 
 

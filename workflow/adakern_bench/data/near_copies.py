@@ -15,6 +15,7 @@ from zlib import crc32
 import numpy as np
 
 from adakern_bench.base.paths import CONF
+from adakern_bench.base.plain_text import bullets
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data.fingerprint import six_digits
 
@@ -105,10 +106,9 @@ def refuse_copies(tables):
                 break
         known[table.name] = _read(ours.line())
     if problems:
-        listed = "\n".join(f"  - {problem}" for problem in problems)
         raise ConfigError(
-            f"tables of a confirmation must be new and distinct:\n{listed}\nRemove "
-            "these lines from SETS.csv"
+            "tables of a confirmation must be new and distinct:\n"
+            f"{bullets(problems)}\nRemove these lines from SETS.csv"
         )
 
 

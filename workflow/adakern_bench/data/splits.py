@@ -32,7 +32,12 @@ def seeded_splits(entry, n):
         train_test_split(rows, train_size=0.75, test_size=0.25, random_state=seed)[1]
         for seed in entry.split_seeds[: entry.n_splits]
     ]
-    return np.array([np.isin(rows, test) for test in tests])
+    return _masks(tests, n)
+
+
+def _masks(tests, n):
+    """Return a mask of the rows of each test part."""
+    return np.array([np.isin(np.arange(n), test) for test in tests])
 
 
 def row_lists(data, file, n):
@@ -55,7 +60,7 @@ def row_lists(data, file, n):
                 f"{file.path}: split {number} does not partition the {n} rows: each of "
                 f"0 to {n - 1} must occur once in its two lines."
             )
-    return np.array([np.isin(np.arange(n), test) for test in tests])
+    return _masks(tests, n)
 
 
 def test_marks(data, file, n):
@@ -100,5 +105,5 @@ def of_task(data, file, n):
                 f"{file.path}: repeat {repeat}, fold {fold} does not partition the {n} "
                 "rows into training and test rows."
             )
-        tests.append(np.isin(np.arange(n), found[part]))
-    return np.array(tests)
+        tests.append(found[part])
+    return _masks(tests, n)

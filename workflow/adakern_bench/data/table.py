@@ -12,6 +12,9 @@ from adakern.tables.dates import ISO, times_of, written_date
 from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.fingerprint import content_fingerprint
 
+#: Fraction of the rows below which a class is rare.
+RARE = 0.1
+
 
 @dataclass
 class Table:
@@ -130,6 +133,15 @@ class Table:
         with opened(path) as stored:
             arrays = dict(stored.items())
             return cls(**json.loads(str(arrays.pop("description"))), **arrays)
+
+
+def has_rare_class(table):
+    """Whether the smallest class of a classification has few rows.
+
+    A method that never predicts such a class has a high accuracy.
+    """
+    counts = table.class_counts.values()
+    return bool(counts) and min(counts) < RARE * len(table.y)
 
 
 def provenance_of(path):

@@ -146,6 +146,15 @@ def _flat(record):
     return row
 
 
+def nested(frame, part):
+    """Columns of a nested part of the records, such as "version", under their own
+    names.
+    """
+    prefix = f"{part}_"
+    columns = [name for name in frame if name.startswith(prefix)]
+    return frame[columns].rename(columns=lambda name: name.removeprefix(prefix))
+
+
 def _uniform(column):
     values = [None if isinstance(v, float) and np.isnan(v) else v for v in column]
     kinds = {type(value) for value in values} - {type(None)}

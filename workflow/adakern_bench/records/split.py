@@ -115,6 +115,10 @@ def _published(table):
     return [(rows[~test], rows[test]) for test in table.published_splits]
 
 
+#: Whether it is stratified -> splitter into two random parts.
+_HOLDOUT = {True: splitters.StratifiedShuffleSplit, False: splitters.ShuffleSplit}
+
+
 def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
     stratified = stratify and table.task == "classification"
     if stratified:
@@ -124,10 +128,8 @@ def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
             splitters.RepeatedStratifiedKFold if stratified else splitters.RepeatedKFold
         )
         return splitter(n_splits=n_splits, n_repeats=repeats, random_state=seed)
-    shuffled = (
-        splitters.StratifiedShuffleSplit if stratified else splitters.ShuffleSplit
-    )
-    splitter = splitters.GroupShuffleSplit if kind == "group-holdout" else shuffled
+    is_grouped = kind == "group-holdout"
+    splitter = splitters.GroupShuffleSplit if is_grouped else _HOLDOUT[stratified]
     return splitter(n_splits=repeats, test_size=test_size, random_state=seed)
 
 
@@ -168,7 +170,7 @@ def inner_folds(prepared, task, n_splits, seed):
     settings = {"n_splits": n_splits, "random_state": seed}
     n_groups = len(np.unique(prepared.groups))
     if n_splits == 1 or n_groups < n_splits:
-        splitter = splitters.GroupShuffleSplit(**settings, test_size=0.2)
+        splitter = splitters.GroupShuffleSplit(**settings, test_size=VALIDATION_SIZE)
     elif task == "classification":
         splitter = splitters.StratifiedGroupKFold(**settings, shuffle=True)
     else:
@@ -201,10 +203,7 @@ def folds(task, n_splits, seed):
     """Return the splitter of a search within a training part."""
     stratified = task == "classification"
     if n_splits == 1:
-        splitter = (
-            splitters.StratifiedShuffleSplit if stratified else splitters.ShuffleSplit
-        )
-        return splitter(n_splits=1, test_size=0.2, random_state=seed)
+        return _HOLDOUT[stratified](1, test_size=VALIDATION_SIZE, random_state=seed)
     splitter = splitters.StratifiedKFold if stratified else splitters.KFold
     return splitter(n_splits=n_splits, shuffle=True, random_state=seed)
 

@@ -18,7 +18,12 @@ from adakern.evaluation.ranking import rank_methods, wins
 from adakern.evaluation.significance import compare_methods
 from adakern_bench.records.process import OVER
 from adakern_bench.records.read import read_records, to_frame
-from adakern_bench.report.leaderboard import by_dataset, dependent
+from adakern_bench.report.leaderboard import (
+    by_dataset,
+    dependent,
+    per_task,
+    scores_of,
+)
 from adakern_bench.report.published import beside_measured, load_published
 
 
@@ -60,8 +65,7 @@ def summarise(frame):
     `n_timeout` count the others. A method that never finished has a row per test metric
     with n = 0 and no mean. A single run has no standard deviation.
     """
-    parts = [_summarise_task(task, runs) for task, runs in frame.groupby("task")]
-    return pd.concat(parts, ignore_index=True)
+    return per_task(frame, _summarise_task)
 
 
 def _summarise_task(task, runs):
@@ -97,8 +101,7 @@ def compare_pairs(frame, metric=None):
         by = main_metric(task, metric)
         if runs["method"].nunique() < 2:
             continue
-        scores = runs.reindex(columns=[f"test_{by}"]).iloc[:, 0].astype(float)
-        scores = runs.assign(score=scores.where(runs["status"] == "ok"))
+        scores = runs.assign(score=scores_of(runs, by))
         sizes = runs.groupby("repeat")[["n_train", "n_test"]].max().astype(float)
         pairs = compare_methods(
             scores.pivot(index="repeat", columns="method", values="score").sort_index(),
@@ -119,14 +122,11 @@ def rank(frame, metric=None):
     of the data sets (a binary classifier, for instance) is not ranked, which the note
     states.
     """
-    parts = [
-        _rank_task(task, runs, main_metric(task, metric))
-        for task, runs in frame.groupby("task")
-    ]
-    return pd.concat(parts, ignore_index=True)
+    return per_task(frame, _rank_task, metric)
 
 
 def _rank_task(task, runs, metric):
+    metric = main_metric(task, metric)
     scores = by_dataset(runs, metric=metric)
     finished = runs[runs["status"] == "ok"].groupby("method")["dataset"].nunique()
     seldom = scores.columns[

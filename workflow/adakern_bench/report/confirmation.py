@@ -11,12 +11,12 @@ import pandas as pd
 
 from adakern.evaluation import holm_correction
 from adakern.evaluation.ranking import ALPHA, FEWEST_SETS
-from adakern_bench.report.contrast import over_sets
+from adakern_bench.report.contrast import interval, over_sets
+from adakern_bench.report.leaderboard import per_task, scores_of
 
 #: Task -> its error, and a constant to add, since ratios of log losses are meaningless
 #: near 0.
 ERROR = {"classification": ("log_loss", 1e-3), "regression": ("rmse", 0.0)}
-N_SAMPLES = 10_000
 COLUMNS = ["task", "rival", "method", "n_datasets", "better", "worse", "tied"]
 COLUMNS += ["ratio", "low", "high", "p"]
 
@@ -38,11 +38,7 @@ def registered(records, flagship, rivals, sentences):
         return pd.DataFrame({"sentence": [told]}).reindex(
             columns=[*COLUMNS, "sentence"]
         )
-    parts = [
-        _of_task(task, runs, flagship, rivals, sentences)
-        for task, runs in records.groupby("task")
-    ]
-    return pd.concat(parts, ignore_index=True)
+    return per_task(records, _of_task, flagship, rivals, sentences)
 
 
 def errors(runs):
@@ -50,7 +46,7 @@ def errors(runs):
     method; a failed run counts as the worst finished one.
     """
     metric, floor = ERROR[runs["task"].iloc[0]]
-    found = runs[f"test_{metric}"].astype(float).where(runs["status"] == "ok")
+    found = scores_of(runs, metric)
     worst = found.groupby([runs["dataset"], runs["repeat"]]).transform("max")
     cells = found.fillna(worst).groupby([runs["dataset"], runs["method"]])
     return floor + cells.mean().unstack()
@@ -77,9 +73,7 @@ def _compared(table, flagship, methods):
     method = np.log(table[methods]).mean().idxmin()
     pair = over_sets(table[flagship], table[method], "rmse")
     ratios = np.log(table[method] / table[flagship]).to_numpy()
-    rng = np.random.default_rng(0)
-    drawn = ratios[rng.integers(0, len(ratios), (N_SAMPLES, len(ratios)))]
-    low, high = np.exp(np.quantile(drawn.mean(axis=1), [0.025, 0.975]))
+    low, high = np.exp(interval(ratios))
     counts = {key: getattr(pair, key) for key in ("better", "worse", "tied")}
     ratio = {"ratio": np.exp(ratios.mean()), "low": low, "high": high}
     return {"method": method, **counts, **ratio, "p": pair.pvalue}

@@ -25,7 +25,13 @@ from adakern.evaluation.significance import (
     compare_over_sets,
     holm_correction,
 )
-from adakern_bench.report.leaderboard import by_dataset, cell_means, dependent
+from adakern_bench.records.read import nested
+from adakern_bench.report.leaderboard import (
+    by_dataset,
+    cell_means,
+    dependent,
+    per_task,
+)
 from adakern_bench.report.wording import natural
 
 
@@ -54,16 +60,12 @@ def contrast(records, parameter, reference, metric=None):
             f"{', '.join(map(str, values))}"
         )
     records = records.dropna(subset=axis)
-    tables = [
-        _contrast(runs, parameter, reference, values, main_metric(task, metric))
-        for task, runs in records.groupby("task")
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return per_task(records, _contrast, parameter, reference, values, metric)
 
 
-def _contrast(runs, parameter, reference, values, metric):
+def _contrast(task, runs, parameter, reference, values, metric):
     """Rows of `contrast` for one task."""
-    (task,) = runs["task"].unique()
+    metric = main_metric(task, metric)
     axis = f"sweep_{parameter}"
     rows = []
     point = [
@@ -140,8 +142,7 @@ def _agreement(losses, value, reference):
     both = [found[[value, reference]] for found in losses.values()]
     means = [found.T.groupby(level=0).mean().T for found in both]
     taus = np.array([_tau(m[value], m[reference]) for m in means])
-    drawn = np.random.default_rng(0).integers(len(taus), size=(N_DRAWN, len(taus)))
-    low, high = np.nanpercentile(np.nanmean(taus[drawn], axis=1), [2.5, 97.5])
+    low, high = interval(taus)
     everywhere = set.intersection(*(set(m.index) for m in means))
     by_value = {
         kind: mean_ranks(
@@ -159,6 +160,13 @@ def _agreement(losses, value, reference):
         "within": np.nanmean([_mean_tau(f, reference, reference) for f in both]),
         "same_best": sum(m[value].idxmin() == m[reference].idxmin() for m in means),
     }
+
+
+def interval(values):
+    """95 % bootstrap interval of the mean of the values, one for each data set."""
+    n = len(values)
+    drawn = values[np.random.default_rng(0).integers(n, size=(N_DRAWN, n))]
+    return np.nanpercentile(np.nanmean(drawn, axis=1), [2.5, 97.5])
 
 
 def _tau(a, b):
@@ -206,11 +214,7 @@ def ranks_by(records, parameter, metric=None):
 def check_swept(records, name):
     """Raise a ValueError that lists the swept parameters if this one is not swept."""
     if f"sweep_{name}" not in records:
-        names = [
-            column.removeprefix("sweep_")
-            for column in records
-            if column[:6] == "sweep_"
-        ]
+        names = nested(records, "sweep")
         hint = f"; run the experiment with protocol.{name}=both" * (
             name in ("tuning", "kind")
         )

@@ -28,6 +28,24 @@ SHORTEST = 1e-9
 VERDICTS = ("better", "worse", "failed", "faster", "slower")
 ALARMS = ["worse", "failed", "slower"]
 
+#: Column of the methods, or of the cells, -> its heading in the printed table.
+OF_METHODS = {
+    "n": "data sets",
+    "sets_better": "better on",
+    "sets_worse": "worse on",
+    "score_pvalue": "p",
+    "ratio": "time ratio",
+    "seconds_pvalue": "p of time",
+}
+OF_CELLS = {
+    "dataset": "data set",
+    "metric": "metric",
+    "n": "repeats",
+    "score_before": "before",
+    "score_after": "after",
+    "ratio": "time ratio",
+}
+
 #: Fields that must be equal in two runs of a repeat for them to be compared.
 SAME_SPLIT = ["n_train", "n_test", "data_fingerprint"]
 
@@ -214,42 +232,24 @@ def shown(cells, methods):
         return {}
     changed = cells[cells[list(VERDICTS)].any(axis=1)]
     return {
-        "Methods over all data sets": _table(
-            methods,
-            {
-                "data sets": methods["n"],
-                "better on": methods["sets_better"],
-                "worse on": methods["sets_worse"],
-                "p": _numbers(methods["score_pvalue"]),
-                "time ratio": _numbers(methods["ratio"]),
-                "p of time": _numbers(methods["seconds_pvalue"]),
-            },
-        ),
-        "Changed": _table(
-            changed,
-            {
-                "data set": changed["dataset"],
-                "metric": changed["metric"],
-                "repeats": changed["n"],
-                "before": _numbers(changed["score_before"]),
-                "after": _numbers(changed["score_after"]),
-                "time ratio": _numbers(changed["ratio"]),
-            },
-        ),
+        "Methods over all data sets": _table(methods, OF_METHODS),
+        "Changed": _table(changed, OF_CELLS),
     }
 
 
-def _table(rows, columns):
+def _table(rows, headings):
     said = [
         ", ".join(name for name in VERDICTS if row[name])
         for row in rows.to_dict("records")
     ]
-    first = {"task": rows["task"], "method": rows["method"]}
-    return pd.DataFrame(first | columns).assign(verdict=said)
+    table = rows[["task", "method", *headings]].rename(columns=headings)
+    numbers = table.select_dtypes("float").columns
+    table[numbers] = table[numbers].map(_number).astype(object)
+    return table.assign(verdict=said)
 
 
-def _numbers(values):
-    return [f"{value:.3g}" if np.isfinite(value) else "-" for value in values]
+def _number(value):
+    return f"{value:.3g}" if np.isfinite(value) else "-"
 
 
 def page(found, cells, methods, tolerance, before, after):

@@ -176,9 +176,7 @@ def plot_repeats(records, metric, styles, order):
             _draw_repeats(
                 axis, methods.index(method) + 1, values.to_numpy(), styles[method]
             )
-        axis.set_xscale(_scale_of_scores(scores, GREATER_IS_BETTER[metric]))
-        if axis.get_xscale() == "linear":
-            plain_ticks(axis.xaxis)
+        _scale_scores(axis.xaxis, axis.set_xscale, scores, GREATER_IS_BETTER[metric])
         axis.set_yticks(range(1, len(methods) + 1), methods)
         axis.grid(axis="y", visible=False)
     axes[0].invert_yaxis()  # shared by all panels
@@ -192,10 +190,13 @@ def _draw_repeats(axis, row, values, style):
     axis.plot(values, heights, style.marker, markersize=2.8, color=style.colour)
 
 
-def _scale_of_scores(values, greater_is_better):
-    return (
-        scale_for(values) if not greater_is_better and (values > 0).all() else "linear"
-    )
+def _scale_scores(side, set_scale, values, greater_is_better):
+    """Choose the scale of scores: logarithmic for errors in a wide range."""
+    is_linear = greater_is_better or not (values > 0).all()
+    scale = "linear" if is_linear else scale_for(values)
+    set_scale(scale)
+    if scale == "linear":
+        plain_ticks(side)
 
 
 def plot_fronts(points, xlabel, ylabel, styles, greater_is_better):
@@ -215,11 +216,8 @@ def plot_fronts(points, xlabel, ylabel, styles, greater_is_better):
             axis.plot(
                 *point, styles[name].marker, color=styles[name].colour, label=name
             )
-        axis.set(
-            xscale="log", yscale=_scale_of_scores(here["score"], greater_is_better)
-        )
-        if axis.get_yscale() == "linear":
-            plain_ticks(axis.yaxis)
+        axis.set_xscale("log")
+        _scale_scores(axis.yaxis, axis.set_yscale, here["score"], greater_is_better)
         few = here["seconds"].max() < 30 * here["seconds"].min()
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
         axis.xaxis.set_major_formatter("{x:g}")

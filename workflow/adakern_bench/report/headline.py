@@ -60,8 +60,7 @@ def _certainty(ranks, tests, records):
         how = "Over these data sets"
         alike = others[(found["holm"] > ALPHA) | (found["better"] <= found["worse"])]
     else:
-        mine = tests[(tests["method_a"] == leader) | (tests["method_b"] == leader)]
-        mine = mine[mine["pvalue"].notna()]
+        mine = _tests_of(leader, tests).dropna(subset="pvalue")
         others = mine["method_a"].where(mine["method_a"] != leader, mine["method_b"])
         alike = others[mine["winner"] == ""]
         how = "Over these repeats"
@@ -75,6 +74,11 @@ def _certainty(ranks, tests, records):
         f"{how}, it is significantly better than all others except "
         f"{_listed(list(alike))}."
     )
+
+
+def _tests_of(method, tests):
+    """The tests that compare a method with another one."""
+    return tests[(tests[["method_a", "method_b"]] == method).any(axis=1)]
 
 
 def _listed(names, most=4):
@@ -192,7 +196,7 @@ def _significance(ranks, tests):
     if len(ranks) < 2 or not len(tests):
         return ""
     name = ranks["method"].iloc[0]
-    mine = tests[(tests["method_a"] == name) | (tests["method_b"] == name)]
+    mine = _tests_of(name, tests)
     tested = int(mine["pvalue"].notna().sum())
     if not tested:
         why = mine["note"].str.contains("equal").all()

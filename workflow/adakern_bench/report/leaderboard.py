@@ -25,15 +25,27 @@ PUBLISHED = " (published)"
 LEAST_COVER = 0.9
 
 
+def per_task(records, function, *given):
+    """Concatenate the tables that `function(task, records of the task)` returns."""
+    parts = [function(task, runs, *given) for task, runs in records.groupby("task")]
+    return pd.concat(parts, ignore_index=True)
+
+
+def scores_of(records, metric):
+    """Test scores of the runs; NaN if a run failed."""
+    values = records.reindex(columns=[f"test_{metric}"]).iloc[:, 0].astype(float)
+    return values.where(records["status"] == "ok")
+
+
 def cell_means(records, keys, metric, statistic="mean"):
     """Means (or medians) of a metric over repeats, grouped by the columns `keys`.
 
     The value is NaN if a repeat failed, since the mean over the others would not be
     comparable.
     """
-    values = records.reindex(columns=[f"test_{metric}"]).iloc[:, 0].astype(float)
-    values = values.where(records["status"] == "ok")
-    cells = values.groupby([records[key] for key in keys], dropna=False)
+    cells = scores_of(records, metric).groupby(
+        [records[key] for key in keys], dropna=False
+    )
     return cells.agg(lambda repeats: getattr(repeats, statistic)(skipna=False))
 
 
@@ -106,23 +118,21 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     scores = table.to_numpy()
     ratings, low, high = bootstrap_elo(scores, **greater)
     errors = normalised_errors(1 - scores if GREATER_IS_BETTER[metric] else scores)
-    columns = {
-        "task": task,
-        "method": table.columns,
-        "mean_rank": mean_ranks(scores, **greater),
-    }
-    columns |= {
-        "elo": ratings,
-        "elo_low": low,
-        "elo_high": high,
-        "wins": wins(scores, **greater),
-    }
-    columns |= {
-        f"mean_{metric}": table.mean().to_numpy(),
-        "normalised_error": errors.mean(0),
-    }
-    columns |= {"n_datasets": len(table), "n_failed": table.isna().sum().to_numpy()}
-    board = pd.DataFrame(columns)
+    board = pd.DataFrame(
+        {
+            "task": task,
+            "method": table.columns,
+            "mean_rank": mean_ranks(scores, **greater),
+            "elo": ratings,
+            "elo_low": low,
+            "elo_high": high,
+            "wins": wins(scores, **greater),
+            f"mean_{metric}": table.mean().to_numpy(),
+            "normalised_error": errors.mean(0),
+            "n_datasets": len(table),
+            "n_failed": table.isna().sum().to_numpy(),
+        }
+    )
     cost = cost_seconds(records).groupby([records["method"], records["dataset"]]).mean()
     board["seconds"] = board["method"].map(cost.groupby("method").sum())
     measured = ~table.columns.str.endswith(PUBLISHED)
@@ -139,12 +149,9 @@ def plot_time_against_rank(records, metric=None):
     # nothing.
     from adakern_bench.report.figures import method_styles, plot_fronts
 
-    tasks = records.groupby("task")
-    boards = pd.concat([leaderboard(part, metric=metric) for _, part in tasks])
-    methods = boards.rename(columns={"mean_rank": "score"}).set_index(
-        ["task", "method"]
-    )
-    styles = method_styles(boards["method"])
+    board = leaderboard(records, metric=metric)
+    methods = board.rename(columns={"mean_rank": "score"}).set_index(["task", "method"])
+    styles = method_styles(board["method"])
     label = "Search and fit, total over the data sets (s)"
     points = methods[["seconds", "score"]].where(
         methods["n_failed"] < methods["n_datasets"]

@@ -16,6 +16,7 @@ from adakern._utils.printable import printable
 from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER, METRICS, QUANTITIES, RECORDED
 from adakern_bench.config.sweeps import base_name
+from adakern_bench.records.read import nested
 from adakern_bench.report import figures, tables
 from adakern_bench.report.contrast import against_all
 from adakern_bench.report.figures import (
@@ -317,12 +318,10 @@ def _at_random(records):
 
 def _chosen(rows):
     """Data set -> the combination of parameters chosen most often."""
-    used = rows[rows["status"] == "ok"].set_index("dataset").filter(regex="^best_")
+    used = nested(rows[rows["status"] == "ok"].set_index("dataset"), "best")
     found = {}
     for dataset, point in zip(used.index, used.to_dict("records"), strict=True):
-        known = {
-            name.removeprefix("best_"): v for name, v in point.items() if pd.notna(v)
-        }
+        known = {name: v for name, v in point.items() if pd.notna(v)}
         told = {k: f"{v:.3g}" if isinstance(v, float) else v for k, v in known.items()}
         if shown := [f"{k} = {v}" for k, v in told.items()]:
             found.setdefault(dataset, Counter())[", ".join(shown)] += 1
@@ -382,10 +381,8 @@ def _origin(provenance):
 
 
 def _versions(records):
-    columns = records.filter(regex="^version_").rename(
-        columns=lambda c: c.removeprefix("version_")
-    )
-    columns = columns.assign(**{"code of the runs": records["code_version"]})
+    columns = nested(records, "version")
+    columns["code of the runs"] = records["code_version"]
     found = {
         name: sorted(columns[name].dropna().astype(str).unique()) for name in columns
     }

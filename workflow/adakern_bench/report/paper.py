@@ -30,9 +30,11 @@ from adakern_bench.report.tables import RULE, comparison, heading, read_tables, 
 
 #: Maximum number of rows of a table on one page.
 PAGE_ROWS = 40
-_SPECIAL = re.compile(r"[\\&%$#_{}~^<>|]")
+#: Names of LaTeX's commands for characters that a backslash does not escape.
 _NAMED = {"\\": "textbackslash", "~": "textasciitilde", "^": "textasciicircum"}
 _NAMED |= {"<": "textless", ">": "textgreater", "|": "textbar"}
+_ESCAPED = {ord(character): rf"\{character}" for character in "&%$#_{}"}
+_ESCAPED |= {ord(character): rf"\{name}{{}}" for character, name in _NAMED.items()}
 _BULLET = r"$^{\bullet}$"
 
 
@@ -43,12 +45,7 @@ def latex(text):
     >>> print(latex("50 % of svm_cv@C=2^3"))
     50 \% of svm\_cv@C=2\textasciicircum{}3
     """
-    return _SPECIAL.sub(
-        lambda found: (
-            rf"\{_NAMED[found[0]]}{{}}" if found[0] in _NAMED else rf"\{found[0]}"
-        ),
-        printable(str(text)),
-    )
+    return printable(str(text)).translate(_ESCAPED)
 
 
 def write_paper(results, config, target):

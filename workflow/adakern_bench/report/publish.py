@@ -26,6 +26,7 @@ import pandas as pd
 
 from adakern._utils.files import write_json
 from adakern._utils.wording import count
+from adakern_bench.base.plain_text import bullets
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.records.machine import (
     UNCOMMITTED,
@@ -34,6 +35,7 @@ from adakern_bench.records.machine import (
     package_versions,
     uncommitted,
 )
+from adakern_bench.records.read import nested
 from adakern_bench.report.origin import make_command, selection
 from adakern_bench.report.paper import write_paper
 
@@ -60,8 +62,7 @@ def publish(plan, target, with_failures=False):
         missing = [] if with_failures else list(_failed(records))
     missing = missing or list(_several_commits(plan, records))
     if missing:
-        listed = "\n".join(f"  - {line}" for line in missing)
-        raise ConfigError(f"{plan.results} cannot be published:\n{listed}")
+        raise ConfigError(f"{plan.results} cannot be published:\n{bullets(missing)}")
     # Written to a sibling folder, so that an interruption leaves the old one intact.
     new, old = (target.with_name(f".{target.name}-{age}") for age in ("new", "old"))
     for folder in (new, old):
@@ -168,11 +169,8 @@ def provenance(plan, records):
         "versions": package_versions(),
     }
     if records is not None:
-        versions = records.filter(regex="^version_").iloc[0]
         facts |= {
-            "versions": versions.rename(
-                lambda name: name.removeprefix("version_")
-            ).to_dict(),
+            "versions": nested(records, "version").iloc[0].to_dict(),
             "repeats": int(records["repeat"].nunique()),
             "runs": len(records),
             "failed_runs": int((records["status"] != "ok").sum()),

@@ -24,6 +24,7 @@ from adakern.evaluation import (
 from adakern.evaluation.quantities import main_metric
 from adakern_bench.config.estimators import planned_estimator
 from adakern_bench.data import Table
+from adakern_bench.data.table import has_rare_class
 from adakern_bench.records.models import table_model
 from adakern_bench.records.prepare import Prepared, prepare
 from adakern_bench.records.solve import fit
@@ -39,8 +40,6 @@ MOST_ROWS = 1000
 MOST_COLUMNS, TRAINING_ROWS = 100, 5000
 #: Predictive power of a single column above which it nearly determines the target.
 NEARLY_DETERMINED = 0.9
-#: Fraction of the rows below which a class is rare.
-RARE = 0.1
 
 
 @dataclass
@@ -187,7 +186,7 @@ def importance_metric(table, metric, model):
     metric = main_metric(table.task, metric)
     if table.task == "regression":
         return "rmse" if QUANTITIES[metric].optional else metric
-    is_rare = min(table.class_counts.values()) < RARE * len(table.y)
+    is_rare = has_rare_class(table)
     has_probabilities = hasattr(model, "predict_proba")
     if metric.startswith("calibration_error") or (metric == "accuracy" and is_rare):
         metric = "log_loss"

@@ -97,6 +97,11 @@ def _events(best):
     return truth, best.expected(best.X)
 
 
+def _found(truth, p):
+    """Number of events among the first rows, the most probable first."""
+    return np.cumsum(truth[np.argsort(-p, kind="stable")])
+
+
 def _thresholds(axis, best, columns):
     """Plot precision and recall against the threshold of the probability."""
     if (events := _events(best)) is None:
@@ -121,9 +126,8 @@ def _cost_of_thresholds(event, truth, p, balanced):
     events = int(truth.sum())
     called = p >= balanced
     found = int(truth[called].sum())
-    # Number of rows to inspect, the most probable first, to find nine in ten.
-    order = np.argsort(-p, kind="stable")
-    needed = 1 + int(np.searchsorted(np.cumsum(truth[order]), np.ceil(0.9 * events)))
+    # Number of rows to inspect to find nine in ten.
+    needed = 1 + int(np.searchsorted(_found(truth, p), np.ceil(0.9 * events)))
     return (
         f"Precision is the share of rows predicted as '{event}' that are '{event}'; "
         f"recall is the share of '{event}' that is predicted as such. They are closest "
@@ -139,8 +143,7 @@ def _gains(axis, best, columns):
     if (events := _events(best)) is None:
         return None
     truth, p = events
-    order = np.argsort(-p, kind="stable")
-    found = np.append(0, np.cumsum(truth[order])) / truth.sum()
+    found = np.append(0, _found(truth, p)) / truth.sum()
     looked_at = np.linspace(0, 1, len(found))
     axis.plot(looked_at, found, color=COLOURS[1])
     axis.plot([0, 1], [0, 1], **GUIDE)
@@ -237,12 +240,9 @@ def _over_time(axis, best, columns):
     if best.times is None:
         return None
     shown = _spans(best, min(60, len(np.unique(best.times))))
-    axis.plot(shown.index, shown["true"], "o-", markersize=3, label="true", color="0.4")
+    axis.plot(shown["true"], "o-", markersize=3, label="true", color="0.4")
     axis.plot(
-        *(shown.index, shown["expected"], "o-"),
-        markersize=3,
-        label="predicted",
-        color=COLOURS[0],
+        shown["expected"], "o-", markersize=3, label="predicted", color=COLOURS[0]
     )
     of = "" if best.event is None else f": share of {best.event}"
     axis.set(title=f"Predicted and true over time{of}")

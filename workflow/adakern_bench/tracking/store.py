@@ -8,7 +8,6 @@ import contextlib
 import fcntl
 import json
 import logging
-import math
 import os
 import re
 import sqlite3
@@ -290,15 +289,12 @@ def _write(client, experiment_id, run, tags):
         tags=run.tags | tags | {KEY: run.key, DIGEST: run.digest},
     )
     run_id = made.info.run_id
-    finite = {
-        name: value for name, value in run.metrics.items() if math.isfinite(value)
-    }
     model = None
     if run.model:
         model = _write_model(client, experiment_id, run_id, tags[PARENT], run)
     metrics = [
         Metric(_allowed(name), value, end, 0, model_id=model)
-        for name, value in finite.items()
+        for name, value in run.metrics.items()
     ]
     params = [Param(_allowed(name), value) for name, value in run.params.items()]
     client.log_batch(run_id, metrics=metrics, params=params)

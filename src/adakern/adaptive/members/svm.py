@@ -236,21 +236,29 @@ def _scores_of_block(model, n_classes, by_odds, given):
         decision = -(kernel @ model.dual_coef_.T + model.intercept_)
     else:
         decision = model._dense_decision_function(given)
-    # Margins of each class against each other class.
-    margins = np.zeros((len(given), len(present), len(present)))
-    first, second = np.triu_indices(len(present), 1)
-    margins[:, first, second] = decision
-    margins[:, second, first] = -decision
+    pairs = np.triu_indices(len(present), 1)
     if by_odds:
-        against = np.logaddexp.reduce(-4 * margins, axis=2)
+        odds = _against_each_other(-4 * decision, 4 * decision, pairs)
+        against = np.logaddexp.reduce(odds, axis=2)
     else:
-        each = np.arange(len(present))
-        margins[:, each, each] = np.inf
-        against = np.logaddexp(0, -2 * margins).sum(axis=2)
+        # log(1 + exp(z)) is the larger of z and 0, plus the same for z and -z.
+        z = 2 * decision
+        least = np.logaddexp(0, -np.abs(z))
+        losses = least + np.maximum(-z, 0), least + np.maximum(z, 0)
+        against = _against_each_other(*losses, pairs).sum(axis=2)
     scores = -against if by_odds else -2 / len(present) * against
     every = np.tile(scores.min(axis=1, keepdims=True) - 1, n_classes)
     every[:, present] = scores
     return every
+
+
+def _against_each_other(first, second, pairs):
+    """Arrange values of pairs (n, n_pairs) by class and other class, (n, k, k)."""
+    k = pairs[1].max() + 1
+    values = np.zeros((len(first), k, k))
+    values[:, pairs[0], pairs[1]] = first
+    values[:, pairs[1], pairs[0]] = second
+    return values
 
 
 MEMBERS = [SupportVectorMachine(name="svm", rank=7)]

@@ -20,7 +20,11 @@ from adakern._utils.resources import (
 )
 from adakern.adaptive.leaf_sets import leaf_sets
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
-from adakern.adaptive.tree_walk import FEW_ROWS_PREDICTED, encode_for_boosting, trees_of
+from adakern.adaptive.tree_walk import (
+    FEW_ROWS_PREDICTED,
+    encode_for_boosting,
+    joined_tree,
+)
 from adakern.adaptive.views import TreeView
 
 #: Number of trees of a forest in each fold, so that five folds have 300; and below
@@ -174,7 +178,7 @@ class Forest(Member):
 
     def _predict_together(self, models, X):
         rows = [self._to_float32(X)] * len(models)
-        leaves = trees_of(*(m.model_ for m in models)).leaves(*rows)
+        leaves = joined_tree([model.model_ for model in models]).leaves(rows)
         return [
             model._to_scores(trees.cumsum(axis=0)[-1] / len(trees))
             for model, trees in zip(models, leaves, strict=True)
@@ -314,7 +318,8 @@ def _predict_many_rows(models, rows):
 
 def _predict_few_rows(models, rows):
     """Do as :func:`_predict_many_rows`, faster for a few rows."""
-    leaves = trees_of(*models).leaves(*map(encode_for_boosting, models, rows))
+    encoded = [*map(encode_for_boosting, models, rows)]
+    leaves = joined_tree(models).leaves(encoded)
     return [_sum_iterations(*pair) for pair in zip(models, leaves, strict=True)]
 
 
