@@ -15,8 +15,8 @@ from mirror import MIRROR, needs_mirror, read_entry
 ROOT = Path(__file__).parents[2]
 PATHS = sorted((ROOT / "conf" / "dataset").glob("*.yaml"))
 ENTRIES = {path.stem: read_entry(path) for path in PATHS}
-BROUGHT_ALONG = {"features", "cifar10"}
-NOT_MIRRORED = {"covtype", "tomshardware", *BROUGHT_ALONG}
+USER_PROVIDED = {"features", "cifar10"}
+NOT_MIRRORED = {"covtype", "tomshardware", *USER_PROVIDED}
 FROM_FILES = [
     name for name, e in ENTRIES.items() if e.files and name not in NOT_MIRRORED
 ]
@@ -42,12 +42,12 @@ def table(tmp_path_factory):
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_entry_says_what_a_reader_wants_to_know(path):
+def test_entry_is_documented(path):
     name, entry = path.stem, ENTRIES[path.stem]
     assert path.read_text().startswith(f"# @package dataset.{name}\n")
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
     assert entry.title and entry.licence
-    if name not in BROUGHT_ALONG:
+    if name not in USER_PROVIDED:
         assert entry.citation and entry.n and entry.d
     stated = bool(entry.fingerprint)
     assert stated == (name in FROM_FILES or name.startswith("sk-"))
@@ -56,7 +56,7 @@ def test_entry_says_what_a_reader_wants_to_know(path):
 
 @needs_mirror
 @pytest.mark.parametrize("name", FROM_FILES)
-def test_mirrored_set_agrees_with_its_entry(table, name):
+def test_mirrored_dataset_matches_entry(table, name):
     made = table(name)  # load_table checks n, d, classes and fingerprint
     assert made.provenance["source"] == "mirror"
     assert made.X.shape == (ENTRIES[name].n, ENTRIES[name].d)
@@ -66,14 +66,14 @@ def test_mirrored_set_agrees_with_its_entry(table, name):
 
 
 @pytest.mark.parametrize("name", LOADED)
-def test_embedded_and_generated_sets(name, tmp_path):
+def test_embedded_and_generated_datasets(name, tmp_path):
     made = load_table(name, ENTRIES[name], cache_dir=tmp_path / "cache")
     source = "embedded" if name.startswith("sk-") else "generated"
     assert made.provenance["source"] == source
     assert not (tmp_path / "cache").exists()
 
 
-def test_generated_set_follows_the_seed_and_its_size(tmp_path):
+def test_generated_dataset_depends_on_seed_and_size(tmp_path):
     entry = read_entry(ROOT / "conf" / "dataset" / "covtype-like.yaml")
     entry.loader["n"] = entry.n = 300
     first, again, other = (
@@ -98,7 +98,7 @@ def monks_rule(problem, attributes):
 
 @needs_mirror
 @pytest.mark.parametrize("problem", [1, 2, 3])
-def test_rules_of_the_monks_agree_with_the_published_tables(table, problem):
+def test_monks_rules_match_published_tables(table, problem):
     made = table(f"monks{problem}")
     wrong = np.flatnonzero(monks_rule(problem, made.X) != made.y)
     # Only the training part of the third problem is noisy: 5 % of 122 rows.
@@ -106,7 +106,7 @@ def test_rules_of_the_monks_agree_with_the_published_tables(table, problem):
     assert not np.isin(wrong, made.test_rows).any()
 
 
-def test_images_that_somebody_brings_along_are_rows(tmp_path):
+def test_user_provided_images_are_flattened(tmp_path):
     images = np.random.default_rng(0).normal(size=(20, 4, 3)).astype(np.float32)
     path = tmp_path / ENTRIES["features"].files[0].path
     path.parent.mkdir()
@@ -119,14 +119,14 @@ def test_images_that_somebody_brings_along_are_rows(tmp_path):
 
 @needs_mirror
 @pytest.mark.parametrize("name", ["abalone", "kc_house"])
-def test_entry_survives_json(tmp_path, name):
+def test_entry_json_round_trip(tmp_path, name):
     # Jobs may get it so; JSON turns the whole numbers of a mapping's keys into words.
     entry = DatasetEntry(**json.loads(json.dumps(asdict(ENTRIES[name]))))
     made = load_table(name, entry, cache_dir=tmp_path, mirror=MIRROR)
     assert made.provenance["fingerprint"] == ENTRIES[name].fingerprint
 
 
-def test_check_entry_names_every_problem():
+def test_check_entry_reports_every_problem():
     wrong = {
         "task": "regresion",
         "format": "cvs",
@@ -164,7 +164,7 @@ def test_check_entry_names_every_problem():
 
 
 @pytest.mark.parametrize("function", ["make_nothing", "make_clowns"])
-def test_loader_that_does_not_exist_or_fit(tmp_path, function):
+def test_loader_unknown_or_with_wrong_arguments(tmp_path, function):
     loader = {"_target_": f"adakern.datasets.{function}", "number": 3}
     with pytest.raises(DatasetError, match=r"toy\.loader"):
         load_table(
@@ -174,15 +174,15 @@ def test_loader_that_does_not_exist_or_fit(tmp_path, function):
         )
 
 
-def made_panel():
+def make_panel_out_of_order():
     """What a loader may return, its rows out of order."""
     time = np.array([3.0, 1.0, 2.0, 1.0])
     given = {"data": time[:, None] * 10, "target": time * 100}
     return given | {"who": ["b", "a", "b", "a"], "when": time}
 
 
-def test_groups_and_times_of_a_loader(tmp_path, monkeypatch):
-    monkeypatch.setattr("adakern.datasets.make_panel", made_panel)
+def test_groups_and_times_of_loader(tmp_path, monkeypatch):
+    monkeypatch.setattr("adakern.datasets.make_panel", make_panel_out_of_order)
     loader = {"_target_": "adakern.datasets.make_panel"}
     entry = {"task": "regression", "loader": loader, "groups": "who", "time": "when"}
     made = load_table("toy", DatasetEntry(**entry), cache_dir=tmp_path)
@@ -197,7 +197,7 @@ def test_groups_and_times_of_a_loader(tmp_path, monkeypatch):
         load_table("toy", wrong, cache_dir=tmp_path)
 
 
-def test_several_targets_of_a_regression(tmp_path):
+def test_multioutput_regression(tmp_path):
     (tmp_path / "a.csv").write_text("x,y,z\n1,2,30\n2,3,10\n3,5,20\n")
     stated = {"files": [{"path": "a.csv"}], "target": ["z", 1]}
     entry = DatasetEntry(task="regression", **stated)
@@ -215,7 +215,7 @@ def test_several_targets_of_a_regression(tmp_path):
         load_table("toy", twice, cache_dir=tmp_path / "made", mirror=tmp_path)
 
 
-def test_rows_that_are_equal_in_several_columns_are_a_group(tmp_path):
+def test_groups_by_several_columns(tmp_path):
     folder = tmp_path / "toy"
     folder.mkdir(parents=True)
     rows = ["1 1 5", "2 1 6", "1 1 7", "1 2 8", "2 1 9"]

@@ -1,4 +1,4 @@
-"""The way of a file into the cache, against a real server on this machine."""
+"""Fetching files into the cache, from a real server on this machine."""
 
 import gzip
 import hashlib
@@ -120,17 +120,17 @@ def load(entry, cache, **options):
     return data.load_table("toy", entry, cache_dir=cache, **options)
 
 
-def files_below(folder):
+def list_files(folder):
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-def test_fetched_file_enters_the_cache_with_its_record(served, tmp_path):
+def test_fetched_file_is_cached_with_record(served, tmp_path):
     cache = tmp_path / "cache"
     table = load(served, cache)
     np.testing.assert_array_equal(table.X, ROWS)
     assert table.y.tolist() == LABELS.tolist()
     assert (cache / "toy" / "toy.csv").read_bytes() == CONTENT
-    assert files_below(cache) == ["toy/toy.csv", "toy/toy.csv.record.json"]
+    assert list_files(cache) == ["toy/toy.csv", "toy/toy.csv.record.json"]
     assert table.provenance["source"] == "url"
     facts = {"path": "toy/toy.csv", "sha256": hashlib.sha256(CONTENT).hexdigest()}
     assert table.provenance["files"] == [facts | {"from": served.files[0].urls[0]}]
@@ -141,13 +141,13 @@ def test_fetched_file_enters_the_cache_with_its_record(served, tmp_path):
     assert placed_by_hand(served, cache) == [str(cache / "toy" / "toy.csv")]
 
 
-def test_what_a_server_packs_is_unpacked(entry, server, tmp_path):
+def test_content_encoding_gzip_is_decompressed(entry, server, tmp_path):
     entry.files[0].urls = [f"{server.url}/packed/toy.csv"]
     load(entry, tmp_path / "cache")
     assert (tmp_path / "cache" / "toy" / "toy.csv").read_bytes() == CONTENT
 
 
-def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypatch):
+def test_source_order_cache_mirror_url(served, server, tmp_path, monkeypatch):
     cache, mirror = tmp_path / "a", tmp_path / "made"
     assert load(served, cache, mirror=mirror).provenance["source"] == "mirror"
     monkeypatch.setenv(data.fetch.MIRROR_VARIABLE, str(mirror))
@@ -162,7 +162,7 @@ def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("answer", "retries", "asked", "message"),
+    ("response", "retries", "n_requests", "message"),
     [
         ("missing", 3, 1, "HTTP status 404"),
         ("broken", 2, 3, "503 Server Error"),
@@ -177,44 +177,44 @@ def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypat
         ("trickling-head", 1, 1, "not complete after 0 minutes"),
     ],
 )
-def test_what_is_wrong_with_an_answer(
-    server, entry, tmp_path, monkeypatch, answer, retries, asked, message
+def test_wrong_response_error(
+    server, entry, tmp_path, monkeypatch, response, retries, n_requests, message
 ):
-    """It is said, nothing is kept, and a second url serves."""
+    """The error names the problem, nothing is kept, and a second url is used."""
     monkeypatch.setattr(unpack, "_FREE_BYTES", 1 << 16)
-    if answer == "endless":
+    if response == "endless":
         monkeypatch.setattr(download, "MOST_BYTES", 1 << 20)
-    longest = 0.6 if answer.startswith("trickl") else 60
+    longest = 0.6 if response.startswith("trickl") else 60
     monkeypatch.setattr(download, "LONGEST", longest)
     monkeypatch.setattr(download, "RETRIES", retries)
-    monkeypatch.setattr(download, "TIMEOUT", 0.3 if answer == "slow" else 5)
-    entry.files[0].urls = [f"{server.url}/{answer}/toy.csv"]
+    monkeypatch.setattr(download, "TIMEOUT", 0.3 if response == "slow" else 5)
+    entry.files[0].urls = [f"{server.url}/{response}/toy.csv"]
     with pytest.raises(data.DatasetError, match=f"(?s){message}"):
         load(entry, tmp_path / "cache")
-    assert len(server.requests) == asked
-    assert files_below(tmp_path / "cache") == []
+    assert len(server.requests) == n_requests
+    assert list_files(tmp_path / "cache") == []
     entry.files[0].urls.append(f"{server.url}/good/toy.csv")
     monkeypatch.setattr(download, "LONGEST", 60)
-    if answer.startswith("trickl"):
+    if response.startswith("trickl"):
         entry.files[0].urls[0] = f"{server.url}/missing/toy.csv"
     table = load(entry, tmp_path / "cache")
     assert table.provenance["files"][0]["from"] == entry.files[0].urls[1]
 
 
-def test_repetition_mends_a_cut_connection(server, entry, tmp_path):
+def test_retry_after_cut_connection(server, entry, tmp_path):
     entry.files[0].urls = [f"{server.url}/recovers/toy.csv"]
     load(entry, tmp_path / "cache")
     assert len(server.requests) == 3
 
 
-def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tmp_path):
+def test_cache_unchanged_when_one_of_two_files_fails(server, served, tmp_path):
     entry = replace(served, **UNSTATED)
     entry.files.append(
         data.SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"])
     )
     with pytest.raises(data.DatasetError, match=r"toy/more\.csv"):
         load(entry, tmp_path / "cache")
-    assert files_below(tmp_path / "cache") == []
+    assert list_files(tmp_path / "cache") == []
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tm
         ("toy.csv.record.json", b"{"),
     ],
 )
-def test_corrupt_cache_file_is_fetched_again(served, tmp_path, damaged, content):
+def test_corrupt_cached_file_is_fetched_again(served, tmp_path, damaged, content):
     folder = tmp_path / "cache" / "toy"
     load(served, tmp_path / "cache")
     (folder / damaged).write_bytes(content)
@@ -242,7 +242,7 @@ def test_corrupt_cache_file_is_fetched_again(served, tmp_path, damaged, content)
         (b"\x1f\x8bnot gzip at all", "cannot be unpacked"),
     ],
 )
-def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path, content, message):
+def test_wrong_mirror_file_error_keeps_file(entry, tmp_path, content, message):
     stored = tmp_path / "made" / "toy" / "toy.csv"
     stored.write_bytes(content)
     with pytest.raises(data.DatasetError, match=message) as caught:
@@ -251,7 +251,7 @@ def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path, content, me
     assert stored.exists()
 
 
-def test_cache_folder_that_cannot_be_written(served, tmp_path):
+def test_cache_folder_not_writable(served, tmp_path):
     (tmp_path / "cache").write_text("a file where a folder is wanted")
     with pytest.raises(
         data.DatasetError, match=r"cannot be written to .*cache: .*Free some space"

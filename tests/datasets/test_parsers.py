@@ -92,7 +92,7 @@ def load(tmp_path, content, name="toy.csv", member=None, **facts):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_every_format_gives_the_same_table(tmp_path, kind):
+def test_formats_give_same_table(tmp_path, kind):
     content, facts = FORMATS[kind]
     ending = kind if kind in ("csv", "arff", "libsvm") else "dat"
     table = load(tmp_path, content, f"toy.{ending}", **facts)
@@ -104,7 +104,7 @@ def test_every_format_gives_the_same_table(tmp_path, kind):
 
 @pytest.mark.parametrize("ending", PACKINGS)
 @pytest.mark.parametrize("named", [True, False])
-def test_every_packing_under_its_own_name_and_a_plain_one(tmp_path, ending, named):
+def test_compression_with_and_without_extension(tmp_path, ending, named):
     name = "toy.csv" + ending * named
     member = "toy.csv" if ending == ".tar.gz" else None
     table = load(tmp_path, PACKINGS[ending](as_csv()), name, member, format="csv")
@@ -124,7 +124,7 @@ def test_libsvm_files_of_different_width(tmp_path):
     assert table.test_rows.tolist() == [2]
 
 
-def test_large_class_labels_stay_apart(tmp_path):
+def test_large_class_labels_stay_distinct(tmp_path):
     neighbours = [2**53, 2**53 + 1, 2**63, 2**63 + 1]
     content = "".join(f"{k},{label}\n" for k, label in enumerate(neighbours))
     assert sorted(load(tmp_path, content.encode()).y) == sorted(map(str, neighbours))
@@ -133,7 +133,7 @@ def test_large_class_labels_stay_apart(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_bomb_is_not_unpacked(tmp_path):
+def test_decompression_bomb_error(tmp_path):
     blank = b"1,2\n" * 40_000_000  # 160 MB of nothing, a few hundred kB packed
     bombs = {
         "toy.csv.gz": gzip.compress(blank, 1),
@@ -157,7 +157,7 @@ MISSING = {
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_missing_values_under_each_rule(tmp_path, name):
+def test_missing_value_rules(tmp_path, name):
     content, complete = MISSING[name]
     with pytest.raises(DatasetError, match=r"contains NaN.*drop-rows leaves out"):
         load(tmp_path, content, name)
@@ -178,7 +178,7 @@ def test_columns_by_name_and_position(tmp_path):
     assert table.feature_names == ["sex", "w"]
 
 
-def test_blank_cell_that_follows_from_its_row(tmp_path):
+def test_blank_cell_derived_from_row(tmp_path):
     content = b"total,above,below,y\n10,,3,1\n9,4,5,2\n"
     fill = {"above": {"total": 1, "below": -1}}
     assert load(tmp_path, content, fill=fill).X[:, 1].tolist() == [7, 4]
@@ -216,14 +216,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("message", REFUSED)
-def test_unreadable_content_is_explained(tmp_path, message):
+def test_unreadable_content_error(tmp_path, message):
     content, facts = REFUSED[message]
     with pytest.raises(DatasetError, match=message):
         load(tmp_path, content, **facts)
 
 
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zip"])
-def test_truncated_packing_is_an_error(tmp_path, ending):
+def test_truncated_archive_error(tmp_path, ending):
     content = PACKINGS[ending](as_csv())
     with pytest.raises(DatasetError, match=r"toy\.csv cannot be unpacked"):
         load(tmp_path, content[: len(content) // 2])
@@ -239,7 +239,7 @@ def frames_of(entry, name, *files):
     return frames
 
 
-def test_merged_spellings_of_several_files_are_one():
+def test_merge_spellings_across_files():
     """The name is the spelling that is most frequent in all of them."""
     cells = [["m", "M", "M", "f", "NA"], ["F", "F", "m", "m", "m", "x"]]
     files = [{"path": "a.csv"}, {"path": "b.csv", "test": True}]
@@ -255,7 +255,7 @@ def test_merged_spellings_of_several_files_are_one():
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_limits_in_one_of_several_files_are_a_column_of_all(place):
+def test_censoring_limits_in_one_of_several_files(place):
     """A cell of the other file is none."""
     cells = [["1.5", "3.5"] * 5, ["1.5", "3.5"] * 5]
     cells[place] = ["<0.5", "1.5", ">9"] * 5

@@ -19,10 +19,10 @@ def entries(name, *overrides):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_every_set_has_an_entry_in_order(name):
-    found = entries(name)
-    assert len(found) == {"uci121": 66, "uci_regression": 9}[name]
-    for set_name, entry in found.items():
+def test_suite_entries_exist_in_order(name):
+    suite = entries(name)
+    assert len(suite) == {"uci121": 66, "uci_regression": 9}[name]
+    for set_name, entry in suite.items():
         assert check_entry(set_name, entry) == []
         assert entry.fingerprint and entry.n and entry.d
         assert all("{" not in file.path for file in entry.sources)
@@ -31,11 +31,11 @@ def test_every_set_has_an_entry_in_order(name):
 
 @needs_mirror
 @pytest.mark.parametrize("name", SMALL)
-def test_tables_are_what_the_suite_states(name, tmp_path):
-    found = entries(name)
+def test_suite_tables_match_entries(name, tmp_path):
+    suite = entries(name)
     for short in SMALL[name]:
         set_name = f"{name}-{short}"
-        entry = found[set_name]
+        entry = suite[set_name]
         table = load_table(set_name, entry, cache_dir=tmp_path, mirror=MIRROR)
         assert table.published_splits.shape == (entry.n_splits, entry.n)
         assert table.published_splits.any(axis=1).all()
@@ -43,7 +43,7 @@ def test_tables_are_what_the_suite_states(name, tmp_path):
 
 
 @needs_mirror
-def test_another_split_is_another_table(tmp_path):
+def test_fingerprint_depends_on_split(tmp_path):
     """The fingerprint covers the folds: swapped lines do not pass."""
     (tmp_path / "uci121").mkdir()
     for file in (MIRROR / "uci121").glob("iris_*"):
@@ -66,7 +66,7 @@ def split_entry(n_splits, split_format="row-lists", **facts):
     return DatasetEntry(task="classification", files=[{"path": "a.csv"}], **facts)
 
 
-def test_both_formats_say_the_same():
+def test_split_formats_agree():
     lists = read_splits(b"2 0 3\n1\n1 3\n0 2\n", split_entry(2), 4)
     marks = read_splits(b"0,1\n1,0\n0,1\n0,0\n", split_entry(2, "test-marks"), 4)
     np.testing.assert_array_equal(lists, marks)
@@ -91,6 +91,6 @@ def test_both_formats_say_the_same():
         ("test-marks", "x\n1\n1\n1\n", "expected marks 0 and 1"),
     ],
 )
-def test_faulty_splits_are_named(form, text, message):
+def test_invalid_splits_error(form, text, message):
     with pytest.raises(DatasetError, match=message):
         read_splits(text.encode(), split_entry(1, form), 4)

@@ -23,7 +23,7 @@ def panel(**seed):
         lambda **seed: datasets.make_sin_2x3(noise=0.1, **seed),
     ],
 )
-def test_seed_decides(make):
+def test_seed_is_reproducible(make):
     (X, y), (X_again, y_again) = (make(random_state=3) for _ in range(2))
     np.testing.assert_array_equal(X, X_again)
     np.testing.assert_array_equal(y, y_again)
@@ -41,7 +41,7 @@ def test_clowns_parabola_and_blob():
     np.testing.assert_allclose(np.cov(X[y == -1].T), np.eye(2), atol=0.05)
 
 
-def test_sandwich_has_the_other_class_in_the_middle():
+def test_sandwich_middle_layer_is_other_class():
     X, y = datasets.make_sandwich(n=40_000, gap=2.0)
     outer, inner = X[y == 1, 1], X[y == -1, 1]
     assert abs(inner.mean()) < 0.03
@@ -51,7 +51,7 @@ def test_sandwich_has_the_other_class_in_the_middle():
     assert np.mean((np.abs(X[:, 1]) > 1) == (y == 1)) > 0.7
 
 
-def test_step_function_against_its_formula():
+def test_step_function_formula():
     X, y = datasets.make_step_1d(n=101)
     for x, value in zip(X[:, 0], y, strict=True):
         k = np.floor(x / 2)
@@ -59,7 +59,7 @@ def test_step_function_against_its_formula():
         assert value == pytest.approx((top / (2 * np.tanh(20 / 2)) + 0.5 + k) * 3)
 
 
-def test_printed_smoothness_gives_a_straight_line_and_ours_steps():
+def test_step_function_smoothness():
     X, line = datasets.make_step_1d(smoothness=0.05)
     np.testing.assert_allclose(line, 1.5 * X[:, 0], atol=1e-3)
     X, steps = datasets.make_step_1d(n=2001)
@@ -67,7 +67,7 @@ def test_printed_smoothness_gives_a_straight_line_and_ours_steps():
     assert flat.mean() > 0.7  # a line would have 0.02
 
 
-def test_cherkassky_is_the_real_part_of_a_fifth_power():
+def test_cherkassky_formula():
     X, y = datasets.make_cherkassky_2d()
     assert X.shape == (400, 2)
     z = (X[:, 0] - 0.5) + 1j * (X[:, 1] - 0.5)
@@ -75,7 +75,7 @@ def test_cherkassky_is_the_real_part_of_a_fifth_power():
     assert X.min() >= -0.5 and X.max() <= 0.5
 
 
-def test_covtype_like_shape_and_learnable():
+def test_covtype_like_shape_and_score():
     X, y = datasets.make_covtype_like(n=3000)
     assert X.shape == (3000, 54)
     np.testing.assert_array_equal(X[:, 10:14].sum(axis=1), 1)
@@ -91,7 +91,7 @@ def test_covtype_like_shape_and_learnable():
     assert svm.fit(X[:2000], y[:2000]).score(*datasets.make_covtype_like(n=1500)) > 0.75
 
 
-def test_a_panel_is_as_far_from_its_mean_as_it_says():
+def test_panel_deviation_from_mean():
     panel = datasets.make_panel(2000, 10, effect=0.8, apart=2.0, noise=0.6)
     left = panel.target - panel.expected
     # 2,000 groups: the standard error of their variance is 0.64 sqrt(2 / 2000) = 0.02.
@@ -105,7 +105,7 @@ def test_a_panel_is_as_far_from_its_mean_as_it_says():
     assert of_groups.var() == pytest.approx(0.8 + 0.2 / 10, abs=0.08)
 
 
-def test_slopes_of_a_panel_turn_with_the_time():
+def test_panel_slopes_change_with_time():
     panel = datasets.make_panel(1000, 10, effect=0.0, drift=np.pi / 2, noise=0.1)
     late = panel.time > 0.95
     a, b = (np.cov(panel.data[late, k], panel.target[late])[0, 1] for k in (0, 1))

@@ -24,7 +24,7 @@ def decode(codes):
     return np.where(codes == 0, 0.0, sign * value)
 
 
-def some_table(n=30, d=4, seed=0):
+def random_rows(n=30, d=4, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-6, 7, size=d)
     return X, rng.integers(0, 3, size=n)
@@ -34,7 +34,7 @@ NUMBERS = st.floats(1e-200, 1e200) | st.floats(-1e200, -1e-200) | st.just(0.0)
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=30))
-def test_six_digits_agree_with_printing(values):
+def test_six_digits_matches_formatting(values):
     # One value a column: no value is tiny beside another of its column.
     codes = six_digits(np.array([values]))[0]
     for value, code in zip(values, codes, strict=True):
@@ -49,7 +49,7 @@ TIES = [0.1234565, 1.000005, 2.5000005e-7, 99999.95]
 
 
 @pytest.mark.parametrize("value", [*POWERS, *TIES])
-def test_neighbours_of_a_power_of_ten_or_a_tie_are_one(value):
+def test_six_digits_near_power_of_ten_or_tie(value):
     around = [
         value,
         value * (1 - 1e-12),
@@ -61,9 +61,9 @@ def test_neighbours_of_a_power_of_ten_or_a_tie_are_one(value):
 
 @given(st.integers(0, 2**31), st.integers(2, 60), st.integers(1, 6))
 @settings(max_examples=50)
-def test_fingerprint_of_a_noisy_shuffled_copy(seed, n, d):
+def test_fingerprint_invariant_to_noise_and_row_order(seed, n, d):
     rng = np.random.default_rng(seed)
-    X, y = some_table(n, d, seed)
+    X, y = random_rows(n, d, seed)
     X = X.round(5)  # as a file holds it
     order = rng.permutation(n)
     copy = X * (1 + 1e-12 * rng.uniform(-1, 1, X.shape))
@@ -72,15 +72,15 @@ def test_fingerprint_of_a_noisy_shuffled_copy(seed, n, d):
 
 @given(st.integers(0, 2**31), st.integers(0, 29), st.integers(0, 3))
 @settings(max_examples=50)
-def test_fingerprint_sees_one_changed_cell(seed, i, j):
-    X, y = some_table(seed=seed)
+def test_fingerprint_depends_on_each_cell(seed, i, j):
+    X, y = random_rows(seed=seed)
     changed = X.copy()
     changed[i, j] *= 1 + 2e-5
     assert content_fingerprint(changed, y) != content_fingerprint(X, y)
 
 
-def test_fingerprint_sees_what_belongs_to_the_rows():
-    X, y = some_table()
+def test_fingerprint_depends_on_row_metadata():
+    X, y = random_rows()
     marks = np.arange(len(X)) % 2
     fingerprint = content_fingerprint(X, y, [marks])
     others = [
@@ -95,15 +95,15 @@ def test_fingerprint_sees_what_belongs_to_the_rows():
     assert content_fingerprint(X, y.astype(str), [marks]) == fingerprint
 
 
-def test_fingerprint_of_blocks_is_that_of_the_whole(monkeypatch):
-    X, y = some_table(50)
+def test_fingerprint_independent_of_block_size(monkeypatch):
+    X, y = random_rows(50)
     whole = content_fingerprint(X, y)
     monkeypatch.setattr(fingerprint, "BLOCK_ROWS", 7)
     assert content_fingerprint(X, y) == whole
 
 
 def make_table(**changes):
-    X, y = some_table()
+    X, y = random_rows()
     facts = {
         "y": y,
         "task": "classification",
@@ -128,7 +128,7 @@ def make_table(**changes):
         },
     ],
 )
-def test_saved_table_comes_back(tmp_path, changes):
+def test_table_save_load_round_trip(tmp_path, changes):
     table = make_table(**changes)
     table.save(tmp_path / "deep" / "toy.npz")
     back = Table.load(tmp_path / "deep" / "toy.npz")
@@ -148,7 +148,7 @@ def test_saved_table_comes_back(tmp_path, changes):
         ({"fingerprint": "0" * 32}, "the entry has " + "0" * 32),
     ],
 )
-def test_check_names_what_differs_and_accepts_what_agrees(stated, named):
+def test_check_content_reports_differences(stated, named):
     table = make_table()
     content = table.content()
     agrees = content | {"classes": table.class_counts}
@@ -158,8 +158,8 @@ def test_check_names_what_differs_and_accepts_what_agrees(stated, named):
 
 
 @pytest.mark.parametrize("enormous", [1e15, -1e30, 1e300])
-def test_one_enormous_value_hides_no_other_cell(enormous):
-    X, y = some_table()
+def test_fingerprint_with_one_huge_value(enormous):
+    X, y = random_rows()
     X[3, 1] = enormous
     other = X.copy()
     other[7, 1] *= 1.001
@@ -169,8 +169,8 @@ def test_one_enormous_value_hides_no_other_cell(enormous):
     assert again == content_fingerprint(X, y)
 
 
-def test_rounding_errors_of_zeros_are_zeros_in_most_of_a_column_too():
-    X, y = some_table()
+def test_fingerprint_rounding_errors_of_zeros():
+    X, y = random_rows()
     X[:, 0] = np.where(np.arange(len(X)) < 5, X[:, 0], 0.0)
     other = X.copy()
     other[5:, 0] = 1e-17

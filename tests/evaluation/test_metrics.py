@@ -24,17 +24,17 @@ values = arrays(float, 9, elements=st.floats(-1e3, 1e3).map(lambda v: round(v, 3
 
 
 @given(labels, labels)
-def test_classification_scores_are_those_of_scikit_learn(y, f):
-    found = score("classification", y, f, labels=[0, 1, 2, 3])
-    assert found["accuracy"] == pytest.approx(metrics.accuracy_score(y, f))
+def test_classification_scores_match_sklearn(y, f):
+    scores = score("classification", y, f, labels=[0, 1, 2, 3])
+    assert scores["accuracy"] == pytest.approx(metrics.accuracy_score(y, f))
     if set(f) <= set(y):  # scikit-learn warns otherwise
         expected = metrics.balanced_accuracy_score(y, f)
-        assert found["balanced_accuracy"] == pytest.approx(expected)
+        assert scores["balanced_accuracy"] == pytest.approx(expected)
     expected = metrics.f1_score(y, f, average="macro", zero_division=0)
-    assert found["f1"] == pytest.approx(expected)
+    assert scores["f1"] == pytest.approx(expected)
 
 
-def test_binary_f1_is_of_the_greater_label_but_for_a_part_without_a_class():
+def test_binary_f1_positive_label():
     y, f = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 1, 0])
     words, macro = np.array(["n", "y"]), metrics.f1_score(y, f, average="macro")
     assert score("classification", y, f)["f1"] == pytest.approx(2 / 3)
@@ -43,17 +43,17 @@ def test_binary_f1_is_of_the_greater_label_but_for_a_part_without_a_class():
 
 
 @given(values, values)
-def test_regression_scores_are_those_of_scikit_learn_and_of_the_formula(y, f):
-    found = score("regression", y, f)
-    assert found["r2"] == pytest.approx(metrics.r2_score(y, f), rel=1e-9, abs=1e-9)
-    assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, f))
-    assert found["rmse"] == pytest.approx(metrics.root_mean_squared_error(y, f))
+def test_regression_scores_match_sklearn(y, f):
+    scores = score("regression", y, f)
+    assert scores["r2"] == pytest.approx(metrics.r2_score(y, f), rel=1e-9, abs=1e-9)
+    assert scores["mae"] == pytest.approx(metrics.mean_absolute_error(y, f))
+    assert scores["rmse"] == pytest.approx(metrics.root_mean_squared_error(y, f))
     if np.ptp(y):
         formula = sum((f - y) ** 2) / sum((y - sum(y) / len(y)) ** 2)
-        assert found["relative_mse"] == pytest.approx(formula)
+        assert scores["relative_mse"] == pytest.approx(formula)
 
 
-def test_a_constant_target_has_a_defined_score():
+def test_constant_target_score():
     y = np.full(5, 0.1)
     assert score("regression", y, y)["relative_mse"] == 0
     assert score("regression", y, y + 1)["relative_mse"] == 1
@@ -81,30 +81,30 @@ def test_every_metric_is_declared(task):
         (("regression", [[1.0]], [[1.0]]), "one-dimensional"),
     ],
 )
-def test_wrong_input_is_named(arguments, message):
+def test_invalid_input_error(arguments, message):
     with pytest.raises(ValueError, match=message):
         score(*arguments)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_probability_scores_are_those_of_scikit_learn(n_classes):
+def test_probability_scores_match_sklearn(n_classes):
     rng = np.random.default_rng(n_classes)
     classes = np.array(list("abcde"))[:n_classes]
     y = classes[np.arange(60) % n_classes]
     p = rng.dirichlet(np.ones(n_classes), size=60)
-    found = probability_scores(y, p, classes)
-    assert found["log_loss"] == pytest.approx(metrics.log_loss(y, p, labels=classes))
+    scores = probability_scores(y, p, classes)
+    assert scores["log_loss"] == pytest.approx(metrics.log_loss(y, p, labels=classes))
     truth, chance = (y == classes[1], p[:, 1]) if n_classes == 2 else (y, p)
-    assert found["auc"] == pytest.approx(
+    assert scores["auc"] == pytest.approx(
         metrics.roc_auc_score(truth, chance, multi_class="ovr")
     )
     one_by_one = sum(
         metrics.brier_score_loss(y == c, p[:, k]) for k, c in enumerate(classes)
     )
-    assert found["brier"] == pytest.approx(one_by_one)
+    assert scores["brier"] == pytest.approx(one_by_one)
 
 
-def test_calibration_error_by_hand():
+def test_calibration_error_known_values():
     """Ten rows of confidence 0.8, of which six are right; ten of 1.0, all right."""
     p = np.array([[0.8, 0.2]] * 10 + [[0.0, 1.0]] * 10)
     y = np.array([0] * 6 + [1] * 4 + [1] * 10)
@@ -113,15 +113,15 @@ def test_calibration_error_by_hand():
     )
 
 
-def test_labels_that_a_model_never_saw_have_no_probability():
-    found = probability_scores([0, 2], [[1.0, 0.0], [0.5, 0.5]], [0, 1])
-    assert found["log_loss"] == pytest.approx(-np.log(1e-15) / 2)
-    assert found["brier"] == pytest.approx((0 + 1.5) / 2)
+def test_probability_scores_unseen_labels():
+    scores = probability_scores([0, 2], [[1.0, 0.0], [0.5, 0.5]], [0, 1])
+    assert scores["log_loss"] == pytest.approx(-np.log(1e-15) / 2)
+    assert scores["brier"] == pytest.approx((0 + 1.5) / 2)
     assert probability_scores([0, 0], [[1.0, 0.0]] * 2, [0, 1])["auc"] is None
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_a_decision_function_has_an_area_too(n_classes, rng):
+def test_roc_auc_of_decision_function(n_classes, rng):
     y = np.arange(40) % n_classes
     values = rng.normal(size=(40, n_classes)) + (y[:, None] == np.arange(n_classes))
     expected = np.mean(
@@ -133,7 +133,7 @@ def test_a_decision_function_has_an_area_too(n_classes, rng):
     assert binary == pytest.approx(metrics.roc_auc_score(y == 1, one))
 
 
-def test_the_band_of_the_calibration_error_holds_it_and_narrows():
+def test_calibration_error_band():
     rng = np.random.default_rng(1)
 
     def band(n, off):
@@ -150,9 +150,9 @@ def test_the_band_of_the_calibration_error_holds_it_and_narrows():
     assert np.mean([band(300, 0.0)[0] == 0 for _ in range(40)]) > 0.9
 
 
-def test_interval_scores_by_hand():
-    found = interval_scores([0.0, 1.0, 2.0], [0.0, 1.5, 1.0], [1.0, 2.0, 4.0])
-    assert found == {
+def test_interval_scores_known_values():
+    scores = interval_scores([0.0, 1.0, 2.0], [0.0, 1.5, 1.0], [1.0, 2.0, 4.0])
+    assert scores == {
         "interval_coverage": pytest.approx(2 / 3),
         "interval_width": pytest.approx(1.5),
         "interval_score": pytest.approx((1 + 0.5 + 20 * 0.5 + 3) / 3),
@@ -161,14 +161,14 @@ def test_interval_scores_by_hand():
         "coverage_hard": 1,
     }
     small = interval_scores([0.0, 1e-9, 2e-9], [0.0, 1.5e-9, 1e-9], [1e-9, 2e-9, 4e-9])
-    assert [small[name] for name in list(found)[3:]] == [0, 1, 1]
+    assert [small[name] for name in list(scores)[3:]] == [0, 1, 1]
     with pytest.raises(ValueError, match=r"coverage=1 must"):
         interval_scores([0.0], [0.0], [1.0], coverage=1)
     same = interval_scores([0.0, 1.0, 2.0], [-1.0, 0.0, 1.0], [1.0, 2.0, 3.0])
     assert same["coverage_hard"] is None, "all widths are equal"
 
 
-def test_the_interval_score_is_least_for_the_quantiles():
+def test_interval_score_minimised_by_quantiles():
     y = np.random.default_rng(0).normal(size=20_000)
 
     def of(z):
@@ -178,7 +178,7 @@ def test_the_interval_score_is_least_for_the_quantiles():
     assert of(1.645) < min(of(1.4), of(1.9))
 
 
-def test_crps_of_quantiles_is_that_of_the_distribution():
+def test_crps_of_quantiles_matches_distribution():
     """Against the closed form for a normal forecast (Gneiting and Raftery 2007)."""
     y, levels = np.array([-1.0, 0.3, 2.5]), (np.arange(2000) + 0.5) / 2000
     quantiles = np.tile(stats.norm.ppf(levels), (3, 1))
@@ -187,15 +187,15 @@ def test_crps_of_quantiles_is_that_of_the_distribution():
     assert quantile_crps(y, quantiles, levels) == pytest.approx(exact, rel=1e-3)
 
 
-def test_intervals_and_quantiles_of_several_targets_are_scored_in_units_of_each(rng):
+def test_interval_scores_multioutput(rng):
     y = rng.normal(size=(40, 2)) * [1.0, 1e6] + [0.0, 3.0]
     low, high = y - rng.uniform(-1, 2, y.shape), y + rng.uniform(-1, 2, y.shape)
     levels = [0.1, 0.5, 0.9]
     quantiles = np.stack([low, (low + high) / 2, high], axis=-1)
     each = [interval_scores(*(v[:, i] for v in (y, low, high))) for i in range(2)]
-    found = interval_scores(y, low, high)
+    scores = interval_scores(y, low, high)
     spread = y.std(axis=0)
-    for name, value in found.items():
+    for name, value in scores.items():
         unit = spread if name in ("interval_width", "interval_score") else [1.0, 1.0]
         expected = np.mean([each[i][name] / unit[i] for i in range(2)])
         assert value == pytest.approx(expected, rel=1e-12)

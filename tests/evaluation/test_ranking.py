@@ -24,7 +24,7 @@ from adakern.evaluation.ranking import (
 tables = st.tuples(st.integers(1, 12), st.integers(2, 6), st.integers(0, 10**6))
 
 
-def draw(shape, ties=False):
+def random_scores(shape, ties=False):
     n, k, seed = shape
     scores = np.random.default_rng(seed).normal(size=(n, k))
     return np.round(scores) if ties else scores
@@ -32,36 +32,36 @@ def draw(shape, ties=False):
 
 @settings(max_examples=50)
 @given(tables)
-def test_ranks_are_one_plus_the_expected_losses(shape):
+def test_average_ranks_definition(shape):
     """A method's rank is 1 + those that beat it + half of those that tie."""
-    scores = draw(shape, ties=True)
+    scores = random_scores(shape, ties=True)
     lost = win_matrix(scores).sum(axis=0)
     np.testing.assert_allclose(mean_ranks(scores), 1 + lost / len(scores))
 
 
 @settings(max_examples=50)
 @given(tables)
-def test_wins_and_win_matrix_count_every_set_once(shape):
-    scores = draw(shape, ties=True)
+def test_wins_and_win_matrix_totals(shape):
+    scores = random_scores(shape, ties=True)
     n, k = scores.shape
     assert wins(scores).sum() == pytest.approx(n)
     matrix = win_matrix(scores)
     np.testing.assert_allclose((matrix + matrix.T)[~np.eye(k, dtype=bool)], n)
 
 
-def test_wrong_input_is_named():
+def test_invalid_input_error():
     with pytest.raises(ValueError, match="data sets, methods"):
         mean_ranks([1.0, 2.0])
 
 
-def test_losses_turn_the_order_round():
-    scores = draw((8, 4, 1))
+def test_greater_is_better_false():
+    scores = random_scores((8, 4, 1))
     np.testing.assert_array_equal(
         mean_ranks(scores), mean_ranks(-scores, greater_is_better=False)
     )
 
 
-def test_a_failed_cell_has_the_worst_rank():
+def test_failed_cell_ranks_last():
     scores = np.array([[0.5, np.nan, 0.7, np.nan]])
     assert mean_ranks(scores).tolist() == [2, 4, 1, 4]
     assert wins(np.full((1, 3), np.nan)).tolist() == [0, 0, 0]
@@ -71,7 +71,7 @@ def test_a_failed_cell_has_the_worst_rank():
     assert "without a result, ranked last: 5" in ranking.note
 
 
-def test_scores_that_differ_by_rounding_are_tied():
+def test_rounding_differences_are_ties():
     """0.73 + 0.0307... and its neighbour in floating point print alike."""
     first, second = 0.7307692307692308, 0.7307692307692307
     assert first > second
@@ -89,8 +89,8 @@ def test_scores_that_differ_by_rounding_are_tied():
     assert ranks_by_dataset(tiny, greater_is_better=False).tolist() == [[1, 2.5, 2.5]]
 
 
-def test_friedman_is_scipys_and_the_distance_demsars():
-    scores = draw((14, 4, 0))
+def test_friedman_and_critical_distance():
+    scores = random_scores((14, 4, 0))
     ranking = rank_methods(scores)
     reference = stats.friedmanchisquare(*scores.T)
     assert ranking.statistic == pytest.approx(reference.statistic)
@@ -103,14 +103,14 @@ def test_friedman_is_scipys_and_the_distance_demsars():
 
 
 @pytest.mark.parametrize("shape", [(5, 2), (4, 4), (0, 3)])
-def test_too_little_for_friedman_is_said(shape):
+def test_friedman_too_few_datasets_note(shape):
     ranking = rank_methods(np.random.default_rng(0).normal(size=shape))
     assert np.isnan([ranking.pvalue, ranking.critical_distance]).all()
     assert "no Friedman test" in ranking.note
     assert np.isfinite(ranking.average_ranks).all() == (shape[0] > 0)
 
 
-def test_all_tied_is_no_difference():
+def test_friedman_all_tied():
     ranking = rank_methods(np.ones((5, 3)))
     assert (ranking.statistic, ranking.pvalue) == (0, 1)
     np.testing.assert_array_equal(ranking.average_ranks, [2, 2, 2])
@@ -118,10 +118,10 @@ def test_all_tied_is_no_difference():
 
 @settings(max_examples=25)
 @given(tables)
-def test_elo_maximises_the_likelihood_of_bradley_and_terry(shape):
+def test_elo_maximises_bradley_terry_likelihood(shape):
     """Against a general optimiser on the log-likelihood itself."""
     prior = 0.5
-    matrix = win_matrix(draw(shape))
+    matrix = win_matrix(random_scores(shape))
     counted = matrix + prior
     np.fill_diagonal(counted, 0)
 
@@ -135,7 +135,7 @@ def test_elo_maximises_the_likelihood_of_bradley_and_terry(shape):
     np.testing.assert_allclose(found - found.mean(), best - best.mean(), atol=0.5)
 
 
-def test_bootstrap_covers_and_is_repeatable(rng):
+def test_bootstrap_coverage_and_reproducibility(rng):
     scores = rng.normal(loc=[0, 0.3, 2], size=(40, 3))
     ratings, low, high = bootstrap_elo(scores, n_samples=100)
     np.testing.assert_array_equal(
@@ -150,7 +150,7 @@ def test_bootstrap_covers_and_is_repeatable(rng):
 
 @settings(max_examples=50)
 @given(st.integers(1, 15), st.integers(0, 10**6))
-def test_front_is_what_a_loop_finds(n, seed):
+def test_pareto_front_matches_brute_force(n, seed):
     costs, losses = np.random.default_rng(seed).integers(0, 5, size=(2, n))
     points = list(zip(costs, losses, strict=True))
     slow = [
@@ -161,11 +161,11 @@ def test_front_is_what_a_loop_finds(n, seed):
 
 
 @pytest.mark.filterwarnings("error")
-def test_normalised_errors_by_hand():
+def test_normalised_errors_known_values():
     assert normalised_errors([[2.0, 2.0, 2.0]]).tolist() == [[0, 0, 0]]
     assert normalised_errors([[0.0, 1.0, 4.0], [3.0, 1.0, 2.0]]).tolist() == [
         [0, 1, 1],
         [1, 0, 1],
     ]
-    found = normalised_errors([[1.0, 9.0, np.nan, np.nan, np.nan], [np.nan] * 5])
-    assert found.tolist() == [[0, 1, 1, 1, 1], [1] * 5]
+    errors = normalised_errors([[1.0, 9.0, np.nan, np.nan, np.nan], [np.nan] * 5])
+    assert errors.tolist() == [[0, 1, 1, 1, 1], [1] * 5]

@@ -19,7 +19,7 @@ B = np.array([0.80, 0.80, 0.78, 0.85, 0.86, 0.75, 0.84, 0.83, 0.80, 0.81])
 pvalues = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
 
-def test_the_ttests_are_scipys_and_the_formula_of_nadeau_and_bengio():
+def test_ttests_match_scipy_and_nadeau_bengio():
     paired, reference = paired_ttest(A, B), stats.ttest_rel(A, B)
     assert paired[:3] == pytest.approx((reference.statistic, reference.pvalue, 9))
     test, d = corrected_ttest(A, B, n_train=90, n_test=60), A - B
@@ -33,7 +33,7 @@ def test_the_ttests_are_scipys_and_the_formula_of_nadeau_and_bengio():
 
 
 @given(st.permutations(range(10)), st.floats(0.01, 100), st.floats(-5, 5))
-def test_tests_do_not_depend_on_order_scale_or_origin(order, scale, shift):
+def test_invariance_to_order_scale_and_shift(order, scale, shift):
     order = list(order)
     moved = paired_ttest(A[order] * scale + shift, B[order] * scale + shift)
     assert moved.pvalue == pytest.approx(paired_ttest(A, B).pvalue, rel=1e-6)
@@ -57,7 +57,7 @@ def test_tests_do_not_depend_on_order_scale_or_origin(order, scale, shift):
         "in single precision",
     ],
 )
-def test_equal_differences_are_not_tested(shift):
+def test_equal_differences_give_nan(shift):
     """The t-test of them is 0/0 or a/0: once p = 0 and 1e-15 to 1e-45 in print."""
     for test in (paired_ttest(A, A - shift), corrected_ttest(A, A - shift, 60, 40)):
         assert np.isnan([test.statistic, test.pvalue]).all()
@@ -82,14 +82,14 @@ def test_equal_differences_are_not_tested(shift):
         (compare_methods, ({"a": A, "b": B[:5]},), "same number of repeats"),
     ],
 )
-def test_wrong_scores_are_refused(test, arguments, message):
+def test_invalid_scores_error(test, arguments, message):
     with pytest.raises(ValueError, match=message):
         test(*arguments)
 
 
 @given(pvalues, st.sampled_from([0.01, 0.05, 0.2]))
-def test_holm_rejects_as_the_step_down_procedure(p, alpha):
-    """Holm's own words: go through the sorted p while p_(i) <= alpha / (m - i + 1)."""
+def test_holm_matches_step_down_procedure(p, alpha):
+    """Holm: go through the sorted p while p_(i) <= alpha / (m - i + 1)."""
     # Away from ties with the level itself, where rounding decides.
     assume(all(abs(q * k - alpha) > 1e-12 for q in p for k in range(1, len(p) + 1)))
     rejected = np.zeros(len(p), bool)
@@ -100,13 +100,13 @@ def test_holm_rejects_as_the_step_down_procedure(p, alpha):
     np.testing.assert_array_equal(holm_correction(p) <= alpha, rejected)
 
 
-def test_holm_leaves_out_tests_that_were_not_made():
+def test_holm_ignores_nan():
     np.testing.assert_allclose(
         holm_correction([0.02, np.nan, 0.03]), [0.04, np.nan, 0.04]
     )
 
 
-def test_compare_methods_makes_every_pair_by_one_rule():
+def test_compare_methods_all_pairs():
     """Significant: the corrected test, after Holm's correction over all pairs."""
     scores = {"a": A, "b": B, "c": B - 0.1, "d": A + np.tile([0.1, -0.099], 5)}
     pairs = compare_methods(scores, n_train=90, n_test=60)
@@ -131,7 +131,7 @@ def test_compare_methods_makes_every_pair_by_one_rule():
     np.testing.assert_equal(frame, pairs)
 
 
-def test_failed_repeats_leave_the_common_ones():
+def test_failed_repeats_are_left_out():
     broken = B.copy()
     broken[[2, 7]] = np.nan
     pair, common = (
@@ -149,14 +149,14 @@ def test_failed_repeats_leave_the_common_ones():
         ([0.8, np.nan, 0.7], [np.nan, 0.9, np.nan], "0 common repeats"),
     ],
 )
-def test_a_pair_that_cannot_be_tested_says_why(a, b, note):
+def test_untestable_pair_note(a, b, note):
     pair = compare_methods({"a": a, "b": b}, n_train=10, n_test=10)[0]
     assert np.isnan([pair.pvalue, pair.corrected_pvalue, pair.holm_pvalue]).all()
     assert not pair.significant and pair.winner == ""
     assert note in pair.note
 
 
-def test_the_bayesian_signed_rank_test_is_the_double_sum_of_benavoli():
+def test_bayesian_signed_rank_matches_benavoli():
     """Draw by draw: which of the three outcomes do most pairs of sets have?"""
     difference, rope = (A - B)[:6], 0.01
     z = [0.0, *difference]
@@ -177,20 +177,20 @@ def test_the_bayesian_signed_rank_test_is_the_double_sum_of_benavoli():
     )
 
 
-def test_many_small_differences_are_practically_equal_and_yet_significant():
+def test_small_significant_differences_are_practically_equal():
     """What a p-value alone would call a difference."""
     noise = np.random.default_rng(0).uniform(0.0005, 0.0015, 40)
-    found = compare_over_sets(np.full(40, 0.8), 0.8 - noise)
-    assert found.pvalue < 1e-6 and found.p_equal > 0.99
-    assert (found.better, found.worse, found.tied) == (40, 0, 0)
+    comparison = compare_over_sets(np.full(40, 0.8), 0.8 - noise)
+    assert comparison.pvalue < 1e-6 and comparison.p_equal > 0.99
+    assert (comparison.better, comparison.worse, comparison.tied) == (40, 0, 0)
 
 
-def test_sets_are_pairs():
-    found = compare_over_sets(A, B, greater_is_better=False)
-    assert found.pvalue == pytest.approx(stats.wilcoxon((A - B).round(12)).pvalue)
-    assert found.pvalue == compare_over_sets(A * 1e-13, B * 1e-13).pvalue
-    assert (found.better, found.worse, found.tied) == (1, 8, 1)
-    assert found.difference == pytest.approx((A - B).mean())
+def test_compare_over_sets_uses_datasets_as_pairs():
+    comparison = compare_over_sets(A, B, greater_is_better=False)
+    assert comparison.pvalue == pytest.approx(stats.wilcoxon((A - B).round(12)).pvalue)
+    assert comparison.pvalue == compare_over_sets(A * 1e-13, B * 1e-13).pvalue
+    assert (comparison.better, comparison.worse, comparison.tied) == (1, 8, 1)
+    assert comparison.difference == pytest.approx((A - B).mean())
     # Five sets can never be significant: all better is one of 2^5 equally likely signs.
     assert np.isnan(compare_over_sets(A[:5], B[:5])[-4:]).all()
     six = np.arange(1, 7)

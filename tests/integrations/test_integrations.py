@@ -14,7 +14,7 @@ TASKS = [(load_diabetes, "regression"), (load_wine, "multiclass")]
 FEW = {"members": ["linear", "laplacian"], "random_state": 0}
 
 
-class Alone(AdaptiveKernelModel):
+class ModelWithoutAutoGluon(AdaptiveKernelModel):
     """What AutoGluon gives to `_fit`, without AutoGluon."""
 
     def __init__(self, problem_type):
@@ -33,9 +33,9 @@ def table(load):
 
 
 @pytest.mark.parametrize(("load", "problem_type"), TASKS)
-def test_autogluon_weighs_members_by_its_validation_rows(load, problem_type):
+def test_autogluon_validation_rows_weight_members(load, problem_type):
     X, y = table(load)
-    model, y_val = Alone(problem_type), y[100:].copy()
+    model, y_val = ModelWithoutAutoGluon(problem_type), y[100:].copy()
     if load is load_wine:
         y_val.iloc[0] = 99  # a class that training lacks
     model._fit(X[:100], y[:100], X[100:], y_val, time_limit=60, num_cpus=1, num_gpus=0)
@@ -45,7 +45,7 @@ def test_autogluon_weighs_members_by_its_validation_rows(load, problem_type):
 
 
 @pytest.mark.parametrize(("load", "problem_type"), TASKS)
-def test_tabarena_gets_a_frame_of_the_rows_that_it_asks_about(load, problem_type):
+def test_tabarena_predictions_have_index_of_rows(load, problem_type):
     X, y = table(load)
     y = y if load is load_diabetes else y.map({0: "a", 1: "b", 2: "c"})
     X["patient"] = np.arange(len(X)) // 4
@@ -70,7 +70,7 @@ def test_tabarena_gets_a_frame_of_the_rows_that_it_asks_about(load, problem_type
     assert (predicted.index == X.index[120:]).all()
 
 
-def test_a_predictor_of_autogluon(tmp_path):
+def test_autogluon_tabular_predictor(tmp_path):
     tabular = pytest.importorskip("autogluon.tabular")
     frame = load_wine(as_frame=True).frame
     predictor = tabular.TabularPredictor("target", path=tmp_path / "model", verbosity=0)

@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 from adakern.knpl import KNPLClassifier
 
 
-def test_rows_take_the_column_of_their_nearest_training_row():
+def test_decision_uses_column_of_nearest_training_row():
     X_new, y = make_moons(80, noise=0.3, random_state=0)
     X, y = X_new[:50], y[:50]
     model = KNPLClassifier(C=2.0, gamma=1.0, reg=10.0).fit(X, y)
@@ -19,7 +19,7 @@ def test_rows_take_the_column_of_their_nearest_training_row():
         assert decision == pytest.approx(by_hand, abs=1e-9)
 
 
-def test_large_reg_is_svc_for_three_classes():
+def test_large_reg_matches_svc_multiclass():
     X, y = load_wine(return_X_y=True)
     X = minmax_scale(X)
     model = KNPLClassifier(C=1.0, gamma=0.5, reg=1e8, tol=1e-7).fit(X[::2], y[::2])

@@ -13,7 +13,7 @@ def random_symmetric(n, seed, *, psd):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_layer_is_the_projection_that_cvxpy_finds(seed):
+def test_project_onto_affine_matches_cvxpy(seed):
     Gamma = random_symmetric(8, seed, psd=True)
     G = cp.Variable((8, 8), symmetric=True)
     affine = cp.sum(G, axis=1) == 8 * np.ones(8)
@@ -22,7 +22,7 @@ def test_layer_is_the_projection_that_cvxpy_finds(seed):
     np.testing.assert_allclose(project_onto_affine(Gamma), G.value, atol=1e-4)
 
 
-def test_admm_converges_to_the_closed_form():
+def test_admm_converges_to_closed_form():
     Gamma = random_symmetric(12, 3, psd=True)
     G, residuals = admm(Gamma, max_iter=300, tol=1e-11, growth=1.0)
     np.testing.assert_allclose(G, project_onto_affine(Gamma), atol=1e-8)
@@ -30,7 +30,7 @@ def test_admm_converges_to_the_closed_form():
 
 
 @given(st.integers(2, 15), st.integers(0, 10**6))
-def test_affine_projection_by_its_definition(n, seed):
+def test_affine_projection_properties(n, seed):
     S = random_symmetric(n, seed, psd=False)
     Q = project_onto_affine(S)
     np.testing.assert_allclose(Q, Q.T, atol=1e-12)

@@ -19,7 +19,7 @@ def signed_duals(y, C, seed=0):
     return y * np.random.default_rng(seed).uniform(0, C, size=len(y))
 
 
-def test_gradient_by_finite_differences():
+def test_gradient_matches_finite_differences():
     K, y = problem()
     function = SaddleFunction(K, classification_dual(y, 1.0), reg=0.05)
     u = np.abs(signed_duals(y, 1.0))
@@ -27,7 +27,7 @@ def test_gradient_by_finite_differences():
     np.testing.assert_allclose(function(u).gradient, numeric, rtol=1e-4, atol=1e-5)
 
 
-def test_matrix_free_form_is_the_dense_one():
+def test_matrix_free_form_matches_dense():
     K, y = problem(n=25)
     d, dual = signed_duals(y, 2.0), classification_dual(y, 2.0)
     free = SaddleFunction(K, dual, reg=0.3)
@@ -61,7 +61,7 @@ def saddle_by_semidefinite_program(K, y, C, reg):
 
 
 @pytest.mark.parametrize(("C", "reg"), [(1.0, 0.02), (1.0, 1.0), (10.0, 5.0)])
-def test_exact_solver_reaches_the_semidefinite_optimum(C, reg):
+def test_exact_solver_matches_semidefinite_program(C, reg):
     K, y = problem(n=12)
     saddle = solve_exact(K, y, C, reg, max_iter=5000, tol=1e-8)
     optimum, G = saddle_by_semidefinite_program(K, y, C, reg)
@@ -70,7 +70,7 @@ def test_exact_solver_reaches_the_semidefinite_optimum(C, reg):
     np.testing.assert_allclose(saddle.G, G, atol=2e-3)
 
 
-def test_gap_bounds_the_distance_to_the_optimum():
+def test_gap_bounds_distance_to_optimum():
     K, y = problem(n=20)
     best = solve_exact(K, y, 1.0, 0.1, max_iter=5000, tol=1e-9).objective
     rough = solve_exact(K, y, 1.0, 0.1, max_iter=5, tol=1e-9)
@@ -81,7 +81,7 @@ def test_gap_bounds_the_distance_to_the_optimum():
         assert -1e-6 <= best - value <= gap + 1e-6
 
 
-def test_admm_finds_the_saddle_where_its_alternation_converges():
+def test_admm_matches_exact_where_it_converges():
     K, y = problem(n=20)
     C, reg = 1.0, 20.0
     admm = solve_admm(K, y, C, reg, max_outer=50, max_inner=300, tol=1e-3)

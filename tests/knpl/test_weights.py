@@ -1,4 +1,4 @@
-"""A weight is a repeated row, in KNPL's saddle function and in what is predicted."""
+"""Sample weights act as repeated rows, in KNPL's saddle function and predictions."""
 
 import numpy as np
 import pytest
@@ -12,14 +12,14 @@ from adakern.knpl.solver import SaddleFunction, solve_exact
 from adakern.svm.dual import classification_dual
 
 
-def small(n=12):
+def small_problem(n=12):
     rng = np.random.default_rng(3)
     X, y = rng.uniform(size=(n, 3)), np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
     return X, y, rng.integers(1, 5, size=n)
 
 
-def test_the_saddle_function_is_that_of_repeated_rows():
-    X, y, w = small()
+def test_saddle_function_weights_match_repeated_rows():
+    X, y, w = small_problem()
     X_all, y_all = X.repeat(w, axis=0), y.repeat(w)
     K, K_all = gram_matrix(X, gamma=2.0), gram_matrix(X_all, gamma=2.0)
     u = np.random.default_rng(0).uniform(0, 1, size=len(y))
@@ -39,8 +39,8 @@ def test_the_saddle_function_is_that_of_repeated_rows():
 
 
 @pytest.mark.parametrize(("C", "reg"), [(1.0, 0.02), (10.0, 5.0)])
-def test_the_optimum_is_that_of_repeated_rows(C, reg):
-    X, y, w = small()
+def test_optimum_weights_match_repeated_rows(C, reg):
+    X, y, w = small_problem()
     K = gram_matrix(X, gamma=2.0)
     K_all = K.repeat(w, axis=0).repeat(w, axis=1)
     ends = {"max_iter": 5000, "tol": 1e-8}
@@ -58,7 +58,7 @@ def wine():
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
-def test_weights_repeat_rows_and_zeros_leave_them_out(kernel):
+def test_sample_weight_matches_repeated_rows(kernel):
     X, y, w = wine()
     X, y, w = X[::3], y[::3], w[::3]
     new = scale(load_wine().data)[1::3]
@@ -77,7 +77,7 @@ def test_weights_repeat_rows_and_zeros_leave_them_out(kernel):
     assert not set(model.support_) & set(np.flatnonzero(w == 0))
 
 
-def test_fractions_scale_the_bound_as_in_svc():
+def test_fractional_weights_match_svc():
     """With a large reg the layer is one, and the model is SVC's with these weights."""
     X, y, _ = wine()
     X, y = X[y < 2], y[y < 2]
@@ -89,7 +89,7 @@ def test_fractions_scale_the_bound_as_in_svc():
     )
 
 
-def test_ones_change_nothing_and_mistakes_are_named():
+def test_unit_weights_and_invalid_weights():
     X, y, _ = wine()
     model = KNPLClassifier()
     plain = model.fit(X, y).decision_function(X)
@@ -101,7 +101,7 @@ def test_ones_change_nothing_and_mistakes_are_named():
         KNPLClassifier(solver="admm").fit(X, y, sample_weight=np.ones(len(y)))
 
 
-def test_probabilities_are_weighted_as_well():
+def test_predict_proba_sample_weight():
     """Equal rows are in one fold, and count in the sigmoids as often as in the fit."""
     X, y, w = wine()
     model = KNPLClassifier(reg=20.0, gamma=0.1, probability=True)

@@ -21,7 +21,7 @@ def kernel_of(A, B):
     return lambda X, T: (X @ A.T) @ (T @ B.T).T
 
 
-def test_stationary_point_of_the_asymmetric_problem(problem):
+def test_solution_is_stationary_point(problem):
     A, B, X, y = problem
     alpha = 0.3
     phi, psi = X @ A.T, X @ B.T
@@ -42,7 +42,7 @@ def test_stationary_point_of_the_asymmetric_problem(problem):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
-def test_symmetric_kernel_is_kernel_ridge(problem, kernel):
+def test_symmetric_kernel_matches_kernel_ridge(problem, kernel):
     _, _, X, y = problem
     targets = np.column_stack([y, y**2])
     ours = AsymmetricKernelRidge(kernel, alpha=0.1, gamma=0.5).fit(X, targets)
@@ -52,7 +52,7 @@ def test_symmetric_kernel_is_kernel_ridge(problem, kernel):
     assert_allclose(ours.predict(T, side="right"), theirs.predict(T), rtol=1e-8)
 
 
-def test_a_kernel_of_whole_numbers_is_solved_in_floating_point():
+def test_integer_kernel_is_cast_to_float():
     X, y = (
         np.random.default_rng(0).integers(0, 3, (20, 4)).astype(float),
         np.arange(20.0),
@@ -66,18 +66,18 @@ def test_a_kernel_of_whole_numbers_is_solved_in_floating_point():
     assert_allclose(ours.predict(X), expected.predict(kernel(X, X) + 0.0))
 
 
-def test_precomputed_equals_callable(problem):
+def test_precomputed_matches_callable(problem):
     A, B, X, y = problem
     kernel, T = kernel_of(A, B), X[:4] + 1
     ours = AsymmetricKernelRidge(kernel).fit(X, y)
-    given = AsymmetricKernelRidge("precomputed").fit(kernel(X, X), y)
-    assert_allclose(given.predict(kernel(T, X)), ours.predict(T))
+    precomputed = AsymmetricKernelRidge("precomputed").fit(kernel(X, X), y)
+    assert_allclose(precomputed.predict(kernel(T, X)), ours.predict(T))
     assert_allclose(
-        given.predict(kernel(X, T).T, side="right"), ours.predict(T, side="right")
+        precomputed.predict(kernel(X, T).T, side="right"), ours.predict(T, side="right")
     )
 
 
-def test_errors_tell_the_way_out(problem):
+def test_error_messages(problem):
     _, _, X, y = problem
     with pytest.raises(ValueError, match=r"singular at alpha=1\.0"):
         AsymmetricKernelRidge("precomputed", alpha=1.0).fit(-np.eye(len(X)), y)

@@ -1,4 +1,4 @@
-"""LABRBFRegressor as it comes: what it chooses on the rows it holds out."""
+"""Default parameters of LABRBFRegressor: what it selects on held-out rows."""
 
 import numpy as np
 import pytest
@@ -21,8 +21,8 @@ def local_data():
     return X, np.sin(2 * X[:, 0] ** 3) + 0.05 * rng.normal(size=500)
 
 
-def units(d):
-    """Of features: from thousandths to thousands."""
+def feature_scales(d):
+    """Scales of d features, from thousandths to thousands."""
     return 1000.0 ** (np.arange(d) % 3 - 1)
 
 
@@ -38,18 +38,18 @@ def units(d):
         pytest.param("friedman1", {}, 0.918, marks=pytest.mark.slow),
     ],
 )
-def test_as_well_as_kernel_ridge_regression(table, options, least, scaled):
+def test_score_at_least_kernel_ridge(table, options, least, scaled):
     """With a Gaussian kernel on standardised features."""
     if table == "diabetes":
         X, y = load_diabetes(return_X_y=True)
     else:
         X, y = make_friedman1(2000, noise=1.0, random_state=0)
-    X = X * units(X.shape[1]) if scaled else X
+    X = X * feature_scales(X.shape[1]) if scaled else X
     scores = cross_val_score(LABRBFRegressor(random_state=0, **options), X, y, cv=FOLDS)
     assert scores.mean() >= least
 
 
-def test_locality_is_earned(local_data):
+def test_locality_selected_by_validation(local_data):
     X, y = local_data
     model = LABRBFRegressor(max_support=40, random_state=0).fit(X[:350], y[:350])
     assert model.locality_ == "local"
@@ -63,7 +63,7 @@ def test_locality_is_earned(local_data):
 
 
 @pytest.mark.parametrize("locality", ["global", "shared", "local"])
-def test_a_locality_asked_for_is_given(local_data, locality):
+def test_locality_parameter(local_data, locality):
     X, y = local_data
     options = {
         "locality": locality,
@@ -85,7 +85,7 @@ def test_a_locality_asked_for_is_given(local_data, locality):
     assert_allclose(model.predict(X), ridge.predict(K) * y.std(), atol=1e-5)
 
 
-def test_few_rows_get_one_bandwidth(local_data):
+def test_few_rows_use_global_bandwidth(local_data):
     X, y = local_data
     for n in (2, 10, 49):
         model = LABRBFRegressor(random_state=0).fit(X[:n], y[:n])
@@ -93,7 +93,7 @@ def test_few_rows_get_one_bandwidth(local_data):
         assert np.isfinite(model.predict(X)).all()
 
 
-def test_noise_is_not_learned(local_data):
+def test_pure_noise_is_not_overfitted(local_data):
     X, _ = local_data
     noise = np.random.default_rng(3).normal(size=500)
     rng = np.random.default_rng(4)

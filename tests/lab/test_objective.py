@@ -14,7 +14,7 @@ from adakern.lab.kernel import PROFILES, lab_gram_matrix, profile_values
 from adakern.lab.objective import InterpolationLoss
 
 
-def make(seed=0, S=6, n=25, d=3, shared=False):
+def make_problem(seed=0, S=6, n=25, d=3, shared=False):
     rng = np.random.default_rng(seed)
     X_s, X = rng.normal(size=(S, d)), rng.normal(size=(n, d))
     y_s, y = np.sin(X_s.sum(axis=1)), np.sin(X.sum(axis=1))
@@ -38,8 +38,8 @@ def dense_loss(theta, X_s, y_s, X, y, alpha, profile, penalty):
 @pytest.mark.parametrize("profile", PROFILES)
 @settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), offset=st.sampled_from([0.0, 100.0]))
-def test_kernel_equals_its_definition(profile, seed, offset):
-    X_s, _, X, _, theta = make(seed)
+def test_kernel_matches_definition(profile, seed, offset):
+    X_s, _, X, _, theta = make_problem(seed)
     expected = dense_kernel(X, X_s, theta, profile)
     K = lab_gram_matrix(X + offset, X_s + offset, theta, profile)
     assert_allclose(K, expected, atol=1e-6 if profile == "laplacian" else 1e-12)
@@ -49,8 +49,8 @@ def test_kernel_equals_its_definition(profile, seed, offset):
     ("profile", "kernel", "power"),
     [("gaussian", "rbf", 2), ("laplacian", "l2-laplacian", 1)],
 )
-def test_equal_bandwidths_give_the_global_kernel(profile, kernel, power):
-    X_s, _, X, _, _ = make()
+def test_equal_bandwidths_match_global_kernel(profile, kernel, power):
+    X_s, _, X, _, _ = make_problem()
     K = lab_gram_matrix(X, X_s, np.full((1, 3), 0.6), profile)
     assert_allclose(K, gram_matrix(X, X_s, kernel=kernel, gamma=0.6**power), atol=1e-9)
 
@@ -58,8 +58,8 @@ def test_equal_bandwidths_give_the_global_kernel(profile, kernel, power):
 @pytest.mark.parametrize("penalty", [0.0, 0.1])
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("profile", PROFILES)
-def test_gradient_against_finite_differences(profile, shared, penalty):
-    X_s, y_s, X, y, theta = make(shared=shared)
+def test_gradient_matches_finite_differences(profile, shared, penalty):
+    X_s, y_s, X, y, theta = make_problem(shared=shared)
     # Points that coincide: a training row on a support point, two equal rows.
     X[3], X[5] = X_s[2], X[4]
     theta[0, 0] *= -1  # a step of a solver may leave a bandwidth negative
@@ -78,8 +78,8 @@ def test_gradient_against_finite_differences(profile, shared, penalty):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_other_array_libraries_agree(profile):
-    arrays = make()
+def test_array_api_libraries_agree(profile):
+    arrays = make_problem()
     reference = InterpolationLoss(*arrays[:4], alpha=1e-2, profile=profile)
     value, gradient = reference.value_and_gradient(arrays[4])
     strict = [array_api_strict.asarray(a) for a in arrays]
@@ -89,8 +89,8 @@ def test_other_array_libraries_agree(profile):
     assert_allclose(np.asarray(other), gradient, atol=1e-12 * np.abs(gradient).max())
 
 
-def test_blocks_and_batches_do_not_change_the_loss(monkeypatch):
-    X_s, y_s, X, y, theta = make(n=50)
+def test_loss_independent_of_blocks_and_batches(monkeypatch):
+    X_s, y_s, X, y, theta = make_problem(n=50)
     loss = InterpolationLoss(X_s, y_s, X, y, alpha=1e-2, profile="laplacian")
     value, gradient = loss.value_and_gradient(theta)
     halves = [loss.value_and_gradient(theta, np.arange(k, 50, 2)) for k in (0, 1)]
@@ -103,6 +103,6 @@ def test_blocks_and_batches_do_not_change_the_loss(monkeypatch):
     assert_allclose(loss.value(theta), value)
 
 
-def test_unknown_profile_is_named():
+def test_unknown_profile_error():
     with pytest.raises(ValueError, match="'cauchy' is unknown; use one of gaussian"):
         profile_values(np.ones((1, 1)), "cauchy")

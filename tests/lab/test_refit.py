@@ -15,7 +15,7 @@ from adakern.lab.refit import RidgePath
 RIDGES = [1e-3, 0.1, 10.0]
 
 
-def columns(seed=0, n=30, S=6):
+def random_columns(seed=0, n=30, S=6):
     rng = np.random.default_rng(seed)
     K = np.exp(-rng.uniform(0, 3, size=(n, S)))
     return K, 5 + K @ rng.normal(size=S) + 0.1 * rng.normal(size=n)
@@ -31,20 +31,20 @@ def blocks_of(K, size=7):
 @given(
     st.integers(0, 10**6), st.integers(3, 40), st.integers(1, 12), st.floats(1e-4, 100)
 )
-def test_coefficients_are_scikit_learns(seed, n, S, ridge):
-    K, y = columns(seed, n, S)
+def test_coefficients_match_ridge(seed, n, S, ridge):
+    K, y = random_columns(seed, n, S)
     path = RidgePath(lambda: blocks_of(K), y)
     coef, intercept = path.coefficients(ridge)
     expected = Ridge(ridge, solver="svd").fit(K, y)
     assert_allclose(coef, expected.coef_, rtol=1e-6, atol=1e-7)
     assert_allclose(intercept, expected.intercept_, rtol=1e-7)
-    T = columns(seed + 1, 5, S)[0]
+    T = random_columns(seed + 1, 5, S)[0]
     assert_allclose(path.predictions(T, [ridge])[:, 0], expected.predict(T), rtol=1e-6)
 
 
 @pytest.mark.parametrize("n", [8, 30])
-def test_leave_one_out_error_is_that_of_leaving_out(n):
-    K, y = columns(n=n, S=6)
+def test_leave_one_out_error_matches_brute_force(n):
+    K, y = random_columns(n=n, S=6)
     path = RidgePath(lambda: blocks_of(K), y)
     for ridge, error in zip(RIDGES, path.leave_one_out(RIDGES), strict=True):
         left_out = cross_val_predict(Ridge(ridge, solver="svd"), K, y, cv=LeaveOneOut())

@@ -15,7 +15,7 @@ NEW = RNG.normal(size=(9, 2))
 
 
 @pytest.mark.parametrize("rows", [None, np.array([3, 0, 7, 7])])
-def test_the_loss_is_that_of_repeated_rows(rows):
+def test_loss_weights_match_repeated_rows(rows):
     """Equal support points share their coefficient: the bandwidths feel its sum."""
     w_s, w = RNG.integers(1, 4, size=8), RNG.integers(1, 4, size=20)
     support, others = (X[:8], Y[:8]), (X[8:28], Y[8:28])
@@ -39,7 +39,7 @@ def test_the_loss_is_that_of_repeated_rows(rows):
         assert weighted.value(theta) == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_ridge_is_that_of_repeated_rows_left_out_together():
+def test_ridge_weights_match_repeated_rows():
     K, y, w = RNG.normal(size=(30, 4)), Y[:30], RNG.integers(1, 4, size=30)
 
     def path(K, y, w=None):
@@ -62,7 +62,7 @@ def test_the_ridge_is_that_of_repeated_rows_left_out_together():
     "options",
     [{}, {"variant": "paper", "alpha": 0.01}, {"bandwidth": 1.0, "locality": "global"}],
 )
-def test_repeated_rows_are_one_row_with_a_weight(options):
+def test_sample_weight_matches_repeated_rows(options):
     model = LABRBFRegressor(max_support=12, max_iter=20, random_state=0, **options)
     weighted = model.fit(X, Y, sample_weight=W)
     support, predicted = weighted.support_, weighted.predict(NEW)
@@ -75,7 +75,7 @@ def test_repeated_rows_are_one_row_with_a_weight(options):
     assert np.abs(plain - predicted).max() > 1e-3
 
 
-def test_where_nothing_is_drawn_it_is_weighted_kernel_ridge():
+def test_all_rows_as_support_matches_weighted_kernel_ridge():
     """All distinct rows are support: (K + alpha / w) a = y - b, with the weighted b."""
     w = RNG.uniform(0.5, 3, size=60)
     model = LABRBFRegressor(
@@ -88,7 +88,7 @@ def test_where_nothing_is_drawn_it_is_weighted_kernel_ridge():
     assert_allclose(model.predict(NEW), K_new @ coef + b, rtol=1e-6)
 
 
-def test_ones_change_nothing_and_mistakes_are_named():
+def test_unit_weights_and_invalid_weights():
     model = LABRBFRegressor(max_support=10, max_iter=10, random_state=0)
     plain = model.fit(X, Y).predict(NEW)
     np.testing.assert_array_equal(model.fit(X, Y, np.ones(60)).predict(NEW), plain)

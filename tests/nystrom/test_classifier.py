@@ -10,7 +10,7 @@ from adakern.nystrom import SelectedKernelRidgeClassifier
 GAMMAS = [0.25, 1.0, 4.0]
 
 
-def test_exact_selection_and_training_are_their_dense_definitions():
+def test_exact_sampling_matches_dense_definition():
     X, y = make_moons(60, noise=0.25, random_state=0)
     options = {"param_grid": {"gamma": GAMMAS}, "sampling": "exact", "ridge": 0.01}
     model = SelectedKernelRidgeClassifier(**options).fit(X, y)
@@ -30,7 +30,7 @@ def test_exact_selection_and_training_are_their_dense_definitions():
 
 
 @pytest.mark.parametrize("kernel", ["laplacian", "l2-laplacian"])
-def test_a_candidates_own_ridge_and_kernel_train_it(kernel):
+def test_selected_ridge_and_kernel_are_used(kernel):
     X, y = make_moons(50, noise=0.2, random_state=0)
     grid = [{"kernel": [kernel], "ridge": [0.02]}]  # and gamma="scale"
     model = SelectedKernelRidgeClassifier(param_grid=grid, criterion="loo").fit(X, y)

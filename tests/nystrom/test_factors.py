@@ -38,7 +38,7 @@ def nystrom_dense(K, chosen, rank=None):
     ],
 )
 @pytest.mark.parametrize("name", CRITERIA)
-def test_woodbury_equals_dense(problem, name, chosen, rank):
+def test_woodbury_matches_dense(problem, name, chosen, rank):
     _, K, Y = problem
     chosen, criterion = np.array(chosen), CRITERIA[name]
     low_rank = LowRankKernel.from_columns(K[:, chosen], chosen, rank=rank)
@@ -50,7 +50,7 @@ def test_woodbury_equals_dense(problem, name, chosen, rank):
 
 @given(st.integers(0, 2**16), st.floats(1e-4, 1e3), st.integers(1, 30), st.booleans())
 @settings(max_examples=60)
-def test_approximate_is_never_below_exact(seed, gamma, c, repeated):
+def test_approximate_criterion_at_least_exact(seed, gamma, c, repeated):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(30, 2))
     if repeated:  # D is singular as soon as twins are drawn
@@ -66,7 +66,7 @@ def test_approximate_is_never_below_exact(seed, gamma, c, repeated):
     assert ridge_risk(fewer, Y, RIDGE) >= approximate - 1e-7
 
 
-def test_criteria_by_definition(problem):
+def test_criteria_match_definition(problem):
     X, K, Y = problem
     l, dense = len(K), DenseKernel(K)
     model, y = KernelRidge(alpha=RIDGE * l, kernel="rbf", gamma=0.3), Y[:, 1]
@@ -82,7 +82,7 @@ def test_criteria_by_definition(problem):
     )
 
 
-def test_optimal_is_the_best_approximation(problem):
+def test_optimal_factor_is_best_approximation(problem):
     _, K, _ = problem
     V = LowRankKernel.from_eigenpairs(K, 5).V
     assert np.linalg.norm(K - V @ V.T) == pytest.approx(
@@ -90,7 +90,7 @@ def test_optimal_is_the_best_approximation(problem):
     )
 
 
-def test_weights_cancel_at_full_rank_and_count_below(problem):
+def test_weights_only_matter_below_full_rank(problem):
     _, K, Y = problem
     chosen, weights = np.array([3, 30, 7, 11]), np.array([1.0, 5.0, 1.0, 0.2])
     C = K[:, chosen]
@@ -108,7 +108,7 @@ def test_weights_cancel_at_full_rank_and_count_below(problem):
     )
 
 
-def test_pseudo_inverse_of_a_singular_matrix():
+def test_pseudo_inverse_singular_matrix():
     D = np.ones((4, 4))
     B = inverse_square_root(D)
     assert B.shape == (4, 1)

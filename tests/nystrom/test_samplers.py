@@ -52,7 +52,7 @@ def test_indices_are_distinct_and_reproducible(data, selection, c):
     assert np.all(np.isfinite(first.weights)) and np.all(first.weights > 0)
 
 
-def test_draw_takes_zero_scores_last_and_negative_ones_never(rng):
+def test_draw_zero_and_negative_scores(rng):
     scores = np.array([0.0, 2.0, -1.0, 1.0, 0.0])
     assert set(samplers.draw(rng, scores, 2)) == {1, 3}
     assert set(samplers.draw(rng, scores, 4)) == {0, 1, 3, 4}
@@ -98,7 +98,7 @@ def test_ridge_leverage_scores(data):
     np.testing.assert_allclose(scores, dense[rows], rtol=1e-9)
 
 
-def test_ridge_leverage_finds_the_rare_cluster(rng):
+def test_ridge_leverage_samples_rare_cluster(rng):
     X = np.concatenate([0.05 * rng.normal(size=(397, 2)), [[9, 9], [9, -9], [-9, 9]]])
     leverage, uniform = (
         [
@@ -120,7 +120,7 @@ def pivot_pair_probabilities(K):
 
 
 @pytest.mark.parametrize("step", [1, 4])
-def test_blocks_of_rpcholesky_are_unbiased(step, rng):
+def test_block_rpcholesky_is_unbiased(step, rng):
     A = rng.normal(size=(5, 3))
     A[1] = A[0] + 0.05  # nearly twins: a block without rejection would draw both
     K = A @ A.T + 0.01 * np.eye(5)
@@ -155,7 +155,7 @@ def errors_by_definition(K, chosen, y, k):
 
 
 @pytest.mark.parametrize("rank", [None, 1, 5])
-def test_algorithm_2(data, rank):
+def test_adaptive_errors_match_definition(data, rank):
     X, labels = data
     _, K = kernel_of(X)
     y = encode_targets(None, labels).weights
@@ -166,7 +166,7 @@ def test_algorithm_2(data, rank):
     assert not samplers.approximation_errors(K[:, chosen], chosen, y, rank=7).any()
 
 
-def test_adaptive_draws_follow_the_scores(data, rng):
+def test_adaptive_draws_follow_scores(data, rng):
     X, labels = data
     kernel, K = kernel_of(X)
     targets = encode_targets(None, labels)
@@ -206,7 +206,7 @@ def test_more_columns_than_rows():
 
 
 @pytest.mark.filterwarnings("error")
-def test_rpcholesky_where_only_rounding_is_left():
+def test_rpcholesky_residual_at_rounding_level():
     """Smooth kernels on a plane: numerically of a rank far below the columns."""
     X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
     for gamma in 2.0 ** np.arange(-10, 0, 3):
@@ -228,7 +228,7 @@ def criterion(K, chosen, Y):
 
 @given(seed=st.integers(0, 2**16), n_targets=st.integers(1, 3))
 @settings(max_examples=15)
-def test_each_step_lowers_the_criterion_most(seed, n_targets):
+def test_greedy_step_lowers_criterion_most(seed, n_targets):
     rng = np.random.default_rng(seed)
     X, Y = rng.normal(size=(25, 3)), rng.normal(size=(25, n_targets))
     plan = make_plan(25, 6)._replace(oversampling=5)  # every row is a candidate
@@ -243,7 +243,7 @@ def test_each_step_lowers_the_criterion_most(seed, n_targets):
         assert criterion(K, chosen[: k + 1], Y) <= least + 1e-9
 
 
-def test_dependent_candidates_fill_up():
+def test_linearly_dependent_candidates_fill_up():
     M = np.ones((4, 4))
     assert len(set(samplers.forward_selection(M, np.ones((4, 1)), 3))) == 3
     assert (

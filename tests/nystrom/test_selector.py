@@ -25,7 +25,7 @@ def exact(data):
     return NystromKernelSelector(param_grid=GRID, sampling="exact").fit(*data)
 
 
-def test_exact_reference_chooses_no_columns(data, exact):
+def test_exact_sampling_selects_no_columns(data, exact):
     assert exact.best_params_ == {"gamma": GRID["gamma"][exact.criterion_.argmin()]}
     assert exact.columns_ is None
     with pytest.raises(ValueError, match="sampling='exact' chooses no columns"):
@@ -33,7 +33,7 @@ def test_exact_reference_chooses_no_columns(data, exact):
 
 
 @pytest.mark.parametrize("sampling", [*SAMPLERS, "optimal"])
-def test_every_sampling_is_above_exact_and_meets_it(data, exact, sampling):
+def test_criterion_at_least_exact_and_equal_with_all_columns(data, exact, sampling):
     options = {"param_grid": GRID, "sampling": sampling, "random_state": 0}
     few, all_ = (
         NystromKernelSelector(n_columns=n, **options).fit(*data) for n in (0.2, 1.0)
@@ -45,7 +45,7 @@ def test_every_sampling_is_above_exact_and_meets_it(data, exact, sampling):
 
 
 @pytest.mark.parametrize("name", CRITERIA)
-def test_criteria_of_several_kernels_and_ridges(data, name):
+def test_criteria_several_kernels_and_ridges(data, name):
     X, y = data
     grid = [
         {"kernel": ["rbf", "laplacian"], "gamma": [0.5], "ridge": [0.001, 0.1]},
@@ -64,7 +64,7 @@ def test_criteria_of_several_kernels_and_ridges(data, name):
     assert len(selector.candidates_) == 7
 
 
-def test_regression_and_more_classes(data):
+def test_regression_and_multiclass(data):
     X, _ = data
     y = np.sin(3 * X[:, 0]) + 0.01
     options = {"param_grid": GRID, "sampling": "greedy-criterion", "random_state": 0}
@@ -89,7 +89,7 @@ def test_rank_truncates(data):
     assert np.linalg.matrix_rank(low.transform(data[0])) == 3
 
 
-def test_singular_and_constant_kernels_equal_dense():
+def test_singular_and_constant_kernels_match_dense():
     X = np.repeat(np.arange(4.0)[:, None], 6, axis=0)  # every row six times
     y = np.repeat([0, 1, 0, 1], 6)
     grid = {"gamma": [1e-30, 1.0, 1e30]}
@@ -101,7 +101,7 @@ def test_singular_and_constant_kernels_equal_dense():
 
 
 @pytest.mark.parametrize("sampling", [*SAMPLERS, *REFERENCES])
-def test_a_candidate_that_overflows_is_left_out(data, sampling):
+def test_overflowing_candidate_is_left_out(data, sampling):
     X, y = data
     grid = {"kernel": ["poly"], "degree": [2, 400], "gamma": [10.0]}
     with pytest.warns(UserWarning, match="'degree': 400.* overflow"):
@@ -120,7 +120,7 @@ def test_a_candidate_that_overflows_is_left_out(data, sampling):
 @pytest.mark.parametrize(
     ("sampling", "n_failed"), [("exact", 1), ("ridge-leverage", 2)]
 )
-def test_a_candidate_that_cannot_be_factorised_is_left_out(data, sampling, n_failed):
+def test_unfactorisable_candidate_is_left_out(data, sampling, n_failed):
     options = {
         "param_grid": {"gamma": [1e-6, 100.0], "ridge": [1e-18, 1.0]},
         "ridge": 1e-18,
@@ -151,13 +151,13 @@ def test_a_candidate_that_cannot_be_factorised_is_left_out(data, sampling, n_fai
         ({"sampling": "greedy"}, "sampling"),
     ],
 )
-def test_mistakes_are_named_before_work(data, options, message):
+def test_invalid_parameters(data, options, message):
     with pytest.raises(ValueError, match=message):
         NystromKernelSelector(**options).fit(*data)
 
 
 def peak_memory(l, **options):
-    """Bytes that a fit on l rows allocates at most."""
+    """Peak memory in bytes of a fit on l rows."""
     X = np.random.default_rng(0).normal(size=(l, 2))
     selector = NystromKernelSelector(
         param_grid={"gamma": [0.5]}, random_state=0, **options
@@ -170,7 +170,7 @@ def peak_memory(l, **options):
 
 
 @pytest.mark.parametrize("sampling", sorted(set(SAMPLERS) - {"leverage"}))
-def test_memory_is_that_of_the_columns(sampling):
+def test_peak_memory_linear_in_rows(sampling):
     """Peak memory O(l c): a few (l, c) matrices, and linear in l at fixed c."""
     half, whole = (
         peak_memory(l, sampling=sampling, n_columns=64) for l in (1500, 3000)
@@ -179,5 +179,5 @@ def test_memory_is_that_of_the_columns(sampling):
     assert whole < 2.5 * half
 
 
-def test_the_probe_sees_the_gram_matrix():
+def test_peak_memory_sees_gram_matrix():
     assert peak_memory(1500, sampling="exact") > 8 * 1500**2

@@ -24,7 +24,7 @@ def data():
 
 @pytest.mark.parametrize("selection", SAMPLERS)
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
-def test_features_are_those_of_the_definition(data, selection, kernel):
+def test_features_match_definition(data, selection, kernel):
     X, y = data
     options = {"gamma": 0.1, "n_components": 8, "random_state": 0}
     model = CriterionNystroem(kernel, selection=selection, **options).fit(X, y)
@@ -36,7 +36,7 @@ def test_features_are_those_of_the_definition(data, selection, kernel):
     np.testing.assert_allclose(Z @ Z.T, expected, rtol=1e-6, atol=1e-8)
 
 
-def test_same_landmarks_same_features_as_scikit_learn(data):
+def test_features_match_sklearn_nystroem(data):
     X, _ = data
     theirs = Nystroem(gamma=0.1, n_components=12, random_state=0).fit(X)
     ours = CriterionNystroem(gamma=0.1, n_components=12).fit(X)
@@ -48,7 +48,7 @@ def test_same_landmarks_same_features_as_scikit_learn(data):
     assert ours_Z.shape == theirs_Z.shape
 
 
-def test_all_landmarks_reproduce_the_kernel(data):
+def test_all_landmarks_reproduce_kernel(data):
     X, y = data
     with pytest.warns(UserWarning, match="n_components=1000 is more than the 150"):
         model = CriterionNystroem(gamma=0.1, n_components=1000).fit(X, y)
@@ -56,23 +56,23 @@ def test_all_landmarks_reproduce_the_kernel(data):
     np.testing.assert_allclose(Z @ Z.T, gram_matrix(X, gamma=0.1), atol=1e-8)
 
 
-def test_precomputed_kernel_is_square_and_cut_by_cross_validation(data):
+def test_precomputed_kernel(data):
     with pytest.raises(ValueError, match="square matrix"):
         CriterionNystroem("precomputed").fit(np.ones((4, 3)), [0, 1, 0, 1])
     X, y = data
     options = {"n_components": 15, "random_state": 1}
-    given = make_pipeline(
+    precomputed = make_pipeline(
         CriterionNystroem("precomputed", **options), RidgeClassifier()
     )
     plain = make_pipeline(CriterionNystroem(gamma=0.1, **options), RidgeClassifier())
     np.testing.assert_allclose(
-        cross_val_score(given, gram_matrix(X, gamma=0.1), y, cv=3),
+        cross_val_score(precomputed, gram_matrix(X, gamma=0.1), y, cv=3),
         cross_val_score(plain, X, y, cv=3),
     )
 
 
 @pytest.mark.parametrize("selection", ["adaptive-criterion", "greedy-criterion"])
-def test_labels_change_the_choice_and_may_be_left_out(data, selection):
+def test_y_is_optional_and_changes_selection(data, selection):
     X, y = data
     options = {"selection": selection, "n_components": 20, "random_state": 0}
     with_y = CriterionNystroem(**options).fit(X, y)
@@ -80,7 +80,7 @@ def test_labels_change_the_choice_and_may_be_left_out(data, selection):
     assert set(with_y.component_indices_) != set(without.component_indices_)
 
 
-def test_several_targets(data):
+def test_multioutput(data):
     X, _ = data
     Y = np.column_stack([X[:, 0] ** 2, X[:, 1] * X[:, 2]])
     model = make_pipeline(CriterionNystroem(n_components=40), Ridge(0.1))
@@ -92,7 +92,7 @@ KERNELS = ("rbf", "laplacian", "poly", "linear", "sigmoid")
 
 @pytest.mark.parametrize("container", [csr_matrix, csc_array, np.asarray])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_sparse_rows_and_every_kernel_are_those_of_nystroem(data, kernel, container):
+def test_kernels_and_sparse_input_match_nystroem(data, kernel, container):
     """With the same columns, which both draw uniformly or take all of."""
     X = np.where(np.abs(data[0]) > 1, data[0], 0)
     options = {"gamma": 0.05, "coef0": 0.5, "degree": 2}
@@ -111,7 +111,7 @@ def test_sparse_rows_and_every_kernel_are_those_of_nystroem(data, kernel, contai
 
 @pytest.mark.parametrize("kernel", [*KERNELS, "l2-laplacian"])
 @pytest.mark.parametrize("selection", SAMPLERS)
-def test_sparse_rows_give_the_landmarks_of_dense_ones(data, kernel, selection):
+def test_sparse_input_selects_same_landmarks(data, kernel, selection):
     X, y = data
     X = np.where(np.abs(X) > 1, X, 0)[:60]
     model = CriterionNystroem(
@@ -122,5 +122,7 @@ def test_sparse_rows_give_the_landmarks_of_dense_ones(data, kernel, selection):
     sparse = model.fit(csr_matrix(X), y[:60])
     assert sparse.gamma_ == pytest.approx(1 / (10 * X.var()))
     np.testing.assert_array_equal(sparse.component_indices_, landmarks)
-    found = sparse.transform(csr_matrix(X))
-    np.testing.assert_allclose(found @ found.T, features @ features.T, atol=1e-6)
+    sparse_features = sparse.transform(csr_matrix(X))
+    np.testing.assert_allclose(
+        sparse_features @ sparse_features.T, features @ features.T, atol=1e-6
+    )
