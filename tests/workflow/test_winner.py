@@ -289,3 +289,26 @@ def test_caption_names_category_with_lowest_coverage():
     assert "by category or group: ward: south 67% of 60, north 100% of 60" in caption
     # Group 3 has too few rows.
     assert "group: 2 72% of 50, 1 100% of 50; 1 below 85%." in caption
+
+
+def test_a_column_named_like_mathematics_is_saved_as_text(rng, tmp_path):
+    X = rng.normal(size=(120, 3))
+    names = ["$_per_$", "b", "c"]
+    y = X[:, 0]
+    table = Table(X=X, y=y, name="my-t", task="regression", feature_names=names)
+    table.save(tmp_path / "t.npz")
+    rows = np.arange(120)
+    save_splits(tmp_path / "s.npz", [(rows[:80], rows[80:])])
+    settings = SETTINGS | {"estimator": {"_target_": f"{FOREST}Regressor"}}
+    explain_files(
+        "forest",
+        tmp_path / "t.npz",
+        tmp_path / "s.npz",
+        tmp_path / "figures",
+        tmp_path / "columns.csv",
+        settings,
+        {},
+        0,
+    )
+    drawn = (tmp_path / "figures" / "7_columns.svg").read_text(encoding="utf-8")
+    assert "$_per_$" in drawn

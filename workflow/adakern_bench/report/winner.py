@@ -6,6 +6,7 @@ The method is fitted again on one split. Columns are those of the table's file.
 from dataclasses import dataclass, replace
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import cross_val_predict
@@ -31,7 +32,7 @@ from adakern_bench.records.solve import fit
 from adakern_bench.records.split import load_split
 from adakern_bench.report.figures import save_svg
 from adakern_bench.report.tables import scaled
-from adakern_bench.report.winner_figures import draw_all, worse_by
+from adakern_bench.report.winner_figures import PLAIN_TEXT, draw_all, worse_by
 
 #: Maximum number of test rows to evaluate.
 MOST_ROWS = 1000
@@ -124,8 +125,9 @@ def explain_files(
             metric,
         )
     figures.mkdir(parents=True, exist_ok=True)
-    for name, (figure, _) in drawn.items():
-        save_svg(figure, figures / f"{name}.svg")
+    with matplotlib.rc_context(PLAIN_TEXT):  # some labels are made only now
+        for name, (figure, _) in drawn.items():
+            save_svg(figure, figures / f"{name}.svg")
     captions = {name: caption for name, (_, caption) in drawn.items()}
     write_json(figures / "captions.json", captions)
     write_csv(columns, found.map(without_formula), float_format="%.4g")

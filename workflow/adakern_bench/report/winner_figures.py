@@ -25,6 +25,8 @@ N_BINS, N_SPANS = 10, 6
 MOST_BARS = 12
 #: Style of reference lines: the ideal, or a chosen value.
 GUIDE = {"color": "#7f7f7f", "ls": "--", "lw": 1}
+#: Names of columns and classes may contain a $.
+PLAIN_TEXT = {"text.parse_math": False}
 _SHARES = [0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1]
 
 
@@ -41,8 +43,7 @@ def draw_all(best, columns):
         "8 dependence": _dependences,
     }
     found = {}
-    # Names may contain a $.
-    with matplotlib.rc_context(STYLE | {"text.parse_math": False}):
+    with matplotlib.rc_context(STYLE | PLAIN_TEXT):
         for name, draw in pictures.items():
             figure = Figure(figsize=SIZE, layout="constrained")
             if caption := draw(figure.subplots(), best, columns):
