@@ -27,11 +27,15 @@ from adakern.adaptive.tree_walk import (
 )
 from adakern.adaptive.views import TreeView
 
+#: Number of trees of a forest in each fold, so that five folds have 300; and below
+#: SMALL_ROWS and above ROWS_PER_TREE rows.
+N_TREES, FEW_TREES = 60, 20
+
 #: Maximum number of categories of a categorical column in HistGradientBoosting.
 MAX_CATEGORIES = 255
 
-#: Above this number of rows, forests have a third of the trees. Each tree of a random
-#: forest, which takes longer than extremely randomised ones, then draws so many rows.
+#: Above this number of rows, forests have fewer trees. Each tree of a random forest,
+#: which takes longer than extremely randomised ones, then draws so many rows.
 ROWS_PER_TREE = 20_000
 
 #: Number of rows from which on trees predict, and forests are fitted, in several
@@ -50,8 +54,8 @@ MAX_BOOSTED_TREES = 1500
 #: Maximum number of columns considered by a split.
 MOST_FEATURES = 300
 
-#: Below this number of rows, boosting is small and forests have a third of their trees:
-#: the others took a quarter of the time of a fit without improving the blend. With more
+#: Below this number of rows, boosting is small and forests have fewer trees: the others
+#: took a quarter of the time of a fit without improving the blend. With more
 #: rows, boosting of classes stops when the score of a held-out tenth of the rows no
 #: longer improves.
 SMALL_ROWS = 2000
@@ -99,11 +103,10 @@ FORESTS = (
 class Forest(Member):
     """Random forest or, if ``extra``, extremely randomised trees grown on all rows.
 
-    There are sixty trees per fold, so that five folds have 300. There are a third of
-    these below 2,000 rows and above 20,000 rows; in the latter case, each tree of a
-    random forest draws 20,000 rows. Trees store a number per class in each node: with
-    hundreds of classes, the number of trees is limited by memory. If a single tree may
-    be too large, forests are fitted only if the user names them.
+    Above 20,000 rows, each tree of a random forest draws 20,000 of them. Trees store a
+    number per class in each node: with hundreds of classes, the number of trees is
+    limited by memory. If a single tree may be too large, forests are fitted only if the
+    user names them.
     """
 
     extra: bool = False
@@ -134,7 +137,7 @@ class Forest(Member):
             options = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
         if n < SMALL_ROWS and not classify:
             options["max_features"] = _share(0.5 if self.extra else 1 / 3, X)
-        n_trees = 20 if few_trees else 60
+        n_trees = FEW_TREES if few_trees else N_TREES
         self.model_ = FORESTS[self.extra][classify](
             n_trees,
             min_samples_leaf=1 if classify else 2,
