@@ -328,7 +328,7 @@ def test_member_on_trial_must_improve_the_first_fold():
         assert improves(problem, fitted, (None, values[:, None])) == better
 
 
-def test_a_mixture_ignores_members_without_weight(rng):
+def test_mixture_ignores_members_without_weight(rng):
     """Bit for bit, also where such a member excludes the true class."""
     log_proba = np.log(rng.dirichlet(np.ones(4), size=(3, 30)))
     weights = np.array([0.3, 0.0, 0.7])

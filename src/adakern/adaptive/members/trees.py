@@ -54,10 +54,9 @@ MAX_BOOSTED_TREES = 1500
 #: Maximum number of columns considered by a split.
 MOST_FEATURES = 300
 
-#: Below this number of rows, boosting is small and forests have fewer trees: the others
-#: took a quarter of the time of a fit without improving the blend. With more
-#: rows, boosting of classes stops when the score of a held-out tenth of the rows no
-#: longer improves.
+#: Below this number of rows, boosting is small and forests have fewer trees: more took
+#: a quarter of the time of a fit without improving the blend. With more rows, boosting
+#: of classes stops when the score of a held-out tenth of the rows no longer improves.
 SMALL_ROWS = 2000
 
 #: Options of boosting on few rows.
