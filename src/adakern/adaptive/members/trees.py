@@ -24,6 +24,7 @@ from adakern.adaptive.tree_walk import (
     FEW_ROWS_PREDICTED,
     encode_for_boosting,
     joined_tree,
+    require_columns,
 )
 from adakern.adaptive.views import TreeView
 
@@ -188,6 +189,7 @@ class Forest(Member):
 
         This avoids the checks of each tree, which take most of the time for few rows.
         """
+        require_columns(self.model_, X)
         return np.where(self.empty_, 0.0, X).astype(np.float32)
 
     def _mean_of_trees(self, X):
