@@ -25,6 +25,7 @@ from adakern.adaptive.members.trees import (
     MOST_NODE_VALUES,
     ROWS_PER_TREE,
     SMALL_ROWS,
+    Boosting,
     Forest,
 )
 from adakern.adaptive.table import FULL_CELL, assign_folds, make_table
@@ -257,6 +258,19 @@ def test_forest_does_not_suit_too_many_classes():
     assert not forest.suits(many)
 
 
+@pytest.mark.parametrize("n", [1, 50])
+@pytest.mark.parametrize("make", [Forest, Boosting])
+def test_trees_of_more_columns_than_the_rows_raise(make, n):
+    """Compiled trees read columns unchecked; a model file may hold any member."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 9))
+    setting = Setting(is_categorical=np.zeros(9, dtype=bool))
+    member = make(random_state=0, setting=setting).fit(X, X[:, -1:], np.ones(100))
+    member.empty_ = member.empty_[:1]
+    with pytest.raises(ValueError, match="9 columns cannot predict rows of 2"):
+        member.predict(np.zeros((n, 2)))
+
+
 def test_extra_trees_use_all_rows_and_forest_a_subsample():
     n = ROWS_PER_TREE + 1000
     X, weights = np.arange(n)[:, None].astype(float), np.ones(n)
@@ -328,7 +342,7 @@ def test_member_on_trial_must_improve_the_first_fold():
         assert improves(problem, fitted, (None, values[:, None])) == better
 
 
-def test_a_mixture_ignores_members_without_weight(rng):
+def test_mixture_ignores_members_without_weight(rng):
     """Bit for bit, also where such a member excludes the true class."""
     log_proba = np.log(rng.dirichlet(np.ones(4), size=(3, 30)))
     weights = np.array([0.3, 0.0, 0.7])

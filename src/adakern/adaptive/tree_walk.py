@@ -53,6 +53,8 @@ def joined_tree(models):
     known = _CACHE.setdefault(models[0], {})
     key = tuple(map(id, models))
     if key not in known:
+        if len({model.n_features_in_ for model in models}) > 1:
+            raise ValueError("the trees of a member expect different columns")
         boosting = hasattr(models[0], "_predictors")
         known[key] = (_join_boosting if boosting else _join_forests)(models)
     return known[key]
@@ -114,12 +116,25 @@ def _join_boosting(models):
     return JoinedTree(predict, counts)
 
 
+def require_columns(model, X):
+    """Raise an error if rows lack columns, which compiled trees read unchecked.
+
+    A model file may combine parts that do not belong together.
+    """
+    if X.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"trees of {model.n_features_in_} columns cannot predict rows of "
+            f"{X.shape[1]} columns"
+        )
+
+
 def encode_for_boosting(model, X):
     """Move categorical columns to the front and encode them from 0.
 
     This is scikit-learn's preprocessing for boosting, without the checks that take most
     of the time for a few rows.
     """
+    require_columns(model, X)
     categorical = model.is_categorical_
     if categorical is None:
         return X

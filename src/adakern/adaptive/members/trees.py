@@ -24,6 +24,7 @@ from adakern.adaptive.tree_walk import (
     FEW_ROWS_PREDICTED,
     encode_for_boosting,
     joined_tree,
+    require_columns,
 )
 from adakern.adaptive.views import TreeView
 
@@ -54,10 +55,9 @@ MAX_BOOSTED_TREES = 1500
 #: Maximum number of columns considered by a split.
 MOST_FEATURES = 300
 
-#: Below this number of rows, boosting is small and forests have fewer trees: the others
-#: took a quarter of the time of a fit without improving the blend. With more
-#: rows, boosting of classes stops when the score of a held-out tenth of the rows no
-#: longer improves.
+#: Below this number of rows, boosting is small and forests have fewer trees: more took
+#: a quarter of the time of a fit without improving the blend. With more rows, boosting
+#: of classes stops when the score of a held-out tenth of the rows no longer improves.
 SMALL_ROWS = 2000
 
 #: Options of boosting on few rows.
@@ -189,6 +189,7 @@ class Forest(Member):
 
         This avoids the checks of each tree, which take most of the time for few rows.
         """
+        require_columns(self.model_, X)
         return np.where(self.empty_, 0.0, X).astype(np.float32)
 
     def _mean_of_trees(self, X):
