@@ -10,7 +10,6 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from adakern._utils.resources import (
     blas_threads,
@@ -18,12 +17,13 @@ from adakern._utils.resources import (
     one_thread,
     row_blocks,
 )
-from adakern.adaptive.leaf_sets import leaf_sets
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
-from adakern.adaptive.tree_walk import (
+from adakern.adaptive.tree_predictions import (
     FEW_ROWS_PREDICTED,
-    encode_for_boosting,
+    ROWS_FOR_THREADS,
     joined_tree,
+    predict_few_rows,
+    predict_many_rows,
     require_columns,
 )
 from adakern.adaptive.views import TreeView
@@ -38,10 +38,6 @@ MAX_CATEGORIES = 255
 #: Above this number of rows, forests have fewer trees. Each tree of a random forest,
 #: which takes longer than extremely randomised ones, then draws so many rows.
 ROWS_PER_TREE = 20_000
-
-#: Number of rows from which on trees predict, and forests are fitted, in several
-#: threads.
-ROWS_FOR_THREADS = 2000
 
 #: Number of rows from which on boosting is fitted in several threads. With fewer rows,
 #: a second thread gains little, since threads wait for each other at the end of every
@@ -284,7 +280,7 @@ class Boosting(Member):
         """Predict by each model; for few rows, by the trees of all models together."""
         rows = [np.where(member.empty_, 0.0, X) for member in models]
         predict_rows = (
-            _predict_few_rows if len(X) <= FEW_ROWS_PREDICTED else _predict_many_rows
+            predict_few_rows if len(X) <= FEW_ROWS_PREDICTED else predict_many_rows
         )
         models_by_target = zip(*(member.models_ for member in models), strict=True)
         by_target = [predict_rows(of_target, rows) for of_target in models_by_target]
@@ -295,51 +291,6 @@ class Boosting(Member):
             log_proba(proba, member.models_[0].classes_, member.n_classes_)
             for member, proba in zip(models, predictions, strict=True)
         ]
-
-
-def _predict_many_rows(models, rows):
-    """Predict values or probabilities (n, k) by boosting models, each for its own rows.
-
-    scikit-learn gives the same, but its preprocessing would take half of the time for a
-    thousand rows.
-    """
-    few = len(rows[0]) < ROWS_FOR_THREADS
-    n_threads = _openmp_effective_n_threads(1 if few else None)
-    predictions = []
-    for model, X in zip(models, map(encode_for_boosting, models, rows), strict=True):
-        if few and (sets := leaf_sets(model)):
-            predictions.append(_sum_iterations(model, sets.values(X).T))
-            continue
-        raw = np.zeros((len(X), model.n_trees_per_iteration_), order="F")
-        raw += model._baseline_prediction
-        model._predict_iterations(X, model._predictors, raw, False, n_threads)
-        predictions.append(_to_predictions(model, raw))
-    return predictions
-
-
-def _predict_few_rows(models, rows):
-    """Do as :func:`_predict_many_rows`, faster for a few rows."""
-    encoded = [*map(encode_for_boosting, models, rows)]
-    leaves = joined_tree(models).leaves(encoded)
-    return [_sum_iterations(*pair) for pair in zip(models, leaves, strict=True)]
-
-
-def _sum_iterations(model, leaves):
-    """Return a model's predictions from the values of its leaves, (n_trees, n).
-
-    Iterations are added up in the order of scikit-learn.
-    """
-    n = leaves.shape[1]
-    rounds = leaves.reshape(-1, model.n_trees_per_iteration_, n)
-    terms = np.empty((len(rounds) + 1, *rounds.shape[1:]))
-    terms[0] = model._baseline_prediction.T
-    terms[1:] = rounds
-    return _to_predictions(model, np.asfortranarray(terms.cumsum(axis=0)[-1].T))
-
-
-def _to_predictions(model, raw):
-    """Convert sums over a model's trees to values or probabilities."""
-    return model._loss.predict_proba(raw) if hasattr(model, "classes_") else raw
 
 
 def _share(share, X):
