@@ -11,20 +11,15 @@ from sklearn.ensemble import (
 )
 from sklearn.utils import check_random_state
 
-from adakern._utils.resources import (
-    blas_threads,
-    map_in_threads,
-    one_thread,
-    row_blocks,
-)
+from adakern._utils.resources import blas_threads, one_thread
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
 from adakern.adaptive.tree_predictions import (
     FEW_ROWS_PREDICTED,
     ROWS_FOR_THREADS,
     joined_tree,
-    predict_few_rows,
-    predict_many_rows,
+    mean_of_trees,
     require_columns,
+    sums_of_iterations,
 )
 from adakern.adaptive.views import TreeView
 
@@ -157,55 +152,26 @@ class Forest(Member):
         return self
 
     def predict(self, X):
-        if len(X) <= FEW_ROWS_PREDICTED:
-            return self._predict_together([self], X)[0]
-        converted = self._to_float32(X)
-        blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
-        means = map_in_threads(
-            self._mean_of_trees, [converted[rows] for rows in blocks]
-        )
-        return self._to_scores(np.concatenate(means))
+        return self.predict_each([self], X)[0]
 
     def predict_each(self, models, X):
         """Predict by each model; for few rows, by all trees together if possible."""
-        if len(X) > FEW_ROWS_PREDICTED or len(set(map(_group_key, models))) > 1:
-            return super().predict_each(models, X)
-        return self._predict_together(models, X)
-
-    def _predict_together(self, models, X):
-        rows = [self._to_float32(X)] * len(models)
-        leaves = joined_tree([model.model_ for model in models]).leaves(rows)
-        return [
-            model._to_scores(trees.cumsum(axis=0)[-1] / len(trees))
-            for model, trees in zip(models, leaves, strict=True)
-        ]
-
-    def _to_float32(self, X):
-        """Convert rows to the dtype of scikit-learn's trees.
-
-        This avoids the checks of each tree, which take most of the time for few rows.
-        """
-        require_columns(self.model_, X)
-        return np.where(self.empty_, 0.0, X).astype(np.float32)
-
-    def _mean_of_trees(self, X):
-        """Mean values or probabilities (n, k), summed in the order of scikit-learn."""
-        trees = self.model_.estimators_
-        total = sum(tree.tree_.predict(X) for tree in trees) / len(trees)
-        return total.reshape(len(X), -1)
-
-    def _to_scores(self, means):
+        for member in models:
+            require_columns(member.model_, X)
+        forests = [member.model_ for member in models]
+        rows = (np.where(m.empty_, 0.0, X).astype(np.float32) for m in models)
+        classes = {tuple(getattr(forest, "classes_", ())) for forest in forests}
+        if len(X) <= FEW_ROWS_PREDICTED and len(classes) == 1:
+            leaves = joined_tree(forests).leaves([*rows])
+            means = [values.cumsum(axis=0)[-1] / len(values) for values in leaves]
+        else:
+            means = [*map(mean_of_trees, forests, rows)]
         if not self.setting.classify:
             return means
-        trees = self.model_
-        return log_proba(means, trees.classes_, self.n_classes_, len(trees))
-
-
-def _group_key(member):
-    """Return a key; forests with the same key can be evaluated together."""
-    trees = getattr(member, "model_", ())  # missing if there was nothing to learn from
-    classes = tuple(getattr(trees, "classes_", ()))
-    return len(trees), classes, tuple(getattr(member, "empty_", ()))
+        return [
+            log_proba(mean, forest.classes_, self.n_classes_, len(forest))
+            for mean, forest in zip(means, forests, strict=True)
+        ]
 
 
 class Boosting(Member):
@@ -279,17 +245,14 @@ class Boosting(Member):
     def predict_each(self, models, X):
         """Predict by each model; for few rows, by the trees of all models together."""
         rows = [np.where(member.empty_, 0.0, X) for member in models]
-        predict_rows = (
-            predict_few_rows if len(X) <= FEW_ROWS_PREDICTED else predict_many_rows
-        )
         models_by_target = zip(*(member.models_ for member in models), strict=True)
-        by_target = [predict_rows(of_target, rows) for of_target in models_by_target]
-        predictions = map(np.hstack, zip(*by_target, strict=True))
+        by_target = [sums_of_iterations(each, rows) for each in models_by_target]
         if not self.setting.classify:
-            return list(predictions)
+            return [np.hstack(sums) for sums in zip(*by_target, strict=True)]
         return [
-            log_proba(proba, member.models_[0].classes_, member.n_classes_)
-            for member, proba in zip(models, predictions, strict=True)
+            log_proba(model._loss.predict_proba(sums), model.classes_, self.n_classes_)
+            for member, sums in zip(models, *by_target, strict=True)
+            for model in member.models_
         ]
 
 
