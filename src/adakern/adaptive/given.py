@@ -49,18 +49,12 @@ def validated(estimator, X, *y, held_out=False):
     return checked[0], checked[1] if targets is None else targets, categorical
 
 
-def target_names(y):
+def target_names(y, n_targets):
     """Names of the columns of y if all are strings, otherwise numbers from 0."""
     names = list(getattr(y, "columns", ()))
     if names and all(isinstance(name, str) for name in names):
         return np.array(names, dtype=object)
-    shape = _shape(y)
-    return np.arange(shape[1] if len(shape) == 2 else 1)
-
-
-def _shape(y):
-    """Shape of targets, also of array-likes that ``np.shape`` does not support."""
-    return y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
+    return np.arange(n_targets)
 
 
 def several_targets(estimator, y):
@@ -69,7 +63,7 @@ def several_targets(estimator, y):
     A single target must not have missing values.
     """
     refuse_missing_labels(y)
-    shape = _shape(y)
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
     if len(shape) != 2 or shape[1] < 2:
         return None
     if is_classifier(estimator):
@@ -78,7 +72,7 @@ def several_targets(estimator, y):
             f"{shape[1]} columns; use "
             f"sklearn.multioutput.MultiOutputClassifier({type(estimator).__name__}())"
         )
-    names = map(repr, target_names(y).tolist())
+    names = map(repr, target_names(y, shape[1]).tolist())
     options = {"dtype": float, "input_name": "y", "ensure_all_finite": False}
     try:
         Y = check_array(y, **options)
