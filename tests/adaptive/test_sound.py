@@ -434,6 +434,20 @@ def test_missing_pandas_label_raises():
         classifier().fit(CODED, labels)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_class_of_a_single_group_is_predicted(seed):
+    """Without the fold of this group, there is only one class to learn."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    groups = np.arange(300) // 60
+    y = (groups == 2) & (X[:, 0] > 0)
+    model = classifier(members=["boosting", "forest", "linear"], random_state=seed)
+    model.fit(X, y, groups=groups)
+    proba = model.predict_proba(X)
+    alone = np.vstack([model.predict_proba(row[None]) for row in X[:5]])
+    np.testing.assert_allclose(alone, proba[:5], atol=1e-12)
+
+
 def test_single_group_is_ignored_with_warning():
     with pytest.warns(UserWarning, match="groups has one value only"):
         model = regressor(members=["linear"]).fit(CODED, ROWS, groups=["site"] * 20)
