@@ -387,7 +387,7 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
             {"groups": object_array("a", None)},
             "None or values of several",
         ),
-        (regressor, {}, {"X_val": CODED, "y_val": ROWS * np.nan}, "y contains NaN"),
+        (regressor, {}, {"X_val": CODED, "y_val": ROWS * np.nan}, "y_val contains NaN"),
         (
             regressor,
             {},
@@ -402,8 +402,15 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
             classifier,
             {"class_weight": {0: np.inf}},
             {"y": ROWS % 2},
-            "finite weights",
+            "class_weight must give finite and",
         ),
+        (
+            classifier,
+            {"class_weight": {0: -1, 1: 1}},
+            {"y": ROWS % 2},
+            "class_weight must give .* non-negative",
+        ),
+        (classifier, {}, {"y": np.array([b"a", b"b"] * 10)}, "bytes is not supported"),
         (
             classifier,
             {},

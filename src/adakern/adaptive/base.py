@@ -162,7 +162,7 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         given = sample_weight, groups, X_val, y_val, time
         problem = prepare(self, X, y, *given, rng=rng, deadline=started + seconds)
         if not is_classifier(self):
-            self.targets_ = target_names(y, problem.table.Y.shape[1])
+            self.targets_ = target_names(y)
         members = choose(self.members, problem.shape, problem.setting, rng)
         may_drop = isinstance(self.members, str)
         limits = Limits(started, seconds, self.n_jobs, may_drop, tell)
