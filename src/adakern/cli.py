@@ -80,7 +80,7 @@ def _run(argv):
     )
     parser.add_argument("--version", action="version", version=__version__)
     own = add_commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
-    if not (argv and argv[0] in {*own, "--version"}):
+    if not (argv and argv[0] in own):
         for workflow in entry_points(group="adakern.commands"):
             return workflow.load()(argv)
         parser.epilog = (
@@ -116,7 +116,10 @@ def _run(argv):
 
 
 def parsed(parser, commands, argv):
-    """Parse the arguments; errors about unknown options suggest the closest option."""
+    """Parse the arguments; for an unknown command or option, suggest the closest."""
+    if argv and not argv[0].startswith("-") and argv[0] not in commands:
+        hint = did_you_mean(argv[0], commands) or f" Known: {', '.join(commands)}."
+        parser.error(f"unknown command {argv[0]!r}.{hint}")
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         command = commands.get(argv[0], parser)

@@ -183,7 +183,7 @@ def print_coverage(coverage):
     if coverage:
         from adakern.adaptive.coverage import coverage_lines
 
-        print("\nCoverage of 90 % intervals or sets on left-out rows, lowest first:")
+        print("\nCoverage of 90% intervals or sets on rows left out, lowest first:")
         print(printable("\n".join(coverage_lines(coverage))))
 
 

@@ -25,6 +25,25 @@ def test_wrong_setting_raises_before_snakemake_starts():
         main(["run", "quickstart", "protocol.repeat=3"])
 
 
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["compar"], "unknown command 'compar'. Did you mean 'compare'?\n"),
+        (["xyzzy"], "unknown command 'xyzzy'. Known: fit, predict, compare, run,"),
+        (["compare"], "the following arguments are required: file\n"),
+    ],
+)
+def test_command_misspelt_or_without_file(argv, message, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(argv)
+    assert message in capsys.readouterr().err
+
+
+def test_help_lists_the_version_option(capsys):
+    main([])
+    assert "--version" in capsys.readouterr().out
+
+
 def test_describe_prints_valid_settings_of_an_entry(capsys, tmp_path):
     main(["describe", "sk-wine"])
     settings = yaml.safe_load(capsys.readouterr().out)

@@ -128,8 +128,9 @@ class Scheduler:
         if fitted.fits.whole is not None:
             self.found.update(fitted.fits.whole.found)
         left = sum(m.seconds(shape) for m in later) * self.took / self.estimated
+        rest = f"about {left:.0f} s" if left >= 1 else "less than 1 s"
         self.limits.tell(
-            f"{name}: {fitted.seconds:.1f} s; the other members take about {left:.0f} s"
+            f"{name}: {fitted.seconds:.1f} s; the other members take {rest}"
         )
 
     def drop(self):

@@ -418,7 +418,7 @@ def _dropped(frame, kinds, roles, group, notes):
     if len(equal):
         notes.append(
             f"duplicates: {count(len(equal), 'row')} equal to an earlier one in every "
-            f"column, such as row {equal[0]} from 0; remove them if they were entered "
+            f"column, such as row {equal[0]} (counted from 0); remove what was entered "
             "twice"
         )
     for i, name in enumerate(frame.columns):

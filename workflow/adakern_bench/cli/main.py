@@ -10,6 +10,7 @@ from pathlib import Path
 
 from adakern._utils.printable import as_written, printable
 from adakern._utils.wording import count
+from adakern._version import __version__
 from adakern.cli import add_commands, parsed
 from adakern_bench.base.dotted import ALLOW_OUTSIDE, links_out
 from adakern_bench.base.locks import RunningAlready, at_work, why_not_written
@@ -55,6 +56,7 @@ def _parser():
         prog="adakern",
         description="Fit and compare models for tabular data, and run experiments.",
     )
+    parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     add_commands(commands)  # those of the library: fit and predict
     compare = commands.add_parser("compare", help="compare methods on your own table")
@@ -98,7 +100,10 @@ def _parser():
 
 def _add_settings(command):
     command.add_argument(
-        "overrides", nargs="*", help="settings, such as protocol.repeats=3"
+        "overrides",
+        nargs="*",
+        default=[],  # without it, argparse calls them required
+        help="settings, such as protocol.repeats=3",
     )
     command.add_argument(  # for --help; it is parsed with the settings
         ALLOW_OUTSIDE,
