@@ -12,6 +12,7 @@ from adakern._utils.arrays import is_dask
 from adakern.adaptive.given import (
     group_codes,
     row_weights,
+    target_names,
     time_blocks,
     validated,
 )
@@ -133,6 +134,7 @@ def _encoded(estimator, X, y, sample_weight, X_val, y_val):
     X_val and y_val may be None. Otherwise, their rows follow those of X, and have the
     largest weight of these.
     """
+    names_of_targets = target_names(y)
     data, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
     weights = row_weights(estimator, data, y, sample_weight)
@@ -144,7 +146,9 @@ def _encoded(estimator, X, y, sample_weight, X_val, y_val):
     reader = TableReader(names, declared).fit(data)
     read, rows, Y = [data], reader.transform(data), blend.encode(y)
     if X_val is not None or y_val is not None:
-        new, numbers, Y_val = _validation_rows(estimator, X_val, y_val, reader, blend)
+        new, numbers, Y_val = _validation_rows(
+            estimator, X_val, y_val, reader, blend, names_of_targets
+        )
         read.append(new)
         rows, Y = np.concatenate([rows, numbers]), np.concatenate([Y, Y_val])
         weights = np.append(weights, np.full(len(new), weights.max()))
@@ -188,17 +192,22 @@ def _places(position, origin, table, held_out, all_rows):
     return position if held_out is None else position[held_out], origin
 
 
-def _validation_rows(estimator, X_val, y_val, reader, blend):
-    """Return X_val as read and as numbers, and its encoded targets."""
+def _validation_rows(estimator, X_val, y_val, reader, blend, names):
+    """Return X_val as read and as numbers, and its encoded targets.
+
+    ``names`` are those of the columns of y.
+    """
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val must be passed together")
+    found = target_names(y_val)
     given = in_memory(X_val), in_memory(y_val)
     read, y_val, _ = validated(estimator, *given, held_out=True)
-    blend_val = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
-    if np.size(blend_val.unit) != np.size(blend.unit):
+    estimator._unfitted_blend(y_val)  # raises if y_val is invalid
+    are_named = len(names) > 1 and names.dtype == found.dtype == object
+    if len(found) != len(names) or (are_named and (found != names).any()):
         raise ValueError(
-            f"y_val must have the {np.size(blend.unit)} targets of y, in its order, "
-            f"got {np.size(blend_val.unit)}"
+            f"y_val must have the {len(names)} targets of y, in its order, got "
+            f"{', '.join(found) if are_named else len(found)}"
         )
     return read, reader.transform(read), blend.encode(y_val)
 

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from adakern.adaptive.table import varies
-from adakern.adaptive.tree_walk import FEW_ROWS_PREDICTED
+from adakern.adaptive.tree_predictions import FEW_ROWS_PREDICTED
 from adakern.adaptive.views import KernelView
 from adakern.kernels import prepare_centres
 
