@@ -403,7 +403,7 @@ def test_uninformative_columns_are_dropped_with_reason(tmp_path):
     ("cells", "reason"),
     [
         ("A-{}", "an identifier"),
-        ("no sign of {} on the left", "free text, from which adakern fit alone learns"),
+        ("no sign of {} on the left", "free text, which only adakern fit uses"),
     ],
 )
 def test_dropped_free_text_is_distinguished_from_identifiers(tmp_path, cells, reason):
