@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVC
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive import MEMBERS, choose, fit_all, leaf_sets, members
+from adakern.adaptive import MEMBERS, choose, fit_all, members, tree_predictions
 from adakern.adaptive.members import kernel_ridge, svm
 from adakern.adaptive.members.svm import (
     COSTS,
@@ -286,7 +286,7 @@ def test_boosting_predictions_equal_scikit_learn(
     """Also for few rows and with tables of leaves, neither with scikit-learn's trees.
     Two models predict together; each knows categories that the other does not.
     """
-    monkeypatch.setattr(leaf_sets, "MOST_LEAVES", most_leaves)
+    monkeypatch.setattr(tree_predictions, "MOST_LEAVES", most_leaves)
     X, y = make_friedman1(260, random_state=0)
     X[:, 0] = np.floor(4 * X[:, 0])
     # Fifty rare categories and two with enough rows for a split.

@@ -387,7 +387,7 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
             {"groups": object_array("a", None)},
             "None or values of several",
         ),
-        (regressor, {}, {"X_val": CODED, "y_val": ROWS * np.nan}, "y contains NaN"),
+        (regressor, {}, {"X_val": CODED, "y_val": ROWS * np.nan}, "y_val contains NaN"),
         (
             regressor,
             {},
@@ -402,8 +402,15 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
             classifier,
             {"class_weight": {0: np.inf}},
             {"y": ROWS % 2},
-            "finite weights",
+            "class_weight must give finite and",
         ),
+        (
+            classifier,
+            {"class_weight": {0: -1, 1: 1}},
+            {"y": ROWS % 2},
+            "class_weight must give .* non-negative",
+        ),
+        (classifier, {}, {"y": np.array([b"a", b"b"] * 10)}, "bytes is not supported"),
         (
             classifier,
             {},
@@ -425,6 +432,20 @@ def test_missing_pandas_label_raises():
     labels = pytest.importorskip("pandas").array(["a", None] * 10, "string")
     with pytest.raises(ValueError, match=r"y\[1\] is <NA>"):
         classifier().fit(CODED, labels)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_class_of_a_single_group_is_predicted(seed):
+    """Without the fold of this group, there is only one class to learn."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    groups = np.arange(300) // 60
+    y = (groups == 2) & (X[:, 0] > 0)
+    model = classifier(members=["boosting", "forest", "linear"], random_state=seed)
+    model.fit(X, y, groups=groups)
+    proba = model.predict_proba(X)
+    alone = np.vstack([model.predict_proba(row[None]) for row in X[:5]])
+    np.testing.assert_allclose(alone, proba[:5], atol=1e-12)
 
 
 def test_single_group_is_ignored_with_warning():

@@ -259,6 +259,9 @@ def test_target_without_weight_and_wrong_number_of_targets_raise():
         regressor().fit(X, Y, X_val=X, y_val=Y[:, ::2])
     with pytest.raises(ValueError, match=r"the 3 targets of y, .*got 1"):
         regressor().fit(X, Y, X_val=X, y_val=Y[:, 0])
+    table = pd.DataFrame(Y, columns=list("abc"))
+    with pytest.raises(ValueError, match=r"in its order, got c, b, a"):
+        regressor().fit(X, table, X_val=X, y_val=table[["c", "b", "a"]])
 
 
 def test_validation_rows_and_max_rows():

@@ -57,7 +57,7 @@ def test_without_refit_members_predict_mean_over_folds(fitted):
     X = problem.reader.transform(data.X_test)
     for member in variant.members:
         Z = member.view.transform(X)
-        folds = [member.predict_without(k, Z) for k in range(5)]
+        folds = [member.predict(Z, k) for k in range(5)]
         np.testing.assert_allclose(member.predict(Z), np.mean(folds, axis=0))
 
 

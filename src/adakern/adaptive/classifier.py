@@ -177,6 +177,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
             classes = np.unique(y)
         except TypeError:
             kinds = sorted({type(label).__name__ for label in y})
+            if len(kinds) == 1:  # such as bytes, which scikit-learn does not support
+                raise
             raise ValueError(
                 f"labels in y must be of one type, got {', '.join(kinds)}"
             ) from None

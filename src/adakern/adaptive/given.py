@@ -35,7 +35,8 @@ def validated(estimator, X, *y, held_out=False):
     options = {"input_name": "X"}
     if y:
         options = {"y_numeric": not is_classifier(estimator)}
-        targets = several_targets(estimator, y[0])
+        name = "y_val" if held_out else "y"
+        targets = several_targets(estimator, y[0], name)
         y = y if targets is None else [np.zeros(len(targets))]
     options |= {"dtype": None, "ensure_all_finite": "allow-nan"}
     try:
@@ -63,12 +64,12 @@ def _shape(y):
     return y.shape if hasattr(y, "shape") else np.asarray(y, dtype=object).shape
 
 
-def several_targets(estimator, y):
+def several_targets(estimator, y, name):
     """Return targets (n, t), NaN where missing, or None if there is a single target.
 
     A single target must not have missing values.
     """
-    refuse_missing_labels(y)
+    refuse_missing_labels(y, name)
     shape = _shape(y)
     if len(shape) != 2 or shape[1] < 2:
         return None
@@ -102,8 +103,8 @@ def several_targets(estimator, y):
     return Y
 
 
-def refuse_missing_labels(y, name="y"):
-    """Raise ValueError if y has a missing value, with the first one."""
+def refuse_missing_labels(y, name):
+    """Raise ValueError if y, called name, has a missing value, with the first one."""
     y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
     if y.ndim != 1 or y.dtype.kind not in "OfM":
         return
@@ -128,12 +129,11 @@ def read_rows(estimator, reader, X):
 
 def row_weights(estimator, rows, y, sample_weight):
     """Sample weights times class weights; zero for rows without any known target."""
-    weights = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
+    options = {"dtype": float, "ensure_non_negative": True}
+    weights = _check_sample_weight(from_foreign(sample_weight), rows, **options)
     weights = estimator._row_weights(y, weights)
-    if not np.isfinite(weights).all():
-        raise ValueError("class_weight must give finite weights; use smaller values")
-    if (weights < 0).any():
-        raise ValueError("sample_weight must be non-negative")
+    if not ((weights >= 0) & (weights < np.inf)).all():
+        raise ValueError("class_weight must give finite and non-negative weights")
     if not (weights > 0).any():
         raise ValueError("sample_weight is zero for every row")
     return weights if y.ndim == 1 else _drop_rows_without_target(y, weights)

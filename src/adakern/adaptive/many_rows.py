@@ -51,7 +51,7 @@ class AllRows:
         self._deadline = deadline
         self.X = X
         y = from_foreign(in_memory(y))
-        self.y = several_targets(estimator, y)
+        self.y = several_targets(estimator, y, "y")
         if self.y is None:
             self.y = column_or_1d(y, warn=True)
             assert_all_finite(self.y, input_name="y")

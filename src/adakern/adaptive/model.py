@@ -115,20 +115,20 @@ class FittedMember:
         """The model fitted to all rows, or the first of those whose mean predicts."""
         return self.fits.models[0] if self.fits.whole is None else self.fits.whole
 
-    def predict(self, Z):
+    def predict(self, Z, fold=None):
         """Predict (n, k) by the model fitted to all rows, or by the mean over folds.
 
-        The rows Z have been transformed by the member's view.
+        The rows Z have been transformed by the member's view. With ``fold``, the model
+        that was not fitted to it predicts.
         """
         models = self.fits.models if self.fits.whole is None else [self.fits.whole]
-        return self._mean(models, Z)
-
-    def predict_without(self, k, Z):
-        """Predict (n, k) by the model that was not fitted to fold k."""
-        return self._mean(self.fits.models[k : k + 1], Z)
-
-    def _mean(self, models, Z):
-        values = models[0].predict_each(models, Z)
+        if fold is not None:
+            models = self.fits.models[fold : fold + 1]
+        # Without a fold, there may have been nothing to learn from.
+        if len(set(map(type, models))) == 1:
+            values = models[0].predict_each(models, Z)
+        else:
+            values = [model.predict(Z) for model in models]
         return np.clip(values, *self.bounds).mean(axis=0)
 
 
@@ -260,13 +260,7 @@ class Ensemble:
         """
         views = {id(member.view): member.view for member in self.members}
         rows = {key: view.transform(X) for key, view in views.items()}
-        values = []
-        for member in self.members:
-            Z = rows[id(member.view)]
-            known = (
-                member.predict(Z) if fold is None else member.predict_without(fold, Z)
-            )
-            values.append(known)
+        values = [m.predict(rows[id(m.view)], fold) for m in self.members]
         return self.equal_rows.adjust(X, self.blend.combine(values, X))
 
     def importances(self, source):

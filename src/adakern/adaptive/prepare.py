@@ -12,12 +12,13 @@ from adakern._utils.arrays import is_dask
 from adakern.adaptive.given import (
     group_codes,
     row_weights,
+    target_names,
     time_blocks,
     validated,
 )
 from adakern.adaptive.many_rows import AllRows, in_memory
 from adakern.adaptive.members.base import Setting, Shape
-from adakern.adaptive.table import Table, make_table, varies
+from adakern.adaptive.table import Table, make_table, same_as_next
 from adakern.adaptive.views import KernelView, TreeView
 from adakern.tables.columns import TableReader, declared_categorical
 from adakern.tables.means import MOST_INDICATORS
@@ -108,7 +109,8 @@ def prepare(
     table.in_time_order = blocks is not None and held_out is None
     if Y.shape[1] > 1 and not blend.classify:
         blend, table.Y = blend.standardised(table)
-    origin = _origin(position, len(table.X))
+    used = np.flatnonzero(position >= 0)
+    origin = used[np.unique(position[used], return_index=True)[1]]
     _add_means(table, reader, read, origin, blend.classify)
     is_fast = estimator.preset == "fast"
     setting = Setting(
@@ -133,6 +135,7 @@ def _encoded(estimator, X, y, sample_weight, X_val, y_val):
     X_val and y_val may be None. Otherwise, their rows follow those of X, and have the
     largest weight of these.
     """
+    names_of_targets = target_names(y)
     data, y, categorical = validated(estimator, X, y)
     blend = estimator._unfitted_blend(y)
     weights = row_weights(estimator, data, y, sample_weight)
@@ -144,22 +147,13 @@ def _encoded(estimator, X, y, sample_weight, X_val, y_val):
     reader = TableReader(names, declared).fit(data)
     read, rows, Y = [data], reader.transform(data), blend.encode(y)
     if X_val is not None or y_val is not None:
-        new, numbers, Y_val = _validation_rows(estimator, X_val, y_val, reader, blend)
+        new, numbers, Y_val = _validation_rows(
+            estimator, X_val, y_val, reader, blend, names_of_targets
+        )
         read.append(new)
         rows, Y = np.concatenate([rows, numbers]), np.concatenate([Y, Y_val])
         weights = np.append(weights, np.full(len(new), weights.max()))
     return read, rows, Y, weights, reader, blend
-
-
-def _origin(position, n):
-    """Return, for each row of a table of n, the index of the first row it represents.
-
-    ``position`` is the index of each passed row in the table.
-    """
-    given = np.flatnonzero(position >= 0)[::-1]
-    origin = np.empty(n, dtype=int)
-    origin[position[given]] = given  # the first of several rows is written last
-    return origin
 
 
 def _ngrams(reader, read, origin, targets):
@@ -188,17 +182,22 @@ def _places(position, origin, table, held_out, all_rows):
     return position if held_out is None else position[held_out], origin
 
 
-def _validation_rows(estimator, X_val, y_val, reader, blend):
-    """Return X_val as read and as numbers, and its encoded targets."""
+def _validation_rows(estimator, X_val, y_val, reader, blend, names):
+    """Return X_val as read and as numbers, and its encoded targets.
+
+    ``names`` are those of the columns of y.
+    """
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val must be passed together")
+    found = target_names(y_val)
     given = in_memory(X_val), in_memory(y_val)
     read, y_val, _ = validated(estimator, *given, held_out=True)
-    blend_val = estimator._unfitted_blend(y_val)  # raises if y_val is invalid
-    if np.size(blend_val.unit) != np.size(blend.unit):
+    estimator._unfitted_blend(y_val)  # raises if y_val is invalid
+    are_named = len(names) > 1 and names.dtype == found.dtype == object
+    if len(found) != len(names) or (are_named and (found != names).any()):
         raise ValueError(
-            f"y_val must have the {np.size(blend.unit)} targets of y, in its order, "
-            f"got {np.size(blend_val.unit)}"
+            f"y_val must have the {len(names)} targets of y, in its order, got "
+            f"{', '.join(found) if are_named else len(found)}"
         )
     return read, reader.transform(read), blend.encode(y_val)
 
@@ -232,8 +231,8 @@ def _add_means(table, reader, read, origin, classify):
 
 def _fitted_views(table, is_categorical):
     """Return fitted views by class, or None if there is nothing to learn from."""
-    has_folds = (table.fold != 0).any()
-    if not (has_folds and varies(table.X) and varies(table.Y)):
+    constant = same_as_next(table.X).all() or same_as_next(table.Y).all()
+    if constant or not (table.fold != 0).any():
         return None
     # Folds share the unsupervised preprocessing, but it does not use validation rows.
     known = table.X if table.learns_all else table.X[table.fold != 0]

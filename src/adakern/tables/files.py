@@ -9,6 +9,7 @@ import zipfile
 from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from xml.parsers.expat import ExpatError, ParserCreate
 
 import numpy as np
 
@@ -30,10 +31,8 @@ _NONE = "\x1f"
 SHORT = "fewer than"
 #: Numbers that no program would use as the name of a row.
 _FRACTION = r"[-+]?\d*[.,]\d+"
-#: Column and row of a non-empty cell in the XML of a sheet.
-_CELL = re.compile(
-    rb"""<(?:\w+:)?c\s(?:[^<>]*?\s)?r=["']([A-Z]{1,3})([0-9]+)["'](?:[^<>]*[^<>/])?>"""
-)
+#: Bytes of an empty row of a sheet, as pandas reads it.
+_BYTES_OF_ROW = 64
 #: Held while the csv module's limit on the length of a field, a global, is lifted.
 _FIELD_LIMIT = threading.Lock()
 #: Horizontal line between the rows of a table that is drawn in text.
@@ -106,9 +105,10 @@ def _first_sheet(data, name, target, notes):
 
     The rows are those from the header to the last row that is not empty.
     """
-    n_cells = _by_pandas(_cells_of_sheets, data, name)
-    check_size(8 * n_cells, most_unpacked(len(data)), name)
+    most = most_unpacked(len(data))
+    check_size(_by_pandas(_bytes_of_sheets, data, name), most, name)
     sheets = _by_pandas(_visible_sheets, data, name)
+    check_size(sum(map(_characters, sheets.values())), most, name)
     named = str(target)  # not a number that some cell holds
     having = [key for key in sheets if (sheets[key] == named).any(axis=None)]
     sheet = next(iter([*having, *sheets]))
@@ -125,6 +125,11 @@ def _first_sheet(data, name, target, notes):
     place = filled[above]
     end = filled[-1] + 1
     return frame.iloc[place + 1 : end], frame.iloc[place].to_numpy()
+
+
+def _characters(frame):
+    """Number of characters of all cells, each text counted as often as it occurs."""
+    return sum(len(cell) for cell in frame.to_numpy().flat if isinstance(cell, str))
 
 
 def _visible_sheets(file):
@@ -166,9 +171,15 @@ def _packed_bytes_of_parquet(file):
     from pyarrow.parquet import read_metadata
 
     found = read_metadata(file)
+    columns = [found.schema.column(i) for i in range(found.num_columns)]
+    for column in columns:
+        if column.max_repetition_level:
+            name = column.path.partition(".")[0]
+            raise ValueError(f"the column {name!r} has lists; expand them into columns")
+    n_bytes = sum(max(8, column.length or 0) for column in columns)  # of a row
     groups = map(found.row_group, range(found.num_row_groups))
     distinct = sum(group.total_byte_size for group in groups)
-    return max(8 * found.num_rows * found.num_columns, distinct)
+    return max(n_bytes * found.num_rows, distinct)
 
 
 def _bytes_of_parquet(file):
@@ -187,22 +198,48 @@ def _bytes_of_parquet(file):
     return n_bytes
 
 
-def _cells_of_sheets(file):
-    """Number of cells up to the last row and column in use, summed over all sheets."""
-    n_cells = 0
+def _bytes_of_sheets(file):
+    """Number of bytes of the rows up to the last one, and of the cells up to the last
+    one in use, summed over all sheets.
+    """
+    n_bytes = 0
     with zipfile.ZipFile(file) as archive:
         for part in archive.namelist():
-            columns = {b"A"}
-            n_rows = 0
-            if part.endswith(".xml"):
-                for found in _CELL.finditer(archive.read(part)):
-                    columns.add(found[1])
-                    n_rows = max(n_rows, int(found[2]))
-            width = 0
-            for letter in max(columns, key=lambda name: (len(name), name)):
-                width = 26 * width + letter - ord("A") + 1
-            n_cells += n_rows * width
-    return n_cells
+            extent = _Extent()
+            parser = ParserCreate(namespace_separator="}")
+            parser.StartElementHandler = extent.add
+            with suppress(ExpatError):  # no sheet, or damaged: pandas reports it
+                parser.Parse(archive.read(part), True)
+            n_bytes += max(
+                _BYTES_OF_ROW * extent.last, 8 * extent.rows * extent.columns
+            )
+    return n_bytes
+
+
+class _Extent:
+    """Extent of a sheet, found from the elements of its XML."""
+
+    def __init__(self):
+        self.row = self.column = 0  # of the current element
+        self.last = self.rows = self.columns = 0  # the latter two: with content
+
+    def add(self, name, attributes):
+        """Take an element into account."""
+        kind = name.rpartition("}")[2]
+        place = attributes.get("r", "")
+        if kind == "row":
+            self.row = int(place or self.row + 1)
+            self.column = 0
+            self.last = max(self.last, self.row)
+        elif kind == "c":
+            self.column += 1
+            if place:
+                self.column = 0
+                for letter in place.upper().rstrip("0123456789"):
+                    self.column = 26 * self.column + ord(letter) - ord("A") + 1
+        elif kind in ("v", "is"):
+            self.rows = max(self.rows, self.row)
+            self.columns = max(self.columns, self.column)
 
 
 def _text(data, name, target, layout, notes):
@@ -405,7 +442,9 @@ def _separator(text, name, target, notes):
         1 for line in itertools.islice(io.StringIO(text), 1000) if line.strip()
     )
     if n_lines < 2:
-        raise TableError(f"{name} has only {n_lines} lines; a table needs more.")
+        raise TableError(
+            f"{name} has only {count(n_lines, 'line')}; a table needs more."
+        )
     if text.partition("\n")[0].strip('\r" ') == target:
         return _NONE  # new rows of a single column
     scores = {}
@@ -446,19 +485,18 @@ def _separator(text, name, target, notes):
 
 def _names(header, target, notes):
     """Make column names unique."""
-    names = []
+    names: dict[str, None] = {}
+    taken = {str(other).strip() for other in header}
     for i, cell in enumerate(header):
         name = plain_text(str(cell)) or f"Unnamed: {i}"
         if name in names and name == target:
             raise TableError(f"two columns are named {target!r}, which is the target.")
         if name in names:
-            taken = {*names, *(str(other).strip() for other in header)}
-            unique = next(
-                f"{name}.{k}" for k in itertools.count(i) if f"{name}.{k}" not in taken
-            )
+            numbered = (f"{name}.{k}" for k in itertools.count(i))
+            unique = next(n for n in numbered if n not in taken and n not in names)
             notes.append(
                 f"another column is also named {name!r}; here it is {unique!r}"
             )
             name = unique
-        names.append(name)
-    return names
+        names[name] = None
+    return list(names)

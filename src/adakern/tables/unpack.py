@@ -7,6 +7,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
+from copy import copy
 from pathlib import PurePosixPath
 
 _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
@@ -25,16 +26,31 @@ def most_unpacked(n_bytes):
     return _FREE_BYTES + _MOST_TIMES_LARGER * n_bytes
 
 
+def read_part(archive, name):
+    """Read a part of a ZIP archive, without unpacking more than its stated size."""
+    part = copy(archive.getinfo(name))
+    if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{part.filename} is compressed, and not by deflate")
+    n_bytes = part.file_size
+    part.file_size += 1  # otherwise zipfile unpacks the rest as well, and drops it
+    with archive.open(part) as file:
+        content = file.read(part.file_size)
+    if len(content) != n_bytes:
+        raise ValueError(f"the stated size of {part.filename} is wrong")
+    return content
+
+
 def unpack(data, name, member=None, most=None):
-    """Unpack a file, or one member of an archive, up to `most` bytes."""
-    file, most = io.BytesIO(data), most or most_unpacked(len(data))
+    """Unpack a file, or one member of an archive, up to `most` bytes in all."""
+    file = io.BytesIO(data)
+    most = most_unpacked(len(data)) if most is None else most
     try:
         for start, reader in _PACKED:
             if data.startswith(start):
                 with reader(file) as packed:
                     content = packed.read(most + 1)
                 check_size(len(content), most, name)
-                return unpack(content, name, member, most)
+                return unpack(content, name, member, most - len(content))
         if data[:4] == b"PK\x03\x04":
             with zipfile.ZipFile(file) as archive:
                 sizes = {
@@ -44,15 +60,19 @@ def unpack(data, name, member=None, most=None):
                 }
                 if "[Content_Types].xml" in sizes or "mimetype" in sizes:
                     check_size(sum(sizes.values()), most, name)
+                    for part in sizes:
+                        read_part(archive, part)
                     return data  # the document itself is a zip archive, such as xlsx
                 chosen = _member(sizes, most, name, member)
-                return unpack(archive.read(chosen), name, member, most)
+                content = read_part(archive, chosen)
+                return unpack(content, name, member, most - len(content))
         if data[257:262] == b"ustar":
             with tarfile.open(fileobj=file) as archive:
-                sizes = {m.name: m.size for m in archive if m.isfile()}
+                files = {m.name: m for m in archive if m.isfile()}
+                sizes = {path: file.size for path, file in files.items()}
                 chosen = _member(sizes, most, name, member)
-                content = archive.extractfile(chosen).read()
-                return unpack(content, name, member, most)
+                content = archive.extractfile(files[chosen]).read()
+                return unpack(content, name, member, most - len(content))
     except TableError:
         raise
     except (

@@ -10,21 +10,16 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
-from adakern._utils.resources import (
-    blas_threads,
-    map_in_threads,
-    one_thread,
-    row_blocks,
-)
-from adakern.adaptive.leaf_sets import leaf_sets
+from adakern._utils.resources import blas_threads, one_thread
 from adakern.adaptive.members.base import FEW_ROWS, MANY_ROWS, Member, log_proba
-from adakern.adaptive.tree_walk import (
+from adakern.adaptive.tree_predictions import (
     FEW_ROWS_PREDICTED,
-    encode_for_boosting,
+    ROWS_FOR_THREADS,
     joined_tree,
+    mean_of_trees,
     require_columns,
+    sums_of_iterations,
 )
 from adakern.adaptive.views import TreeView
 
@@ -38,10 +33,6 @@ MAX_CATEGORIES = 255
 #: Above this number of rows, forests have fewer trees. Each tree of a random forest,
 #: which takes longer than extremely randomised ones, then draws so many rows.
 ROWS_PER_TREE = 20_000
-
-#: Number of rows from which on trees predict, and forests are fitted, in several
-#: threads.
-ROWS_FOR_THREADS = 2000
 
 #: Number of rows from which on boosting is fitted in several threads. With fewer rows,
 #: a second thread gains little, since threads wait for each other at the end of every
@@ -161,55 +152,26 @@ class Forest(Member):
         return self
 
     def predict(self, X):
-        if len(X) <= FEW_ROWS_PREDICTED:
-            return self._predict_together([self], X)[0]
-        converted = self._to_float32(X)
-        blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
-        means = map_in_threads(
-            self._mean_of_trees, [converted[rows] for rows in blocks]
-        )
-        return self._to_scores(np.concatenate(means))
+        return self.predict_each([self], X)[0]
 
     def predict_each(self, models, X):
         """Predict by each model; for few rows, by all trees together if possible."""
-        if len(X) > FEW_ROWS_PREDICTED or len(set(map(_group_key, models))) > 1:
-            return super().predict_each(models, X)
-        return self._predict_together(models, X)
-
-    def _predict_together(self, models, X):
-        rows = [self._to_float32(X)] * len(models)
-        leaves = joined_tree([model.model_ for model in models]).leaves(rows)
-        return [
-            model._to_scores(trees.cumsum(axis=0)[-1] / len(trees))
-            for model, trees in zip(models, leaves, strict=True)
-        ]
-
-    def _to_float32(self, X):
-        """Convert rows to the dtype of scikit-learn's trees.
-
-        This avoids the checks of each tree, which take most of the time for few rows.
-        """
-        require_columns(self.model_, X)
-        return np.where(self.empty_, 0.0, X).astype(np.float32)
-
-    def _mean_of_trees(self, X):
-        """Mean values or probabilities (n, k), summed in the order of scikit-learn."""
-        trees = self.model_.estimators_
-        total = sum(tree.tree_.predict(X) for tree in trees) / len(trees)
-        return total.reshape(len(X), -1)
-
-    def _to_scores(self, means):
+        for member in models:
+            require_columns(member.model_, X)
+        forests = [member.model_ for member in models]
+        rows = (np.where(m.empty_, 0.0, X).astype(np.float32) for m in models)
+        classes = {tuple(getattr(forest, "classes_", ())) for forest in forests}
+        if len(X) <= FEW_ROWS_PREDICTED and len(classes) == 1:
+            leaves = joined_tree(forests).leaves([*rows])
+            means = [values.cumsum(axis=0)[-1] / len(values) for values in leaves]
+        else:
+            means = [*map(mean_of_trees, forests, rows)]
         if not self.setting.classify:
             return means
-        trees = self.model_
-        return log_proba(means, trees.classes_, self.n_classes_, len(trees))
-
-
-def _group_key(member):
-    """Return a key; forests with the same key can be evaluated together."""
-    trees = getattr(member, "model_", ())  # missing if there was nothing to learn from
-    classes = tuple(getattr(trees, "classes_", ()))
-    return len(trees), classes, tuple(getattr(member, "empty_", ()))
+        return [
+            log_proba(mean, forest.classes_, self.n_classes_, len(forest))
+            for mean, forest in zip(means, forests, strict=True)
+        ]
 
 
 class Boosting(Member):
@@ -283,63 +245,15 @@ class Boosting(Member):
     def predict_each(self, models, X):
         """Predict by each model; for few rows, by the trees of all models together."""
         rows = [np.where(member.empty_, 0.0, X) for member in models]
-        predict_rows = (
-            _predict_few_rows if len(X) <= FEW_ROWS_PREDICTED else _predict_many_rows
-        )
         models_by_target = zip(*(member.models_ for member in models), strict=True)
-        by_target = [predict_rows(of_target, rows) for of_target in models_by_target]
-        predictions = map(np.hstack, zip(*by_target, strict=True))
+        by_target = [sums_of_iterations(each, rows) for each in models_by_target]
         if not self.setting.classify:
-            return list(predictions)
+            return [np.hstack(sums) for sums in zip(*by_target, strict=True)]
         return [
-            log_proba(proba, member.models_[0].classes_, member.n_classes_)
-            for member, proba in zip(models, predictions, strict=True)
+            log_proba(model._loss.predict_proba(sums), model.classes_, self.n_classes_)
+            for member, sums in zip(models, *by_target, strict=True)
+            for model in member.models_
         ]
-
-
-def _predict_many_rows(models, rows):
-    """Predict values or probabilities (n, k) by boosting models, each for its own rows.
-
-    scikit-learn gives the same, but its preprocessing would take half of the time for a
-    thousand rows.
-    """
-    few = len(rows[0]) < ROWS_FOR_THREADS
-    n_threads = _openmp_effective_n_threads(1 if few else None)
-    predictions = []
-    for model, X in zip(models, map(encode_for_boosting, models, rows), strict=True):
-        if few and (sets := leaf_sets(model)):
-            predictions.append(_sum_iterations(model, sets.values(X).T))
-            continue
-        raw = np.zeros((len(X), model.n_trees_per_iteration_), order="F")
-        raw += model._baseline_prediction
-        model._predict_iterations(X, model._predictors, raw, False, n_threads)
-        predictions.append(_to_predictions(model, raw))
-    return predictions
-
-
-def _predict_few_rows(models, rows):
-    """Do as :func:`_predict_many_rows`, faster for a few rows."""
-    encoded = [*map(encode_for_boosting, models, rows)]
-    leaves = joined_tree(models).leaves(encoded)
-    return [_sum_iterations(*pair) for pair in zip(models, leaves, strict=True)]
-
-
-def _sum_iterations(model, leaves):
-    """Return a model's predictions from the values of its leaves, (n_trees, n).
-
-    Iterations are added up in the order of scikit-learn.
-    """
-    n = leaves.shape[1]
-    rounds = leaves.reshape(-1, model.n_trees_per_iteration_, n)
-    terms = np.empty((len(rounds) + 1, *rounds.shape[1:]))
-    terms[0] = model._baseline_prediction.T
-    terms[1:] = rounds
-    return _to_predictions(model, np.asfortranarray(terms.cumsum(axis=0)[-1].T))
-
-
-def _to_predictions(model, raw):
-    """Convert sums over a model's trees to values or probabilities."""
-    return model._loss.predict_proba(raw) if hasattr(model, "classes_") else raw
 
 
 def _share(share, X):
