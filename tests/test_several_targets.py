@@ -6,9 +6,14 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
 
-from adakern import cli
+from adakern import NystromKernelSelector, cli
+from adakern._utils.base import takes_several
 from adakern.datasets import read_table
 from adakern.evaluation import score
 from adakern.model_file import load_model
@@ -91,6 +96,27 @@ def test_single_output_method_is_fitted_to_each_target(run, folder):
     assert "takes one target" not in printed.err
     with pytest.raises(SystemExit, match="9 rows without some of the targets"):
         run("fit", "parcels.csv", *options.split(), "sklearn.linear_model.Ridge()")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [
+        (Ridge(), True),
+        (SVR(), False),
+        (make_pipeline(StandardScaler(), "passthrough", Ridge()), True),
+        (make_pipeline(StandardScaler(), SVR()), False),
+        (make_pipeline(NystromKernelSelector(), Ridge()), False),
+    ],
+)
+def test_one_target_step_of_a_pipeline_is_noticed(estimator, expected):
+    """Regression test: ``nystrom-krr`` failed instead of being fitted to each."""
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    assert takes_several(estimator) is expected
+    if expected:
+        estimator.fit(X, X)
+    else:
+        with pytest.raises(ValueError, match="1d array"):
+            estimator.fit(X, X)
 
 
 def test_target_name_with_comma(folder):

@@ -357,14 +357,15 @@ def print_table(file, table):
 def _for_each_target(estimator, y):
     """Wrap the estimator to fit one copy per target if it supports only one target."""
     from sklearn.multioutput import MultiOutputRegressor
-    from sklearn.utils import get_tags
+
+    from adakern._utils.base import takes_several
 
     if n := int(y.isna().any(axis=1).sum()):
         raise ValueError(
             f"{count(n, 'row')} without some of the targets, which --method does not "
             "support: fit one target at a time, or use the default method"
         )
-    if get_tags(estimator).target_tags.multi_output:
+    if takes_several(estimator):
         return estimator
     note(f"{type(estimator).__name__} takes one target: a copy is fitted to each")
     return MultiOutputRegressor(estimator)

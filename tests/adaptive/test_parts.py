@@ -10,7 +10,12 @@ from scipy.optimize import minimize
 
 from adakern.adaptive import blend as blending
 from adakern.adaptive import choose
-from adakern.adaptive.blend import Calibration, WeightedMean, log_loss
+from adakern.adaptive.blend import (
+    Calibration,
+    WeightedMean,
+    log_loss,
+    log_probabilities,
+)
 from adakern.adaptive.choose import (
     JUDGES,
     LEARNERS,
@@ -215,7 +220,9 @@ def test_calibration_recovers_slope_and_shift():
     np.testing.assert_allclose(
         calibration.shift_ - calibration.shift_.mean(), [0.5, 0, -0.5], atol=0.15
     )
-    after = log_loss(calibration.log_probabilities(scores), codes, np.ones(4000))
+    after = log_loss(
+        log_probabilities([calibration], [scores])[0], codes, np.ones(4000)
+    )
     assert after <= log_loss(np.log(proba), codes, np.ones(4000)) + 1e-4
 
 

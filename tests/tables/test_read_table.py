@@ -13,7 +13,8 @@ import pytest
 
 from adakern.datasets import TableError, read_rows, read_table
 from adakern.model_file import as_columns
-from adakern.tables.dates import parse_date, written_date
+from adakern.tables.columns import ReadColumn, TableReader
+from adakern.tables.dates import date_parts, parse_date, written_date
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -221,7 +222,7 @@ def test_fields_are_not_cut_or_shifted(tmp_path, first, line, last, columns):
         (b"a\n1\n2\n", {"target": "a"}, "no feature column is left"),
         (b"a\n1\n2\n", {}, "no separator gives all lines"),
         (b"", {}, "0 lines"),
-        (b"a,y\n", {}, "1 lines"),
+        (b"a,y\n", {}, "only 1 line;"),
         (b"y,b\n1,2\n1,3\n", {}, "same in every row"),
         (b"y,b\n" + b"1,2\n" * 30 + b"3,4,5\n", {}, "line 32, saw 3, .* quotation"),
         (b"b,y\n1,p\n2,q\n3,r\n4,s\n", {}, "4 different categories in 4 rows"),
@@ -402,7 +403,7 @@ def test_uninformative_columns_are_dropped_with_reason(tmp_path):
     ("cells", "reason"),
     [
         ("A-{}", "an identifier"),
-        ("no sign of {} on the left", "free text, from which adakern fit alone learns"),
+        ("no sign of {} on the left", "free text, which only adakern fit uses"),
     ],
 )
 def test_dropped_free_text_is_distinguished_from_identifiers(tmp_path, cells, reason):
@@ -438,9 +439,10 @@ def test_read_rows_requires_the_columns_of_the_model(tmp_path):
         ("city,heigth\na,1\n", r"no column 'height'.* Did you mean 'heigth'"),
         (
             "city,height\na,tall\nb,low\n",
-            "holds 'tall'; the model was fitted on numbers",
+            r"holds 'tall' \(row 0 from 0\); the model was fitted on numbers: write it",
         ),
-        ("city,height\n", "1 lines"),
+        ("city,height\na,1\nb,1e999\n", r"'height' holds infinity \(row 1 from 0\)"),
+        ("city,height\n", "only 1 line;"),
         ("city,height\n,\n", "has no rows"),
         ("city,0\na,1\n", "no column 'height'"),
     ):
@@ -470,6 +472,49 @@ def test_new_rows_are_read_like_training_rows(tmp_path):
     path.write_text("a,c\n1,x\n2,x\n3,total\n")
     with pytest.warns(UserWarning, match="the last row, 'total', is predicted"):
         assert len(read_rows(path, {"a": "numeric", "c": "categorical"})) == 3
+
+
+#: Kind, form of the training rows, cell of a new row, its value and how it is written.
+OTHER_FORMS = [
+    ("date", "%d.%m.%Y", "2020-03-04", "2020-03-04", "2020-03-04T00:00:00"),
+    ("date", "%d.%m.%Y %H:%M", "2020-03-04 10:11+01:00", "2020-03-04 09:11", "T09:11"),
+    ("date", "%Y%m%d", "2020-03-04", "2020-03-04", "2020-03-04T00:00:00"),
+    ("date", "%d.%m.%Y", "20200304", "2020-03-04", "2020-03-04T00:00:00"),
+    ("date", "%d.%m.%Y", 20200304, "2020-03-04", "2020-03-04T00:00:00"),
+    ("numeric", ".", "12,5", 12.5, "12.5"),
+    ("numeric", ",", "1.25", 1.25, "1.25"),
+    ("numeric", "", "True", 1.0, "1"),
+]
+
+
+@pytest.mark.parametrize(("kind", "form", "cell", "value", "written"), OTHER_FORMS)
+def test_new_rows_in_another_form_are_read_alike_by_all_sources(
+    tmp_path, kind, form, cell, value, written
+):
+    """With a warning, from a file, a data frame and by an estimator."""
+    new = pd.DataFrame({"a": [cell], "b": [1.0]})
+    new.to_csv(tmp_path / "new.csv", index=False)
+    new.to_parquet(tmp_path / "new.parquet")
+    value = pd.Timestamp(value) if kind == "date" else value
+    for file in ("new.csv", "new.parquet"):
+        with pytest.warns(
+            UserWarning, match=f"different format .* read as .*{written}"
+        ):
+            rows = read_rows(tmp_path / file, {"a": kind}, {"a": form})
+        assert rows["a"].tolist() == [value]
+    reader = TableReader(["a"], [False])
+    reader.columns_ = [ReadColumn(kind, form, with_hour=True)]
+    X = new[["a"]].to_numpy(dtype=object)
+    with pytest.warns(UserWarning, match=f"different format .* read as .*{written}"):
+        table = reader.transform(X)
+    expected = [value] if kind == "numeric" else date_parts(rows["a"].to_numpy(), True)
+    np.testing.assert_array_equal(np.ravel(table), np.ravel(expected))
+
+
+def test_typed_numbers_without_percent_sign_warn_in_every_source(tmp_path):
+    pd.DataFrame({"a": [0.5]}).to_parquet(tmp_path / "new.parquet")
+    with pytest.warns(UserWarning, match="no percent sign"):
+        read_rows(tmp_path / "new.parquet", {"a": "numeric"}, {"a": ".%"})
 
 
 @pytest.mark.parametrize("cells", ["n.b.", "n.b.\nn.b."])

@@ -525,6 +525,14 @@ def test_ten_minutes_suffice_for_five_repeats_of_all_methods():
         assert "for 5 repeats of 11 methods" in messages[0]
 
 
+def test_estimate_is_for_the_repeats_of_the_settings(capsys):
+    typed = SimpleNamespace(minutes=None, cores=1)
+    for repeats in (2, 7):
+        given = ["experiment=compare", f"protocol.repeats={repeats}"]
+        compare_module._chosen((300, 9), given, typed, 1.0, 1.0, load_config(given))
+        assert f" for {repeats} repeats of 1" in capsys.readouterr().out
+
+
 def test_slowness_excludes_time_of_other_programs(monkeypatch):
     monkeypatch.setattr(np.linalg, "svd", lambda matrix: time.sleep(0.1))
     slower, busy = slowness()

@@ -502,6 +502,24 @@ def test_report_shows_chosen_parameters(tmp_path):
     assert "No difference was tested" in page and "Tests of all pairs" not in page
 
 
+def test_constant_prediction_in_front_is_said(tmp_path):
+    runs = [make_record("heart", method) for method in ("dummy", "svm-cv")]
+    for run, accuracy in zip(runs, (0.5, 0.4), strict=True):
+        run["metrics"]["test"]["accuracy"] = accuracy
+    said = "No method is better than this constant prediction."
+    assert said in report_text(tmp_path, runs)
+    assert said not in report_text(tmp_path, [make_record("heart", "svm-cv", 0)])
+
+
+def test_figures_of_one_data_set_are_beside_its_table(tmp_path):
+    runs = [make_record("heart", "svm-cv"), make_record("heart", "dank")]
+    page = BeautifulSoup(report_text(tmp_path, runs), "html.parser")
+    (beside,) = page.select(".beside")
+    assert beside.select("table.results") and beside.select("figure svg")
+    others = [make_record("sonar", "svm-cv"), make_record("sonar", "dank")]
+    assert "beside" not in report_text(tmp_path, [*runs, *others]).split("</style>")[1]
+
+
 def test_random_validation_is_marked_for_grouped_splits(
     tmp_path,
 ):

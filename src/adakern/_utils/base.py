@@ -1,11 +1,21 @@
-"""Base classes of classifiers, in addition to scikit-learn's."""
+"""What estimators have in common, in addition to scikit-learn's base classes."""
 
 from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
+from sklearn.utils import get_tags
 
 from adakern._utils.arrays import as_numpy, output_like
+
+
+def takes_several(estimator):
+    """Whether an estimator supports several targets, and so do all steps of a pipeline
+    that use them; a pipeline's own tags are those of its last step.
+    """
+    steps = [step for _, step in getattr(estimator, "steps", [("", estimator)])]
+    tags = [get_tags(step).target_tags for step in steps if hasattr(step, "fit")]
+    return all(of_y.multi_output or not of_y.required for of_y in tags)
 
 
 class ScoreClassifierMixin(ClassifierMixin):

@@ -207,9 +207,12 @@ class Calibration:
         self.shift_ = found.x[1:]
         return self
 
-    def log_probabilities(self, scores):
-        """Log probabilities, shape (n, k)."""
-        return log_softmax(self.slope_ * scores + self.shift_, axis=1)
+
+def log_probabilities(calibrations, scores):
+    """Log probabilities (m, n, k) by each calibration, from the scores of each."""
+    slopes = np.array([c.slope_ for c in calibrations])[:, None, None]
+    shifts = np.array([c.shift_ for c in calibrations])[:, None]
+    return log_softmax(slopes * scores + shifts, axis=2)
 
 
 def mix(log_proba, weights):
@@ -438,7 +441,7 @@ class Mixture:
             Calibration(slope, shifts=not self.few_rows).fit(scores, codes, row_weights)
             for slope, scores in zip(slopes, values, strict=True)
         ]
-        log_proba = _log_proba(calibrations, values)
+        log_proba = log_probabilities(calibrations, values)
         true = log_proba[:, np.arange(len(codes)), codes]
         return calibrations, log_proba, np.exp(true)
 
@@ -458,9 +461,10 @@ class Mixture:
 
     def _log_proba(self, mixed):
         """Log probabilities of a mixture, shrunk a little towards class frequencies."""
-        found = mixed if self.final is None else self.final.log_probabilities(mixed)
+        if self.final is not None:
+            (mixed,) = log_probabilities([self.final], [mixed])
         nearer = np.log(self.nearer) + self.log_prior
-        return np.logaddexp(np.log1p(-self.nearer) + found, nearer)
+        return np.logaddexp(np.log1p(-self.nearer) + mixed, nearer)
 
     def only(self, used):
         """Return the blend of the ``used`` members only."""
@@ -472,7 +476,7 @@ class Mixture:
     def combine(self, values, X):
         """Combine the members' scores for the rows X to probabilities (n, k)."""
         if len(values):
-            mixed = mix(_log_proba(self.calibrations, values), self.weights)
+            mixed = mix(log_probabilities(self.calibrations, values), self.weights)
         else:
             mixed = np.tile(self.log_prior, (len(X), 1))
         proba = np.exp(self._log_proba(mixed))
@@ -494,13 +498,6 @@ class Mixture:
             return log_loss(mix(log_proba[some], weights), codes, row_weights)
 
         return loss_of, accuracies(log_proba, codes, row_weights)
-
-
-def _log_proba(calibrations, values):
-    """Log probabilities from the scores of the members, which are the first axis."""
-    slopes = np.array([c.slope_ for c in calibrations])[:, None, None]
-    shifts = np.array([c.shift_ for c in calibrations])[:, None]
-    return log_softmax(slopes * values + shifts, axis=2)
 
 
 def accuracies(log_proba, codes, row_weights):

@@ -18,7 +18,7 @@ from adakern.adaptive.given import (
 )
 from adakern.adaptive.many_rows import AllRows, in_memory
 from adakern.adaptive.members.base import Setting, Shape
-from adakern.adaptive.table import Table, make_table, varies
+from adakern.adaptive.table import Table, make_table, same_as_next
 from adakern.adaptive.views import KernelView, TreeView
 from adakern.tables.columns import TableReader, declared_categorical
 from adakern.tables.means import MOST_INDICATORS
@@ -109,7 +109,8 @@ def prepare(
     table.in_time_order = blocks is not None and held_out is None
     if Y.shape[1] > 1 and not blend.classify:
         blend, table.Y = blend.standardised(table)
-    origin = _origin(position, len(table.X))
+    used = np.flatnonzero(position >= 0)
+    origin = used[np.unique(position[used], return_index=True)[1]]
     _add_means(table, reader, read, origin, blend.classify)
     is_fast = estimator.preset == "fast"
     setting = Setting(
@@ -153,17 +154,6 @@ def _encoded(estimator, X, y, sample_weight, X_val, y_val):
         rows, Y = np.concatenate([rows, numbers]), np.concatenate([Y, Y_val])
         weights = np.append(weights, np.full(len(new), weights.max()))
     return read, rows, Y, weights, reader, blend
-
-
-def _origin(position, n):
-    """Return, for each row of a table of n, the index of the first row it represents.
-
-    ``position`` is the index of each passed row in the table.
-    """
-    given = np.flatnonzero(position >= 0)[::-1]
-    origin = np.empty(n, dtype=int)
-    origin[position[given]] = given  # the first of several rows is written last
-    return origin
 
 
 def _ngrams(reader, read, origin, targets):
@@ -241,8 +231,8 @@ def _add_means(table, reader, read, origin, classify):
 
 def _fitted_views(table, is_categorical):
     """Return fitted views by class, or None if there is nothing to learn from."""
-    has_folds = (table.fold != 0).any()
-    if not (has_folds and varies(table.X) and varies(table.Y)):
+    constant = same_as_next(table.X).all() or same_as_next(table.Y).all()
+    if constant or not (table.fold != 0).any():
         return None
     # Folds share the unsupervised preprocessing, but it does not use validation rows.
     known = table.X if table.learns_all else table.X[table.fold != 0]

@@ -92,13 +92,6 @@ class Table:
         return self.take(self.fold >= 0)
 
 
-def varies(A):
-    """Whether any column of A is not constant; missing values are equal."""
-    first = A[:1]
-    same = (first == A) | (np.isnan(first) & np.isnan(A))
-    return not same.all()
-
-
 def make_table(X, Y, weights, n_folds, rng, groups=None, blocks=None, classify=False):
     """Return the table of the rows X (n, d), and the position of each row in it.
 
@@ -122,9 +115,9 @@ def make_table(X, Y, weights, n_folds, rng, groups=None, blocks=None, classify=F
         values[order] for values in (X, Y, targets, given, weights)
     )
     w = w / w.max()  # so that squares can be summed without overflow
-    new_cell = np.append(True, ~_same_as_next(X) | (given[:-1] != given[1:]))
+    new_cell = np.append(True, ~same_as_next(X) | (given[:-1] != given[1:]))
     new_pair = new_cell.copy()
-    new_pair[1:] |= ~_same_as_next(targets)
+    new_pair[1:] |= ~same_as_next(targets)
     cell = np.cumsum(new_cell) - 1
     pair = np.cumsum(new_pair) - 1
     if blocks is not None:
@@ -172,7 +165,7 @@ def _units(new_cell, groups, n_folds):
     return full, np.cumsum(new_cell | np.append(False, full[1:])) - 1
 
 
-def _same_as_next(A):
+def same_as_next(A):
     """Whether each row but the last equals the next; missing values are equal."""
     return ((A[:-1] == A[1:]) | (np.isnan(A[:-1]) & np.isnan(A[1:]))).all(axis=1)
 

@@ -36,7 +36,20 @@ class KernelView:
     def fit(self, X):
         """Determine scales and categories of the rows X (n, d)."""
         numbers = X[:, ~self.is_categorical]
-        self.centre_, self.scale_ = _centre_and_scale(numbers)
+        self.centre_ = np.zeros(numbers.shape[1])
+        self.scale_ = np.ones(numbers.shape[1])
+        for j, column in enumerate(numbers.T):
+            column = column[~np.isnan(column)]
+            if not len(column):
+                continue
+            low, middle, high = np.percentile(column, [CLIPPED[0], 50, CLIPPED[1]])
+            size = np.abs(column).max() or 1.0  # squares of 1e300 would overflow
+            spread = size * np.std(np.clip(column, low, high) / size)
+            # If most values are equal, the others determine the scale.
+            if not spread > 1e-12 * size:
+                spread = np.ptp(column / 2)
+            self.centre_[j] = middle
+            self.scale_[j] = spread if spread > 1e-12 * size else 1.0
         self.has_missing_ = np.isnan(numbers).any(axis=0)
         codes = X[:, self.is_categorical].T
         self.levels_ = [
@@ -70,24 +83,6 @@ class KernelView:
             other = ~same.any(axis=1, keepdims=True)
             parts.append(INDICATOR_SCALE * np.hstack([same, other]))
         return np.hstack(parts)[:, self.kept_]
-
-
-def _centre_and_scale(numbers):
-    """Median and robust standard deviation of each column, without missing values."""
-    centre = np.zeros(numbers.shape[1])
-    scale = np.ones(numbers.shape[1])
-    for j, column in enumerate(numbers.T):
-        column = column[~np.isnan(column)]
-        if not len(column):
-            continue
-        low, centre[j], high = np.percentile(column, [CLIPPED[0], 50, CLIPPED[1]])
-        size = np.abs(column).max() or 1.0  # squares of 1e300 would overflow
-        spread = size * np.std(np.clip(column, low, high) / size)
-        # If most values are equal, the others determine the scale.
-        if not spread > 1e-12 * size:
-            spread = np.ptp(column / 2)
-        scale[j] = spread if spread > 1e-12 * size else 1.0
-    return centre, scale
 
 
 def _by_frequency(column):

@@ -342,11 +342,11 @@ class TableReader:
             return self._codes(cells, column)
         if column.kind == "text":
             return _text_numbers(cells, column)
-        read, strays = read_cells(cells, column.kind, column.form)
+        read, strays, notes = kinds.read_new(cells, column.kind, column.form)
         if strays:
-            warn_user(kinds.about_strays(cells, column.kind, strays))
-        for sentence in kinds.about_new(cells, column.kind, column.form or "."):
-            warn_user(sentence)
+            notes.append(kinds.about_strays(cells, column.kind, strays))
+        for note in notes:
+            warn_user(note)
         if column.kind == "date":
             return date_parts(read, column.with_hour)
         if column.with_limits:

@@ -442,7 +442,9 @@ def _separator(text, name, target, notes):
         1 for line in itertools.islice(io.StringIO(text), 1000) if line.strip()
     )
     if n_lines < 2:
-        raise TableError(f"{name} has only {n_lines} lines; a table needs more.")
+        raise TableError(
+            f"{name} has only {count(n_lines, 'line')}; a table needs more."
+        )
     if text.partition("\n")[0].strip('\r" ') == target:
         return _NONE  # new rows of a single column
     scores = {}

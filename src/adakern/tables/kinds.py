@@ -256,6 +256,35 @@ def _about_signs(name, texts):
     yield f"{name}: {first!r} and {second!r} are read as if in the same unit"
 
 
+def read_new(cells, kind, form):
+    """Return the values of new rows, the cells of another kind, and notes.
+
+    Cells are read in the form of the training rows, or in a form in which more of them
+    can be read: with the other decimal mark, as true and false, or as dates such as
+    2024-01-31 and 20240131.
+    """
+    form = form or "." * (kind == "numeric")
+    notes = [*about_new(cells, kind, form)]
+    read, strays = read_cells(cells, kind, form)
+    others = [dates.ISO, dates.WHOLE]
+    if kind == "numeric":
+        others = [TRUE_OR_FALSE]
+        if form[0] in numbers.MARKS:
+            others.append(numbers.other_mark(form[0]) + form[1:])
+    for other in others if strays else []:
+        by_other, left = read_cells(cells, kind, other)
+        if len(left) < len(strays):
+            shown = next(cell for cell in strays if cell not in left)
+            value = by_other[cells.rows_of([shown])[0]]
+            value = f"{value:g}" if kind == "numeric" else value.astype("M8[s]")
+            notes.append(
+                f"{cells.name} has a different format from the training rows: "
+                f"{shown!r} is read as {value}"
+            )
+            read, strays = by_other, left
+    return read, strays, notes
+
+
 def about_new(cells, kind, form):
     """Yield notes about numbers and dates of new rows that may have been misread.
 
@@ -267,7 +296,7 @@ def about_new(cells, kind, form):
     if kind != "numeric" or form[0] not in numbers.MARKS:
         return
     is_percent = form[1:] == "%"
-    for value in [*texts, *cells.others()]:
+    for value in [*texts, *(cells.others() if is_percent else [])]:
         number = number_of(value, form)
         if number is not None and ("%" in str(value)) != is_percent:
             here, there = ("no", "one") if is_percent else ("a", "none")

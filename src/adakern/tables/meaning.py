@@ -131,7 +131,7 @@ def why_no_feature(values, kind, position, n_different):
             words = values.str.split().str.len().mean()
             what = "an identifier"
             if words >= FEWEST_WORDS:
-                what = "free text, from which adakern fit alone learns"
+                what = "free text, which only adakern fit uses"
             return f"{what}, {n_kinds} different values"
         return "an identifier, another in every row" * (n_kinds == n_different > 20)
     return ""

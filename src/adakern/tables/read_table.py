@@ -11,7 +11,7 @@ from adakern._utils.wording import count
 from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
 from adakern.tables.around import OTHERS, PREDICTED
-from adakern.tables.cells import number_of, read_cells, sides_of_limits
+from adakern.tables.cells import sides_of_limits
 from adakern.tables.files import SHORT, Layout, cells_of_file
 from adakern.tables.meaning import (
     about,
@@ -20,15 +20,12 @@ from adakern.tables.meaning import (
     resolve_task,
     why_no_feature,
 )
-from adakern.tables.numbers import (
-    MARKS,
-    other_mark,
-)
 from adakern.tables.typed import (
     LIMITS_OF,
     cells_of,
     columns_of,
     find_column,
+    refuse_infinity,
     typed_columns,
 )
 from adakern.tables.unpack import TableError
@@ -261,31 +258,21 @@ def read_as(values, name, kind, form):
     import pandas as pd
 
     cells = cells_of(values, name)
-    read, strays = read_cells(cells, kind, form)
-    form = form or "." * (kind == "numeric")
-    if values.dtype.kind not in "biufmM":
-        for sentence in columns.about_new(cells, kind, form):
-            warn_user(sentence)
-    if strays and kind == "numeric" and form[0] in MARKS:
-        other = other_mark(form[0]) + form[1:]
-        by_other, others = read_cells(cells, kind, other)
-        if len(others) < len(strays):
-            shown = next(cell for cell in strays if cell not in others)
-            warn_user(
-                f"{cells.name} has a different decimal mark from the training rows: "
-                f"{shown!r} is read as {number_of(shown, other):g}"
-            )
-            read, strays = by_other, others
+    read, strays, notes = columns.read_new(cells, kind, form)
+    for note in notes:
+        warn_user(note)
     may_lack_all = len(values) <= MOST_LACKING and columns.is_one_word(strays)
     if pd.isna(read).all() and strays and not may_lack_all:
+        row = cells.rows_of(strays[:1])[0]
         written = f", written {form[:60]}" if kind == "date" and form else ""
         noun = "numbers" if kind == "numeric" else "dates"
         raise TableError(
-            f"the column {name!r} holds {strays[0]!r}; the model was fitted on "
-            f"{noun}{written}."
+            f"the column {name!r} holds {strays[0]!r} (row {row} from 0); the model "
+            f"was fitted on {noun}{written}: write it so, or leave the cell empty."
         )
     if strays:
         warn_user(columns.about_strays(cells, kind, strays))
+    refuse_infinity(read, cells)
     return pd.Series(read, index=values.index, name=name)
 
 

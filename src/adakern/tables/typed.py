@@ -115,12 +115,18 @@ def _read_typed(values, cells, usual, is_target, is_merged, form):
         read, _ = read_cells(cells, found.kind, found.form, is_target)
     except ValueError as error:
         raise TableError(f"the {error}.") from error
-    if found.kind == "numeric" and np.isinf(read).any():
+    refuse_infinity(read, cells)
+    return found, read
+
+
+def refuse_infinity(values, cells):
+    """Raise TableError if any of the values (n,) of a column is infinite."""
+    is_infinite = np.isinf(values) if values.dtype.kind == "f" else np.zeros(1)
+    if is_infinite.any():
         raise TableError(
-            f"the {cells.name} holds infinity (row {np.isinf(read).argmax()} from 0); "
+            f"the {cells.name} holds infinity (row {is_infinite.argmax()} from 0); "
             "replace it by a number, or leave the cell empty."
         )
-    return found, read
 
 
 def cells_of(values, name):

@@ -19,8 +19,9 @@ FLAGSHIP = "adaptive"
 LONGEST, JOB = 600, 2.0
 #: Ratio of wall-clock to processor time above which the user is warned.
 BUSY = 1.5
-#: Repeats of a comparison, the minimum for a test, and jobs that follow the fits.
+#: Default number of repeats of a comparison, the minimum for a test.
 REPEATS = 5
+#: Number of jobs that follow the fits.
 REST_JOBS = 6
 TEST_SIZE = 0.33
 #: Maximum number of rows for which all repeats of a method are one job.
@@ -56,27 +57,28 @@ def choose(
     memory=None,
     slower=1.0,
     busy=1.0,
+    repeats=REPEATS,
 ):
     """Return the names of the chosen methods, the flagship's limits, and sentences on
     the choice, for n rows of d features.
     """
     treating = {k: m for k, m in methods.items() if getattr(m, TASK_RECIPE[task])}
-    work = _Work(treating, n * (1 - TEST_SIZE), d, slower)
+    work = _Work(treating, n * (1 - TEST_SIZE), d, slower, repeats)
     work.keep_what_fits((memory or psutil.virtual_memory().available) / cores)
     rest = REST_JOBS * work.job
     limits = {}
     if minutes:
-        # One repeat of every method, then more while there is time, up to five.
+        # One repeat of every method, then more while there is time.
         budget = max(60 * minutes - rest, 20 * minutes) * cores
         work.keep_the_cheapest(budget)
         limits = work.limits_of_flagship(budget, cores)
-    starts = REPEATS if minutes or n > BATCH_ROWS else 1
-    in_all = work.seconds_of(REPEATS, starts) / cores + rest
+    starts = repeats if minutes or n > BATCH_ROWS else 1
+    in_all = work.seconds_of(starts) / cores + rest
     slowest = max(work.seconds, key=work.seconds.__getitem__)
     said = [
         *work.left_out,
         f"estimated time: {duration(round(in_all))} on {count(cores, 'core')} for "
-        f"{count(REPEATS, 'repeat')} of {count(len(work.seconds), 'method')}; "
+        f"{count(repeats, 'repeat')} of {count(len(work.seconds), 'method')}; "
         f"{slowest} about {duration(work.seconds[slowest])} a fit",
     ]
     if busy > BUSY:
@@ -96,10 +98,11 @@ def choose(
 class _Work:
     """Estimated seconds per fit of each method, and reasons why others are left out."""
 
-    def __init__(self, methods, rows, d, slower):
+    def __init__(self, methods, rows, d, slower, repeats):
         self.methods = methods
         self.rows = rows
         self.job = slower * JOB
+        self.repeats = repeats
         self.left_out = []
         costs = {name: self.cost(name).of(rows, d, unknown=0.0) for name in methods}
         self.seconds = {name: slower * sum(cost) for name, cost in costs.items()}
@@ -108,10 +111,10 @@ class _Work:
         """Cost that the method's file states."""
         return self.methods[name].cost
 
-    def seconds_of(self, repeats, starts):
+    def seconds_of(self, starts):
         """Seconds of all repeats, with each job started `starts` times."""
         n_jobs = sum(1 + (self.cost(name).search > 0) for name in self.seconds)
-        return repeats * sum(self.seconds.values()) + starts * self.job * n_jobs
+        return self.repeats * sum(self.seconds.values()) + starts * self.job * n_jobs
 
     def _optional(self):
         kept = {FLAGSHIP, *(k for k, method in self.methods.items() if method.baseline)}
@@ -135,9 +138,9 @@ class _Work:
 
     def keep_the_cheapest(self, budget):
         """Leave out the slowest, except baselines, until all repeats fit a budget."""
-        while self.seconds_of(REPEATS, REPEATS) > budget and self._optional():
+        while self.seconds_of(self.repeats) > budget and self._optional():
             slowest = max(self._optional(), key=self.seconds.__getitem__)
-            in_all = REPEATS * (self.seconds[slowest] + self.job)
+            in_all = self.repeats * (self.seconds[slowest] + self.job)
             self._leave_out(slowest, f"about {duration(in_all)} in all")
 
     def limits_of_flagship(self, budget, cores):
@@ -147,7 +150,7 @@ class _Work:
             return {}
         self.seconds[FLAGSHIP] = 0.0
         # If it is the best method, it is fitted once more, on its own.
-        left = (budget - self.seconds_of(REPEATS, REPEATS)) / (REPEATS + cores)
+        left = (budget - self.seconds_of(self.repeats)) / (self.repeats + cores)
         share = max(left, min(wanted, 10.0))
         self.seconds[FLAGSHIP] = min(wanted, share)
         # A fit may take twice as long as estimated.

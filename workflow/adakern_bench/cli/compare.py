@@ -170,6 +170,7 @@ def _chosen(size, given, arguments, slower, busy, config):
         cores=cores,
         slower=slower,
         busy=busy,
+        repeats=config.protocol.repeats,
     )
     print("\n".join(f"  {sentence}" for sentence in told), flush=True)
     config.method = with_tuners(config.method, names)

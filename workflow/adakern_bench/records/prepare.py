@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
-from sklearn.utils import get_tags
 
+from adakern._utils.base import takes_several
 from adakern.tables.encoding import CategoryColumns, make_encoder
 
 SCALERS = {
@@ -63,7 +63,7 @@ class Prepared:
 
 def takes_one(estimator, data):
     """Whether there are several targets but the estimator supports only one."""
-    return data.n_targets > 1 and not get_tags(estimator).target_tags.multi_output
+    return data.n_targets > 1 and not takes_several(estimator)
 
 
 def rows_of(X, rows):

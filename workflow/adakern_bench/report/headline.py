@@ -93,6 +93,8 @@ def _gain_over_constant(cells, ranks):
     """Sentence that compares the leader with a constant prediction."""
     leader = ranks["method"].iloc[0]
     datasets = cells.index.unique("dataset")
+    if leader == CONSTANT and len(datasets) == 1:
+        return "No method is better than this constant prediction."
     if leader == CONSTANT or CONSTANT not in set(ranks["method"]):
         return ""
     metric = ranks["metric"].iloc[0]

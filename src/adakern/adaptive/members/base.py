@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from adakern.adaptive.table import varies
+from adakern.adaptive.table import same_as_next
 from adakern.adaptive.tree_predictions import FEW_ROWS_PREDICTED
 from adakern.adaptive.views import KernelView
 from adakern.kernels import prepare_centres
@@ -197,7 +197,8 @@ class ConstantMember(Member):
 
 def copy_or_constant(member, X, Y):
     """Copy the member, or return a constant one if there is nothing to learn from."""
-    return copy(member) if varies(X) and varies(Y) else ConstantMember()
+    constant = same_as_next(X).all() or same_as_next(Y).all()
+    return ConstantMember() if constant else copy(member)
 
 
 def log_proba(proba, classes, n_classes, n_votes=None):

@@ -15,7 +15,7 @@ from adakern._utils.resources import (
     one_blas_thread,
     require_memory,
 )
-from adakern.adaptive.blend import Calibration, log_loss
+from adakern.adaptive.blend import Calibration, log_loss, log_probabilities
 from adakern.adaptive.leave_one_out import tune_scales
 from adakern.adaptive.members.base import ENOUGH_ROWS, Member, prepared_centres
 from adakern.kernels import gram_matrix, kernel_product
@@ -137,7 +137,8 @@ def choose_parameters(table, starts, random_state=None, *, by_odds=False):
                 scores[rows] = _scores(model, K_rows, k, by_odds=by_odds)
         for C, scores in zip(COSTS, by_cost, strict=True):
             part = scores[judged], codes[judged], table.weights[judged]
-            log_proba = Calibration().fit(*part).log_probabilities(part[0])
+            calibration = Calibration().fit(*part)
+            (log_proba,) = log_probabilities([calibration], part[:1])
             loss = log_loss(log_proba, *part[1:])
             if loss < least:
                 least = loss
@@ -236,29 +237,22 @@ def _scores_of_block(model, n_classes, by_odds, given):
         decision = -(kernel @ model.dual_coef_.T + model.intercept_)
     else:
         decision = model._dense_decision_function(given)
-    pairs = np.triu_indices(len(present), 1)
+    first, second = np.triu_indices(len(present), 1)
+    against = np.zeros((len(given), len(present), len(present)))
     if by_odds:
-        odds = _against_each_other(-4 * decision, 4 * decision, pairs)
-        against = np.logaddexp.reduce(odds, axis=2)
+        against[:, first, second] = -4 * decision
+        against[:, second, first] = 4 * decision
+        scores = -np.logaddexp.reduce(against, axis=2)
     else:
         # log(1 + exp(z)) is the larger of z and 0, plus the same for z and -z.
         z = 2 * decision
         least = np.logaddexp(0, -np.abs(z))
-        losses = least + np.maximum(-z, 0), least + np.maximum(z, 0)
-        against = _against_each_other(*losses, pairs).sum(axis=2)
-    scores = -against if by_odds else -2 / len(present) * against
+        against[:, first, second] = least + np.maximum(-z, 0)
+        against[:, second, first] = least + np.maximum(z, 0)
+        scores = -2 / len(present) * against.sum(axis=2)
     every = np.tile(scores.min(axis=1, keepdims=True) - 1, n_classes)
     every[:, present] = scores
     return every
-
-
-def _against_each_other(first, second, pairs):
-    """Arrange values of pairs (n, n_pairs) by class and other class, (n, k, k)."""
-    k = pairs[1].max() + 1
-    values = np.zeros((len(first), k, k))
-    values[:, pairs[0], pairs[1]] = first
-    values[:, pairs[1], pairs[0]] = second
-    return values
 
 
 MEMBERS = [SupportVectorMachine(name="svm", rank=7)]
