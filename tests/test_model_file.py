@@ -1,5 +1,6 @@
 """`adakern fit` and `adakern predict`: from a table to a model file to predictions."""
 
+import functools
 import json
 import operator
 import os
@@ -28,6 +29,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomTreesEmbedding,
 )
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
@@ -724,6 +726,27 @@ INCONSISTENT = {
             FunctionTransformer(np.mean, kw_args={"axis": 0, "keepdims": True}),
             fit_estimator(DummyRegressor),
         ),
+    ),
+    "method of the start": lambda: with_attribute(
+        with_attribute(
+            fit_small_ensemble(GradientBoostingRegressor),
+            "init_",
+            fit_estimator(DummyRegressor),
+        ),
+        "init_.predict",
+        functools.partial(np.mean, axis=0),
+    ),
+    "trees in a preprocessor": lambda: with_attribute(
+        fit_boosting(),
+        "_preprocessor",
+        with_attribute(
+            RandomTreesEmbedding(n_estimators=1).fit(np.eye(2)),
+            "estimators_.0.tree_.children_left.0",
+            10**9,
+        ),
+    ),
+    "cells without a size": lambda: with_attribute(
+        fit_estimator(KNeighborsClassifier), "classes_", np.zeros(9, "V0")
     ),
     "cache": lambda: Pipeline([("ridge", fit_estimator(Ridge))], memory="/tmp"),
 }

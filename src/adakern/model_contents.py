@@ -224,7 +224,12 @@ def _shape(archive, member):
         read = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
         shape, _, dtype = read[form.read_magic(file)](file)
         n_bytes = file.tell() + prod(shape) * dtype.itemsize
-    if dtype.hasobject or n_bytes != member.file_size or min(shape, default=0) < 0:
+    if (
+        dtype.hasobject
+        or not dtype.itemsize
+        or n_bytes != member.file_size
+        or min(shape, default=0) < 0
+    ):
         raise DamagedModel("the size of an array is wrong")
     return shape
 
@@ -254,9 +259,15 @@ def _has_attributes(node):
 def _is_sound(part):
     """Whether compiled code can safely follow the indices of an object.
 
-    An object with a folder of joblib's, which would be unpickled, is not sound.
+    An object with a folder of joblib's, which would be unpickled, is not sound, nor is
+    one with an attribute in place of a method, which could return any shape.
     """
     if getattr(part, "memory", None) is not None:
+        return False
+    methods = (
+        getattr(type(part), name, None) for name in getattr(part, "__dict__", ())
+    )
+    if not isinstance(part, type) and any(map(callable, methods)):
         return False
     width = getattr(part, "n_features_in_", None)
     for name in ("cluster_centers_", "_fit_X"):
@@ -310,6 +321,10 @@ def _is_sound_boosting(model):
     width = model.n_features_in_
     bins = model._bin_mapper
     if model._preprocessor is not None:
+        # Others are rejected untested, since their own parts may not be sound.
+        names = [type(part).__module__ for part in parts_of(model._preprocessor)]
+        if any(re.match(r"sklearn\.(?!compose|preprocessing|utils)", n) for n in names):
+            return False
         row = model._preprocessor.transform(np.full((1, width), np.nan))
         if row.shape[1] != width:
             return False
