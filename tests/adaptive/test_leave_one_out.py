@@ -141,6 +141,33 @@ def test_error_and_gradient(kernel, seed, log_alpha):
     assert np.append(by_scale, by_alpha) == pytest.approx(numeric, rel=1e-4, abs=1e-6)
 
 
+@pytest.mark.parametrize("criterion", [LeaveOneOutError, Evidence])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_scale_of_group_equals_equal_scales(kernel, criterion):
+    """Its slope is the sum of their slopes."""
+    X, Y, weights = make_problem(d=5)
+    groups = np.array([0, 1, 1, 2, 1])
+    scales = np.array([0.5, 1.3, 0.8])
+    value, slopes, by_alpha = criterion(X, Y, weights, kernel)(scales[groups], 0.1)
+    grouped = criterion(X, Y, weights, kernel, groups=groups)(scales, 0.1)
+    assert grouped[0] == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(grouped[1], np.bincount(groups, slopes), rtol=1e-9)
+    assert grouped[2] == pytest.approx(by_alpha, rel=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_search_keeps_scales_of_a_group_equal(kernel):
+    X, Y, weights = make_problem(n=80, d=4)
+    groups = np.array([0, 1, 1, 2])
+    Y = Y - np.average(Y, axis=0, weights=weights)
+    rng = np.random.RandomState(0)
+    (scales, _), _ = tune_scales(
+        X, Y, weights, kernel, rng, per_feature=True, search=Search(groups=groups)
+    )
+    assert scales[1] == scales[2]
+    assert len(np.unique(scales)) == 3
+
+
 def log_likelihood(kernel, point, X, y, weights):
     """Log likelihood of a Gaussian process with weighted noise and
     optimal amplitude.

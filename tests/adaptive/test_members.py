@@ -102,7 +102,7 @@ def test_svm_parameters_are_chosen_on_first_fold_for_many_rows(n):
 @pytest.mark.parametrize(("n", "rows"), [(300, 250), (2000, 500), (4000, 1000)])
 def test_fast_preset_searches_on_a_quarter_of_the_rows(n, rows):
     X = np.zeros((n, 10))
-    table = SimpleNamespace(X=X, learns_all=True)
+    table = SimpleNamespace(X=X, groups=(*range(10),), learns_all=True)
     kernel_member = member("rbf-ard", fast=True).set_up(table, {})
     assert (kernel_member.search.max_iter, kernel_member.search.most_rows) == (15, rows)
     assert kernel_member.fold_search.most_rows <= rows

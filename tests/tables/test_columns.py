@@ -5,9 +5,10 @@ import time
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.spatial.distance import pdist
 
 from adakern import AdaptiveKernelRegressor
-from adakern.adaptive.views import KernelView, TreeView
+from adakern.adaptive.views import INDICATOR_SCALE, KernelView, TreeView
 from adakern.tables.columns import TableReader, as_columns
 from adakern.tables.typed import typed_columns
 
@@ -132,6 +133,24 @@ def fit_kernel_view(X, new=None, categories=None):
     )
 
 
+def test_any_two_of_many_levels_are_equally_far_apart():
+    """A kernel on categories: they have one scale, but few levels one for each."""
+    codes = np.repeat(np.arange(40), 3)
+    X = np.column_stack([np.arange(120), codes, codes % 4])
+    view = KernelView(np.array([False, True, True])).fit(X)
+    one_of_each = view.transform(X[::3])[:, 1:41]
+    np.testing.assert_allclose(pdist(one_of_each), INDICATOR_SCALE * np.sqrt(2))
+    assert view.groups_ == (0, *[1] * 40, 2, 3, 4, 5)
+
+
+def test_rare_levels_of_large_tables_share_an_indicator(monkeypatch):
+    monkeypatch.setattr("adakern.adaptive.views.MOST_CELLS", 35 * 120)
+    codes = np.append(np.repeat(np.arange(34), 3), np.arange(34, 52))
+    Z = fit_kernel_view(codes[:, None], categories=[True])
+    assert Z.shape == (120, 36)  # 35 levels, and the others
+    np.testing.assert_array_equal(Z[-17:].argmax(axis=1), 35)
+
+
 def test_columns_without_outliers_are_standardised():
     X = np.random.default_rng(0).uniform(5, 9, (500, 1))
     Z = fit_kernel_view(X)[:, 0]
@@ -168,7 +187,8 @@ def test_missing_values_are_imputed_with_median_and_indicator():
     np.testing.assert_array_equal(Z[:, 1] > 0, [False, False, False, True])
 
 
-def test_rare_and_new_categories_share_one_indicator():
+def test_rare_and_new_categories_share_one_indicator(monkeypatch):
+    monkeypatch.setattr("adakern.adaptive.views.MOST_CELLS", 0)  # as for very many rows
     X = np.repeat(np.arange(40.0), np.arange(40, 0, -1))[:, None]
     new = np.array([[0.0], [39.0], [np.nan]])
     Z = fit_kernel_view(X, new, categories=[True])

@@ -159,6 +159,16 @@ def test_encoding_improves_score_and_new_levels_are_missing():
     assert_allclose(predicted, model.predict(missing))
 
 
+def test_slope_that_differs_by_level_is_learned():
+    """By a kernel on categories; with 30 indicators and means of levels, R² is 0.5."""
+    rng = np.random.default_rng(0)
+    codes, x, slopes = rng.integers(0, 50, 900), *rng.normal(size=(2, 900))
+    X = pd.DataFrame({"site": [f"s{code}" for code in codes], "x": x})
+    y = slopes[codes] * x + 0.3 * rng.normal(size=900)
+    model = AdaptiveKernelRegressor(members=["rbf-ard"], random_state=0)
+    assert model.fit(X[:400], y[:400]).score(X[400:], y[400:]) > 0.75
+
+
 def test_equal_rows_are_recognised_with_target_encoding():
     """Their encodings differ between folds, but their features are equal."""
     rng = np.random.default_rng(0)

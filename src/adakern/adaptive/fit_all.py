@@ -229,7 +229,8 @@ def in_order(problem, members, limits, on_trial):
         order.sort(key=lambda member: member is not cheapest)
     order.sort(key=lambda member: member.name in on_trial)
     least, *most = JUDGED_IN_CLOSED_FORM
-    most = np.clip(ROWS_PER_SCALE * len(problem.views[KernelView].kept_), *most)
+    n_scales = len(set(problem.views[KernelView].groups_))
+    most = np.clip(ROWS_PER_SCALE * n_scales, *most)
     few = least <= len(table.X) <= most and table.n_folds > 1 and table.alone.all()
     few = few and table.means is None
     return order, few and limits.may_drop and not limited
@@ -317,7 +318,8 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     """
     started = time.perf_counter()
     view = problem.views[member.view]
-    table = replace(problem.table, X=view.transform(problem.table.X))
+    X = view.transform(problem.table.X)
+    table = replace(problem.table, X=X, groups=view.groups_)
     bounds = problem.blend.bounds(table.Y)
     whole = None
     fits = None

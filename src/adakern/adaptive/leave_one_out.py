@@ -54,29 +54,33 @@ class LeaveOneOutError:
     The kernel is ``exp(-sum_m s_m |t_m - x_m|)`` ("laplacian"),
     ``exp(-(sum_m s_m^2 (t_m - x_m)^2)^½)`` ("l2-laplacian") or
     ``exp(-sum_m s_m^2 (t_m - x_m)^2)`` ("rbf"); with ``tied`` there is one scale for
-    all features. It is computed on the device of the context
+    all features, otherwise one for those with the same number, from 0, in ``groups``.
+    It is computed on the device of the context
     (:func:`adakern._utils.arrays.device_context`), and in single precision for ridges
     of at least ``single_from`` times the largest weight.
     """
 
-    def __init__(self, X, Y, weights, kernel, *, tied=False, single_from=np.inf):
+    def __init__(
+        self, X, Y, weights, kernel, *, tied=False, groups=None, single_from=np.inf
+    ):
         root = np.sqrt(weights)
+        self._groups = np.arange(X.shape[1]) if groups is None else groups
         self._single_from = single_from * weights.max()
         self._total = float(weights.sum())
         self._root = to_device(root)
         self._target = to_device(root[:, None] * Y)
         self._kernel, self._tied = kernel, tied
         #: Data from which the exponents are computed: distances of all rows for a
-        #: single scale, differences of all pairs of rows for the L1 kernel, otherwise
-        #: the centred rows.
+        #: single scale, distances of all pairs in each group of features for the L1
+        #: kernel, otherwise the centred rows.
         if tied:
             self._parts = DECAYING_KERNELS[kernel](to_device(X))
         elif kernel == "laplacian":
             n = len(X)
-            differences = np.empty((X.shape[1], n * (n - 1) // 2))
-            for column, of_pairs in zip(X.T, differences, strict=True):
-                pdist(column[:, None], "cityblock", out=of_pairs)
-            self._parts = to_device(differences)
+            distances = np.empty((self._groups.max() + 1, n * (n - 1) // 2))
+            for group, of_pairs in enumerate(distances):
+                pdist(X[:, self._groups == group], "cityblock", out=of_pairs)
+            self._parts = to_device(distances)
             first, second = np.triu_indices(n, 1)
             self._above = as_index(first * n + second, self._parts)
             self._below = as_index(second * n + first, self._parts)
@@ -102,7 +106,7 @@ class LeaveOneOutError:
             flat[self._below] = pairs
             exact = xp.reshape(flat, (n, n))
         else:
-            exact = squared_distances(self._parts * to_device(scales))
+            exact = squared_distances(self._parts * to_device(scales[self._groups]))
             exact = exact if power == 2 else xp.sqrt(exact)
         exponents, root, target = (
             xp.astype(A, numbers, copy=False) for A in (exact, self._root, self._target)
@@ -155,9 +159,9 @@ class LeaveOneOutError:
         if power == 1:  # differences of equal rows are 0, for any non-zero divisor
             M = M / xp.where(exponents > 0, exponents, xp.ones_like(exponents))
         # sum_jk M_jk (z_j - z_k)^2, the squares multiplied out.
-        Z = self._parts * to_device(scales)
+        Z = self._parts * to_device(scales[self._groups])
         sums = xp.sum(M, axis=1) @ Z**2 - xp.sum(Z * (M @ Z), axis=0)
-        return 2 * power * as_numpy(sums)
+        return 2 * power * np.bincount(self._groups, as_numpy(sums))
 
 
 class Evidence(LeaveOneOutError):
@@ -193,13 +197,14 @@ class Search(NamedTuple):
     There are ``max_iter`` evaluations on ``fewest_rows`` rows (0: the start is used
     unchanged), then ten on twice as many, and so on up to ``most_rows``. If
     ``by_evidence``, scales per feature maximise the evidence instead of minimising the
-    leave-one-out error.
+    leave-one-out error. Features of the same group (numbers from 0) share a scale.
     """
 
     max_iter: int = 10
     most_rows: int = 2000
     fewest_rows: int = FEWEST_ROWS
     by_evidence: bool = False
+    groups: np.ndarray | None = None
 
 
 SEARCH = Search()
@@ -231,15 +236,19 @@ def tune_scales(
         first = X[first], Y[first], weights[first], kernel
         start = _best_of_grid(*first)
         if per_feature:
-            start = _descend(*first, *start, True, EVALUATIONS)
+            start = _descend(*first, *start, None, EVALUATIONS)
     found = start
     max_iter = search.max_iter
-    n_kept = X.shape[1] if per_feature and kernel == "laplacian" else 1
+    groups = None
+    if per_feature:
+        each = np.arange(X.shape[1])
+        groups = each if search.groups is None else search.groups
+    n_kept = groups.max() + 1 if per_feature and kernel == "laplacian" else 1
     for m in rows_of_search(n, n_kept, search):
         part = X[:m], Y[:m], weights[:m], kernel
         by_evidence = per_feature and search.by_evidence
         criterion = Evidence if by_evidence else LeaveOneOutError
-        found = _descend(*part, *found, not per_feature, max_iter, criterion)
+        found = _descend(*part, *found, groups, max_iter, criterion)
         max_iter = EVALUATIONS
     return found, start
 
@@ -247,7 +256,7 @@ def tune_scales(
 def rows_of_search(n, n_kept, search):
     """Numbers of rows for the quasi-Newton steps, each twice the previous one.
 
-    ``n_kept`` differences per pair of rows must fit into memory.
+    ``n_kept`` distances per pair of rows must fit into memory.
     """
     last = min(n, search.most_rows, int(np.sqrt(PAIRS_BYTES / (4 * n_kept))))
     rows = [min(search.fewest_rows, last)]
@@ -286,13 +295,18 @@ def _best_of_grid(X, Y, weights, kernel):
 
 
 def _descend(
-    X, Y, weights, kernel, scales, alpha, tied, max_iter, criterion=LeaveOneOutError
+    X, Y, weights, kernel, scales, alpha, groups, max_iter, criterion=LeaveOneOutError
 ):
-    """Take quasi-Newton steps on the log error, penalised unless scales are tied."""
+    """Take quasi-Newton steps on the log error, for a scale of each group of features.
+
+    The error is penalised, unless ``groups`` is None, for one scale of all features.
+    """
     n = len(X)
-    criterion = criterion(
-        X * scales, Y, weights, kernel, tied=tied, single_from=SINGLE_RIDGE * n
-    )
+    tied = groups is None
+    groups = np.zeros(len(scales), dtype=int) if tied else groups
+    _, first = np.unique(groups, return_index=True)
+    options = {"tied": tied, "groups": groups, "single_from": SINGLE_RIDGE * n}
+    criterion = criterion(X * scales, Y, weights, kernel, **options)
 
     def objective(p):
         try:
@@ -301,13 +315,13 @@ def _descend(
             return 1e10, np.zeros_like(p)
         gradient = np.append(by_scale, by_alpha)
         if not tied and value > -1e10:
-            deviation = np.log(scales) + p[:-1]
+            deviation = np.log(scales[first]) + p[:-1]
             deviation -= deviation.mean()
             value += PENALTY / n * deviation @ deviation
             gradient[:-1] += 2 * PENALTY / n * deviation
         return value, gradient
 
-    start = np.append(np.zeros(1 if tied else len(scales)), np.log(alpha))
+    start = np.append(np.zeros(len(first)), np.log(alpha))
     bounds = [(-3, 3) if tied else (-7, 4)] * (len(start) - 1)
     found = minimize(
         objective,
@@ -317,4 +331,4 @@ def _descend(
         bounds=[*bounds, np.log(RIDGE_BOUNDS)],
         options={"maxfun": max_iter, "maxiter": max_iter, "ftol": LEAST_GAIN},
     )
-    return scales * np.exp(found.x[:-1]), float(np.exp(found.x[-1]))
+    return scales * np.exp(found.x[:-1])[groups], float(np.exp(found.x[-1]))

@@ -22,7 +22,8 @@ class Table:
     weight. ``alone`` tells whether predictions for a row without its cell are
     representative of new rows. If rows are ``in_time_order``, each fold is predicted
     only from earlier ones. ``means`` (n, n_folds, m) are the target encodings, the last
-    columns of X, as computed without each fold.
+    columns of X, as computed without each fold. Columns with the same number in
+    ``groups`` share a scale of kernels, if X is in the view for these.
     """
 
     X: np.ndarray
@@ -35,6 +36,7 @@ class Table:
     alone: np.ndarray
     in_time_order: bool = False
     means: np.ndarray | None = None
+    groups: tuple | None = None
 
     @property
     def n_folds(self):

@@ -141,7 +141,8 @@ class KernelRidge(Member):
         search starts from the result of the screening, or else from that of the same
         kernel with a common scale.
         """
-        (n, d) = table.X.shape
+        n = len(table.X)
+        n_scales = len(np.unique(table.groups))
         setting = self.setting
         most_rows = FEWER_ROWS if setting.classify else MOST_ROWS
         start = found.get((self.kernel, self.per_feature))
@@ -154,14 +155,15 @@ class KernelRidge(Member):
             steps = EVALUATIONS_PER_FEATURE if self.per_feature else EVALUATIONS
             search = Search(steps, most_rows)
             search = _quicker(search, n) if setting.fast else search
-        refines = not self.per_feature or n >= ROWS_PER_SCALE * d
+        refines = not self.per_feature or n >= ROWS_PER_SCALE * n_scales
         steps = EVALUATIONS_IN_FOLD[self.per_feature] if n < ENOUGH_ROWS else 0
         steps = steps if refines else EVALUATIONS_PER_FEATURE
         fold_search = Search(steps, MOST_ROWS_IN_FOLD)
         fold_search = _quicker(fold_search, n) if setting.fast else fold_search
+        criterion = {"by_evidence": n < FEW_ROWS, "groups": np.array(table.groups)}
         changes = {
-            "search": search._replace(by_evidence=n < FEW_ROWS),
-            "fold_search": fold_search._replace(by_evidence=n < FEW_ROWS),
+            "search": search._replace(**criterion),
+            "fold_search": fold_search._replace(**criterion),
             "refines": refines,
             "start": start,
         }
