@@ -40,7 +40,7 @@ from sklearn.neighbors import (
     RadiusNeighborsClassifier,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PolynomialFeatures
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, export_graphviz
 
@@ -680,6 +680,9 @@ INCONSISTENT = {
         "_preprocessor",
         FunctionTransformer(kw_args={"kinds": {}, "forms": {}}),
     ),
+    "columns of indicators": lambda: with_attribute(
+        OneHotEncoder().fit([[0], [1]]), "_n_features_outs", [1]
+    ),
     "support vectors": lambda: with_attribute(
         fit_estimator(SVC), "_n_support", np.array([9999, 1, 1], dtype=np.int32)
     ),
@@ -809,6 +812,11 @@ def test_sizes_are_compared_before_allocation(tmp_path):
         for _ in range(300):
             file.write(bytes(2**20))
     with pytest.raises(ModelFileError, match=r"would unpack to 0\.3 GB"):
+        load_model(large)
+    shutil.copy(tmp_path / "m.skops", large)
+    with zipfile.ZipFile(large, "a", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("zeros.npy", bytes(2**20))
+    with pytest.raises(ModelFileError, match="compressed, and not by deflate"):
         load_model(large)
     longer = tmp_path / "longer.skops"
     shutil.copy(tmp_path / "m.skops", longer)

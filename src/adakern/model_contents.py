@@ -25,10 +25,12 @@ from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import (
 )
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.neighbors._base import NeighborsBase
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm._base import BaseLibSVM
 from sklearn.tree import BaseDecisionTree
 
 from adakern._utils.dotted import resolve
+from adakern.tables.unpack import read_part
 
 #: Maximum ratio of unpacked to packed bytes of a file; deflate can reach a thousand.
 MOST_UNPACKED = 200
@@ -119,7 +121,7 @@ def refused_names(archive, trust):
 
 
 def check_sizes(archive):
-    """Refuse arrays whose stated sizes are wrong, before memory is allocated."""
+    """Refuse parts and arrays whose stated sizes are wrong, before they take memory."""
     members = archive.infolist()
     if len({member.filename for member in members}) < len(members):
         raise DamagedModel("two of its parts have the same name")
@@ -127,6 +129,8 @@ def check_sizes(archive):
     unpacked = sum(member.file_size for member in members)
     if unpacked > max(ALWAYS_UNPACKED, MOST_UNPACKED * packed):
         raise DamagedModel(f"it would unpack to {unpacked / 1e9:.1f} GB")
+    for member in members:
+        read_part(archive, member.filename)  # also compares its checksum
     shapes = {
         member.filename: _shape(archive, member)
         for member in members
@@ -306,6 +310,11 @@ def _is_sound_initial(boosting):
     return start.shape == (2, trees.shape[1])
 
 
+def _is_sound_encoder(encoder):
+    """Whether indicators have as many columns as there are categories."""
+    return encoder._n_features_outs == encoder._compute_n_features_outs()
+
+
 def _is_sound_tree(estimator):
     tree = estimator.tree_
     width = estimator.n_features_in_
@@ -432,6 +441,7 @@ CHECKS = [
     (BaseGradientBoosting, "estimators_", _is_sound_initial),
     (BaseHistGradientBoosting, "_predictors", _is_sound_boosting),
     (BaseLibSVM, "support_vectors_", _is_sound_svm),
+    (OneHotEncoder, "categories_", _is_sound_encoder),
     (NeighborsBase, "_fit_X", _is_sound_metric),
     (KDTree | BallTree, "data", _is_sound_neighbours),
 ]

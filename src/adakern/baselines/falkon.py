@@ -6,7 +6,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.resources import one_blas_thread, row_blocks
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import (
@@ -39,7 +39,7 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         ``tol`` is not reached.
     tol : float, default=1e-5
         Norm of the preconditioned residual, relative to the initial one, at which the
-        steps stop.
+        steps stop; positive.
     random_state : int, RandomState instance or None, default=None
         Determines the centres.
 
@@ -66,7 +66,7 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         kernel=[StrOptions(set(KERNELS))],
         alpha=POSITIVE,
         n_centers=AT_LEAST_ONE,
-        tol=NOT_NEGATIVE,
+        tol=POSITIVE,
     )
 
     def __init__(

@@ -100,7 +100,8 @@ def model_lines(out, config, file=None):
     interval = " --interval 0.9" * hasattr(estimator, "predict_interval")
     return [
         shlex.join(["adakern", "fit", str(path), *_arguments(pairs)]),
-        f"adakern predict {options['--output']} new.csv{interval} > predicted.csv",
+        f"adakern predict {shlex.quote(options['--output'])} new.csv{interval} "
+        "> predicted.csv",
     ]
 
 
