@@ -189,12 +189,18 @@ class ThresholdedObjective:
         values, U, block = leading_eigenpairs(A, self.tau / 2, start=start, tol=tol)
         U = A.basis @ U
         f = values - self.tau / 2
-        distance = _distance_to_ones(f, U, s)
+        # ||G - ss'||_F^2 without the cancellation against n^2, from the components of
+        # s/sqrt(n) in the orthonormal basis U, and its norm outside the span.
+        n = s @ s
+        inside = (s[:, None] * U).sum(axis=0) / np.sqrt(n)
+        outside = np.linalg.norm(s * n**-0.5 - U @ inside)
+        ones = np.append(inside, outside)
+        difference = np.diag(np.append(f, 0.0)) - n * np.outer(ones, ones)
         U = U / s[:, None]  # eigenvectors of G as factors of F
         Z = U * np.sqrt(f)
         KZ = symmetric_product(self.K, Z * d[:, None])
         scores = np.einsum("ir,ir->i", Z, KZ)
-        regulariser = self.eta * (distance + self.tau * f.sum())
+        regulariser = self.eta * ((difference**2).sum() + self.tau * f.sum())
         return DualEvaluation(
             self.dual,
             u,
@@ -286,14 +292,3 @@ class ThresholdedObjective:
     def factor(self, point):
         """Z with F = Z Z', shape (n, r)."""
         return point.parts["Z"]
-
-
-def _distance_to_ones(f, U, s):
-    """||G - ss'||_F^2 from the factors, without the cancellation against n^2."""
-    n = s @ s
-    # Components of s/sqrt(n) in the orthonormal basis U, and its norm outside the span
-    inside = (s[:, None] * U).sum(axis=0) / np.sqrt(n)
-    outside = np.linalg.norm(s * n**-0.5 - U @ inside)
-    ones = np.append(inside, outside)
-    difference = np.diag(np.append(f, 0.0)) - n * np.outer(ones, ones)
-    return (difference**2).sum()

@@ -101,31 +101,28 @@ class Dual:
 
         ``C sum max(0, linear - signs (f + b))`` is convex and piecewise linear in b,
         with a slope that rises by one at each ``signs linear - f``, starting at minus
-        the number of positive signs.
+        the number of positive signs. With weights, it rises by the bound of a row. The
+        intercept is the midpoint of the interval where the slope is zero.
         """
         slack = self.linear - self.adjoint(f)
-        intercept = self._best_intercept(self.signs * slack)
+        breakpoints = self.signs * slack
+        if not self.fit_intercept:
+            intercept = 0.0
+        elif self.weights is None:
+            middle = int((self.signs > 0).sum())
+            sides = np.partition(breakpoints, [middle - 1, middle])
+            intercept = sides[middle - 1 : middle + 1].mean()
+        else:
+            bounds = self.most
+            order = np.argsort(breakpoints, kind="stable")
+            slopes = np.cumsum(bounds[order]) - bounds[self.signs > 0].sum()
+            flat = 4 * len(slopes) * np.finfo(float).eps * bounds.sum()
+            low, high = np.searchsorted(slopes, [-flat, flat])
+            ends = order[[low, min(high, len(order) - 1)]]
+            intercept = breakpoints[ends].mean()
         excess = np.maximum(slack - self.signs * intercept, 0)
         total = self.C * excess.sum() if self.weights is None else self.most @ excess
         return total, intercept
-
-    def _best_intercept(self, breakpoints):
-        """Midpoint of the interval where the slope is zero; 0 without an intercept.
-
-        With weights, the slope rises by the bound of a row at the row's breakpoint.
-        """
-        if not self.fit_intercept:
-            return 0.0
-        if self.weights is None:
-            middle = int((self.signs > 0).sum())
-            sides = np.partition(breakpoints, [middle - 1, middle])
-            return sides[middle - 1 : middle + 1].mean()
-        bounds = self.most
-        order = np.argsort(breakpoints, kind="stable")
-        slopes = np.cumsum(bounds[order]) - bounds[self.signs > 0].sum()
-        flat = 4 * len(slopes) * np.finfo(float).eps * bounds.sum()
-        low, high = np.searchsorted(slopes, [-flat, flat])
-        return breakpoints[order[[low, min(high, len(order) - 1)]]].mean()
 
 
 def classification_dual(y, C, fit_intercept=True, weights=None):
