@@ -115,7 +115,10 @@ def kept(classify, X, y, X_held, y_held, fold_seed):
         "X_held": read,
         "y_held": y_held,
         "held": [m.predict(Z) for m, Z in views],
-        "held_folds": [m._mean(m.fits.models, Z) for m, Z in views],
+        "held_folds": [
+            np.mean([m.predict(Z, fold) for fold in range(len(m.fits.models))], axis=0)
+            for m, Z in views
+        ],
         "flagship": flagship,
         "flagship_weights": [model.weights_.get(m.name, 0.0) for m in members],
         "blend": proba,

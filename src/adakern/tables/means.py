@@ -2,12 +2,14 @@
 
 import numpy as np
 
-#: Maximum number of categories of a column with a separate indicator; rarer ones share
-#: one. Columns with more levels are also target encoded.
+#: Columns with more levels than this are also target encoded, and their levels share a
+#: scale in kernels. For other methods, and on very many rows, only so many levels, the
+#: most frequent ones, have an indicator each.
 MOST_INDICATORS = 30
 
-#: Number of standard errors, under the hypothesis of equal levels, by which the
-#: variance between levels must exceed zero.
+#: Number of standard errors by which an effect must differ from zero: the variance
+#: between levels, under the hypothesis of equal levels, or the improvement of left-out
+#: predictions by the n-grams of texts.
 SURE = 2.0
 
 
