@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from copy import deepcopy
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def failed(
     dataset, method, repeat, reason="ValueError: boom", status="failed", **changes
 ):
     """A record of a failed run, which knows as little as those of the workflow."""
-    changes = EMPTY | {"status": status, "reason": reason} | changes
+    changes = deepcopy(EMPTY) | {"status": status, "reason": reason} | changes
     return make_record(dataset, method, repeat, **changes)
 
 
