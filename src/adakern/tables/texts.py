@@ -6,6 +6,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.preprocessing import normalize
 
+from adakern.tables.means import SURE
+
 #: Maximum number of characters of a cell that are used.
 MOST_CHARACTERS = 10_000
 
@@ -26,9 +28,6 @@ LEAST_RESIDUAL = 1e-4
 
 #: Maximum number of rows from which effects of n-grams are estimated.
 MOST_REGRESSED = 10_000
-
-#: Number of standard errors by which effects must improve left-out predictions.
-SURE = 2.0
 
 
 class TextVectors:
