@@ -56,7 +56,9 @@ class Kept:
         self.classify = bool(self.arrays["classify"])
         self.names = self.arrays["names"].tolist()
         given = {
-            f.name: self.arrays[f.name] for f in fields(Table) if f.name != "means"
+            f.name: self.arrays[f.name]
+            for f in fields(Table)
+            if f.name not in {"means", "groups"}
         }
         self.table = Table(**given | {"in_time_order": False})
 
