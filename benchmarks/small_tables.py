@@ -127,7 +127,7 @@ def kept(classify, X, y, X_held, y_held, fold_seed):
     }
     for m in members:
         if m.fits.whole is not None and m.fits.whole.predict_left_out:
-            ((_, found),) = m.fits.whole.found
+            ((_, found),) = m.fits.whole.searches
             arrays[f"scales {m.name}"], arrays[f"ridge {m.name}"] = found
     return arrays | of_simple_blend(blend, X_held)
 

@@ -2,10 +2,12 @@
 
 import json
 import zlib
+from copy import deepcopy
 
 import numpy as np
 
 from adakern.evaluation import METRICS
+from adakern_bench.records.solve import EMPTY
 
 
 def make_record(dataset="heart", method="svm-cv", repeat=0, **changes):
@@ -53,10 +55,8 @@ def make_record(dataset="heart", method="svm-cv", repeat=0, **changes):
 def failed(
     dataset, method, repeat, reason="ValueError: boom", status="failed", **changes
 ):
-    """A record of a failed run."""
-    nothing = {"metrics": None, "fit_seconds": None, "predict_seconds": None}
-    nothing |= {"n_support": None, "converged": None, "peak_memory_bytes": None}
-    changes = nothing | {"status": status, "reason": reason} | changes
+    """A record of a failed run, which knows as little as those of the workflow."""
+    changes = deepcopy(EMPTY) | {"status": status, "reason": reason} | changes
     return make_record(dataset, method, repeat, **changes)
 
 

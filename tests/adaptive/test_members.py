@@ -356,7 +356,7 @@ def neighbours_member(tmp_path, monkeypatch):
     (source,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     (tmp_path / "neighbours.py").write_text(source, encoding="utf-8")
     monkeypatch.setattr(members, "__path__", [*members.__path__, str(tmp_path)])
-    monkeypatch.setattr(choose, "REGISTRY", members.found())
+    monkeypatch.setattr(choose, "REGISTRY", members.members_by_name())
 
 
 def test_member_is_added_by_one_file(neighbours_member):

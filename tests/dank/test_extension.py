@@ -38,6 +38,22 @@ def learned_F(fitted):
     return fitted.adaptive_factor_ @ fitted.adaptive_factor_.T
 
 
+@pytest.mark.parametrize("make", [DANKClassifier, DANKRegressor])
+def test_factor_rows_of_repeated_and_weighted_rows(make):
+    """Two halves of a row are one row, and a row without weight is left out."""
+    y = Y if make is DANKClassifier else X[:, 0]
+    repeated = np.append(np.arange(60), [3, 5])
+    weights = np.ones(62)
+    weights[[3, 60]], weights[61] = 0.5, 0
+    model = make(C=2.0, gamma=0.5, eta=1.0, tol=1e-8)
+    whole = learned_F(model.fit(X, y))
+    assert_allclose(model.factor_rows_, np.arange(60))
+    model.fit(X[repeated], y[repeated], weights)
+    rows = repeated[model.factor_rows_]
+    assert sorted(rows) == list(range(60))
+    assert_allclose(learned_F(model), whole[np.ix_(rows, rows)], atol=1e-3)
+
+
 @pytest.mark.parametrize("k", [1, 5])
 def test_nearest_neighbours(k):
     fitted = fit("knn", n_neighbors=k)

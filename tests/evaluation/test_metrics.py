@@ -113,6 +113,24 @@ def test_calibration_error_known_values():
     )
 
 
+@pytest.mark.parametrize(
+    ("p", "message"),
+    [
+        ([[0.5], [0.5]], r"shape \(2, 2\), a column for each class"),
+        ([[0.9, 0.9], [0.5, 0.5]], "sums from 1 to 1.8"),
+        ([[1.5, -0.5], [0.5, 0.5]], "a least value of -0.5"),
+    ],
+)
+def test_invalid_probabilities_are_refused(p, message):
+    with pytest.raises(ValueError, match=message):
+        probability_scores([0, 1], p, [0, 1])
+
+
+def test_predicted_label_that_is_no_class_is_refused():
+    with pytest.raises(ValueError, match=r"y_pred contains \{7\}"):
+        score("classification", np.array([0, 1]), np.array([0, 7]), labels=[0, 1])
+
+
 def test_probability_scores_unseen_labels():
     scores = probability_scores([0, 2], [[1.0, 0.0], [0.5, 0.5]], [0, 1])
     assert scores["log_loss"] == pytest.approx(-np.log(1e-15) / 2)

@@ -1,6 +1,7 @@
 """Records of fits, compared with direct computations."""
 
 import json
+import warnings
 from importlib.metadata import version
 
 import mlflow.sklearn
@@ -19,6 +20,7 @@ from adakern.datasets import make_clowns
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.solve import (
+    _sentences,
     fit,
     fitted_facts,
     validates_at_random,
@@ -221,6 +223,33 @@ def test_non_convergence_is_recorded(job):
     record, _ = job(estimator={"_target_": "sklearn.svm.SVC", "max_iter": 2})
     assert record["converged"] is False
     assert any("ConvergenceWarning" in warning for warning in record["warnings"])
+
+
+def test_warnings_of_a_fit_are_cut():
+    """In length and in number; halves of characters are replaced."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for k in range(30):
+            warnings.warn(f"{k:02d}\n\ud800" + "long " * 1000, stacklevel=1)
+    *first, last = _sentences(caught)
+    assert last == "... and 10 more warnings"
+    assert len(first) == 20
+    assert first[0].startswith("UserWarning: 00 \N{REPLACEMENT CHARACTER}long long")
+    assert max(map(len, first)) < 1010
+
+
+class ReturnsNothing(BaseEstimator):
+    """An estimator whose fit returns nothing."""
+
+    def fit(self, X, y):
+        self.rows_ = len(X)
+
+
+def test_estimator_whose_fit_returns_nothing():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    table = Table(X, np.arange(50.0), "made", "regression", ["a", "b"])
+    data = prepare(table, np.arange(40), np.arange(40, 50))
+    assert fit(ReturnsNothing(), data, 0).rows_ == 40
 
 
 def test_record_contains_defaults_version_of_flagship(job):

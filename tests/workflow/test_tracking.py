@@ -334,6 +334,20 @@ def test_copied_folder_is_a_separate_experiment(uri, tmp_path):
     assert track(tmp_path / "demo", tracking_uri=uri) == (0, 6, 0)
 
 
+def test_records_of_removed_method_are_no_longer_tracked(uri, tmp_path):
+    """Regression test: they are of the table before it changed, which was refused."""
+    results = tmp_path / "demo"
+    write_records(results, RECORDS)
+    assert track(results, tracking_uri=uri) == (6, 0, 0)
+    changed = [r | {"data_fingerprint": "new"} for r in RECORDS[:2]]
+    write_records(results, changed)
+    config = {"name": "demo", "compared": ["svm-cv"], "dataset": {"heart": {}}}
+    (results / "run.yaml").write_text(yaml.safe_dump(config))
+    track(results, tracking_uri=uri)
+    names = sorted(run.info.run_name for run in find_runs(uri))
+    assert names == ["demo: summary", "repeat 0", "repeat 1"]
+
+
 def test_temporary_file_of_killed_writer_is_ignored(uri, tmp_path):
     """A kill between writing and renaming leaves a hidden file."""
     write_records(tmp_path / "demo", RECORDS)

@@ -23,7 +23,8 @@ def lipschitz_constant(K, dual, eta):
     """Lipschitz constant of the gradient of h.
 
     Classification: ``L = kappa (n + 3 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 4).
-    Regression: twice ``kappa (n + 9 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 10).
+    Regression: ``L = 2 kappa (n + 9 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 10),
+    returned doubled, since Algorithm 2 takes steps of 1 / (2 L).
     kappa is the largest ``abs(k(x, x'))``, which the preprint leaves out; linear and
     polynomial kernels exceed one.
     """

@@ -2,10 +2,13 @@
 
 import re
 
-#: Characters that control a terminal or change the direction of text.
+#: Characters that control a terminal, change the direction of text, or are halves of
+#: characters, which no file takes.
 COMMANDS = {*range(9), *range(11, 32), *range(0x7F, 0xA0)}
-COMMANDS |= {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+COMMANDS |= {*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)}
 
+#: Maximum number of characters that are kept of a message.
+LONGEST = 1000
 
 #: Beginnings of cells that a spreadsheet interprets as formulas. "+" and "-" alone are
 #: class labels, and before a number they are signs.
@@ -33,6 +36,17 @@ def printable(text):
     if not isinstance(text, str):
         return text
     return text.translate(dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}"))
+
+
+def one_line(text):
+    r"""Return a printable line of a message from outside, cut if it is long.
+
+    >>> from adakern._utils.printable import one_line
+    >>> one_line("no file\n  a.csv"), len(one_line("long" * 1000))
+    ('no file a.csv', 1003)
+    """
+    line = printable(" ".join(text.split()))
+    return line[:LONGEST] + "..." * (len(line) > LONGEST)
 
 
 def shortened(value):

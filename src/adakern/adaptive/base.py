@@ -173,9 +173,9 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         model.rows = learned_rows(problem, X)
         model.seen = seen_in(problem)
         left_out = predict_left_out(problem, fitted, blend)
-        found = self._set_out_of_fold(problem, blend, *left_out)
+        results = self._set_out_of_fold(problem, blend, *left_out)
         used = problem.position >= 0
-        for name, values in zip(("prediction", "covered"), found, strict=True):
+        for name, values in zip(("prediction", "covered"), results, strict=True):
             of_rows = np.full((len(used), *values.shape[1:]), np.nan)
             of_rows[used] = values[problem.position[used]]
             setattr(self, f"oof_{name}_", of_rows)

@@ -202,9 +202,9 @@ class Calibration:
         ridge = np.repeat(self.ridges, (1, k))
         bounds = [SLOPES, *[(-10, 10) if self.shifts else (0, 0)] * k]
         how = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": 100}}
-        found = minimize(objective, start, bounds=bounds, **how)
-        self.slope_ = float(np.exp(found.x[0]))
-        self.shift_ = found.x[1:]
+        result = minimize(objective, start, bounds=bounds, **how)
+        self.slope_ = float(np.exp(result.x[0]))
+        self.shift_ = result.x[1:]
         return self
 
 
@@ -248,8 +248,8 @@ class WeightedMean:
 
     def decode(self, predicted):
         """Convert predictions to the units of the targets; (n,) for a single target."""
-        found = predicted * self.unit
-        return found[:, 0] if found.shape[1] == 1 else found
+        values = predicted * self.unit
+        return values[:, 0] if values.shape[1] == 1 else values
 
     def standardised(self, table):
         """Return the blend and the targets, both in units of each target's spread."""
@@ -532,6 +532,6 @@ def predict_left_out(problem, members, blend):
         rows = fold == k
         part = [values[rest] for values in left_out]
         blend = problem.blend.fit(part, slopes, table.take(rest))
-        for values, found in zip(kinds, predicted, strict=True):
-            found[rows] = blend.combine([v[rows] for v in values], table.X[rows])
+        for values, blended in zip(kinds, predicted, strict=True):
+            blended[rows] = blend.combine([v[rows] for v in values], table.X[rows])
     return predicted

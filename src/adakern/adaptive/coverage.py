@@ -9,12 +9,12 @@ FEWEST_ROWS = 50
 LOW = 0.85
 
 
-def coverage_by(found, kinds):
+def coverage_by(covered, kinds):
     """Coverage of intervals or sets for each category or group of rows.
 
     Parameters
     ----------
-    found : ndarray of shape (n,)
+    covered : ndarray of shape (n,)
         ``oof_covered_``.
     kinds : mapping of str to array-like of shape (n,)
         Categories or groups of the rows.
@@ -25,14 +25,14 @@ def coverage_by(found, kinds):
         Coverage and number of rows by column and category, for categories of at least
         fifty rows, in ascending order of coverage.
     """
-    seen = ~np.isnan(found)
+    seen = ~np.isnan(covered)
     result = {}
     for name, values in kinds.items():
         values = np.asarray(values, dtype=object)[seen]
         places = np.array([value == value and value is not None for value in values])
         levels, codes = np.unique(values[places].astype(str), return_inverse=True)
         n = np.bincount(codes, minlength=len(levels))
-        hits = np.bincount(codes, found[seen][places], minlength=len(levels))
+        hits = np.bincount(codes, covered[seen][places], minlength=len(levels))
         enough = np.flatnonzero(n >= FEWEST_ROWS)
         order = sorted(enough, key=lambda k: hits[k] / n[k])
         if order:
@@ -42,9 +42,9 @@ def coverage_by(found, kinds):
     return result
 
 
-def coverage_lines(found):
+def coverage_lines(coverage):
     """Yield a line per column with its least covered categories."""
-    for name, shares in found.items():
+    for name, shares in coverage.items():
         least = list(shares.items())[:3]
         listed = ", ".join(f"{level} {share:.0%} of {n}" for level, (share, n) in least)
         more = f" and {len(shares) - 3} more" if len(shares) > 3 else ""

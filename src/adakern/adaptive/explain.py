@@ -180,7 +180,7 @@ def contributions(ensemble, X, source, n_background):
         orders = np.array([rng.permutation(d) for _ in range(b)])
         coalitions, counts = _along(np.concatenate([orders, orders[:, ::-1]]))
     base = ensemble.predict(background).mean(axis=0)
-    found = []
+    by_row = []
     for row in X:
         values = np.empty((counts.shape[1], len(base)))
         size = min(ROWS_AT_ONCE, BYTES_AT_ONCE // (8 * len(row)))
@@ -189,8 +189,8 @@ def contributions(ensemble, X, source, n_background):
             rows = np.where(joined[:, source], row, background[places % b])
             rows, inverse = _distinct(rows)
             values[part] = ensemble.predict(rows)[inverse]
-        found.append(counts @ values)
-    return np.array(found), base
+        by_row.append(counts @ values)
+    return np.array(by_row), base
 
 
 def _every_coalition(d, b):

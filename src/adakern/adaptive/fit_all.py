@@ -62,13 +62,13 @@ class Limits(NamedTuple):
 class Screened(NamedTuple):
     """Remaining members, and results of their screening.
 
-    ``found`` are the results of searches for scales, by key. ``on_trial`` are records,
-    by name, of members that did not help on the subsample, but might with more rows.
-    ``dropped`` are the records of the members that were dropped.
+    ``searches`` are the results of searches for scales, by key. ``on_trial`` are
+    records, by name, of members that did not help on the subsample, but might with more
+    rows. ``dropped`` are the records of the members that were dropped.
     """
 
     members: list
-    found: dict
+    searches: dict
     on_trial: dict
     dropped: list
 
@@ -85,7 +85,7 @@ class Scheduler:
     limits: Limits
     run: Callable
     n_jobs: int
-    found: dict
+    searches: dict
     on_trial: dict
     dropped: list
     fitted: dict = field(default_factory=dict)
@@ -116,7 +116,7 @@ class Scheduler:
             if is_worthwhile or deadline < np.inf:
                 run = partial(run_in_time, run, self.n_jobs, deadline, is_worthwhile)
         fitted = fit_member(
-            self.problem, member, self.found, run, before, whole_only=whole_only
+            self.problem, member, self.searches, run, before, whole_only=whole_only
         )
         self.took += time.perf_counter() - started
         if fitted is None:  # stopped after its first fold
@@ -126,7 +126,7 @@ class Scheduler:
         self.estimated += estimate
         self.fitted[name] = fitted
         if fitted.fits.whole is not None:
-            self.found.update(fitted.fits.whole.found)
+            self.searches.update(fitted.fits.whole.searches)
         left = sum(m.seconds(shape) for m in later) * self.took / self.estimated
         rest = f"about {left:.0f} s" if left >= 1 else "less than 1 s"
         self.limits.tell(
@@ -159,8 +159,8 @@ def fit_all(problem, members, limits, rng):
         screened = Screened(members, {}, {}, [])
         if len(problem.table.X) > FULL_FACTOR * problem.setting.max_support:
             screened = screen_many_rows(problem, screened, limits, run, rng)
-        left, found, on_trial, dropped = screened
-        scheduler = Scheduler(problem, limits, run, n_jobs, found, on_trial, dropped)
+        left, searches, on_trial, dropped = screened
+        scheduler = Scheduler(problem, limits, run, n_jobs, searches, on_trial, dropped)
         order, whole_only = in_order(problem, left, limits, on_trial)
         announce_long_fit(problem, order, limits)
         for i, member in enumerate(order):
@@ -250,17 +250,17 @@ def screen(problem, left, limits, run, rng):
     if estimate > SCREENING_SHARE * limits.seconds:
         return left
     place = to_device(np.empty(0))
-    found = {}
+    searches = {}
     fitted = []
     for waits in (False, True):
         tasks = [
-            partial(_fit_on_subsample, place, small, member, found)
+            partial(_fit_on_subsample, place, small, member, searches)
             for member in members
             if member.waits is waits
         ]
         fitted += run(tasks)
         for member in fitted:
-            found.update(member.fits.models[0].found)
+            searches.update(member.fits.models[0].searches)
     everyone = np.ones(len(fitted), dtype=bool)
     kept, records, loss_of = judge(fitted, problem.blend, part.left_out, everyone)
     trees = ~kept & [isinstance(member.view, TreeView) for member in fitted]
@@ -271,15 +271,15 @@ def screen(problem, left, limits, run, rng):
     limits.tell(f"screening: {took:.1f} s; members kept: {', '.join(names)}")
     return Screened(
         [by_name[name] for name in names],
-        found,
+        searches,
         {records[i].name: records[i] for i in np.flatnonzero(tried)},
         [records[i] for i in np.flatnonzero(~kept & ~tried)],
     )
 
 
-def _fit_on_subsample(place, problem, member, found):
+def _fit_on_subsample(place, problem, member, searches):
     with device_context(place):
-        return fit_member(problem, member, found, lambda tasks: [t() for t in tasks])
+        return fit_member(problem, member, searches, lambda tasks: [t() for t in tasks])
 
 
 def judge(members, blend, rows, droppable):
@@ -310,7 +310,7 @@ def improves(problem, fitted, first):
     return loss_of(range(len(every))) < (1 - RISE) * loss_of(range(len(fitted)))
 
 
-def fit_member(problem, member, found, run, before=None, *, whole_only=False):
+def fit_member(problem, member, searches, run, before=None, *, whole_only=False):
     """Fit one member; return None if ``run`` stops after its first fold.
 
     With ``whole_only``, a member with closed-form leave-one-out predictions is fitted
@@ -324,7 +324,7 @@ def fit_member(problem, member, found, run, before=None, *, whole_only=False):
     whole = None
     fits = None
     if member.set_up:
-        member = member.set_up(table, found)
+        member = member.set_up(table, searches)
     whole_member = member
     if table.in_time_order and not member.refit:
         whole_member = MeanOfCopies(member, table.n_folds)

@@ -105,9 +105,9 @@ class ErrorModel:
         """Quantiles (t,) of the errors, moved away from the median by the widening."""
         sign = 1 if level >= 0.5 else -1
         outward = max(level, 1 - level)
-        found = self._quantiles(sign * self.errors, outward)
+        quantiles = self._quantiles(sign * self.errors, outward)
         wider = self._widening(2 * outward - 1)
-        return sign * np.where(found > 0, found * wider, found / wider)
+        return sign * np.where(quantiles > 0, quantiles * wider, quantiles / wider)
 
     def _quantiles(self, values, level):
         """Conformal quantiles (t,); in early model files, values have shape (n,)."""

@@ -237,7 +237,7 @@ def tune_scales(
         start = _best_of_grid(*first)
         if per_feature:
             start = _descend(*first, *start, None, EVALUATIONS)
-    found = start
+    point = start
     max_iter = search.max_iter
     groups = None
     if per_feature:
@@ -248,9 +248,9 @@ def tune_scales(
         part = X[:m], Y[:m], weights[:m], kernel
         by_evidence = per_feature and search.by_evidence
         criterion = Evidence if by_evidence else LeaveOneOutError
-        found = _descend(*part, *found, groups, max_iter, criterion)
+        point = _descend(*part, *point, groups, max_iter, criterion)
         max_iter = EVALUATIONS
-    return found, start
+    return point, start
 
 
 def rows_of_search(n, n_kept, search):
@@ -323,7 +323,7 @@ def _descend(
 
     start = np.append(np.zeros(len(first)), np.log(alpha))
     bounds = [(-3, 3) if tied else (-7, 4)] * (len(start) - 1)
-    found = minimize(
+    result = minimize(
         objective,
         start,
         jac=True,
@@ -331,4 +331,4 @@ def _descend(
         bounds=[*bounds, np.log(RIDGE_BOUNDS)],
         options={"maxfun": max_iter, "maxiter": max_iter, "ftol": LEAST_GAIN},
     )
-    return scales * np.exp(found.x[:-1])[groups], float(np.exp(found.x[-1]))
+    return scales * np.exp(result.x[:-1])[groups], float(np.exp(result.x[-1]))

@@ -110,8 +110,8 @@ class AllRows:
         """Return the members, with coefficients from all rows for Nyström members."""
         n = len(self.y)
         n_sample = len(self.sample)
-        found = [member for member in members if member.model.with_sums]
-        if n == n_sample or not found:
+        refitted = [member for member in members if member.model.with_sums]
+        if n == n_sample or not refitted:
             return members
         if self.y.ndim > 1 and np.isnan(self.y).any():
             warn_user(
@@ -119,7 +119,7 @@ class AllRows:
                 f"to max_rows={n_sample} rows instead of all {n}"
             )
             return members
-        took = sum(member.seconds for member in found)
+        took = sum(member.seconds for member in refitted)
         if time.perf_counter() + took * n / n_sample > self._deadline:
             warn_user(
                 f"time_limit was too short for sums over all {n} rows; coefficients of "
@@ -130,10 +130,10 @@ class AllRows:
             _sums,
             read=partial(read_rows, self._estimator, problem.reader),
             encode=problem.blend.encode,
-            models=[(member.model, member.view) for member in found],
+            models=[(member.model, member.view) for member in refitted],
         )
         with device_context(self.X):
-            for member, sums in zip(found, self._summed(work), strict=True):
+            for member, sums in zip(refitted, self._summed(work), strict=True):
                 member.fits.whole = member.model.with_sums(*sums)
         return members
 

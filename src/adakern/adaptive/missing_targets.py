@@ -62,8 +62,8 @@ class ByPattern(Member):
     def _concatenate(self, n, values):
         """Join the values of all groups, shape (n, t)."""
         joined = np.empty((n, len(self.mean)))
-        for columns, found in zip(self.columns, values, strict=True):
-            joined[:, columns] = found
+        for columns, group_values in zip(self.columns, values, strict=True):
+            joined[:, columns] = group_values
         return joined
 
     @property
@@ -76,8 +76,8 @@ class ByPattern(Member):
         """Leave-one-out predictions, or ordinary ones where the target is missing."""
         values = []
         for part, columns, known in self._groups(Y):
-            found = part.predict(X)
+            predicted = part.predict(X)
             given = X[known], Y[known][:, columns], weights[known]
-            found[known] = part.predict_left_out(*given)
-            values.append(found)
+            predicted[known] = part.predict_left_out(*given)
+            values.append(predicted)
         return self._concatenate(len(X), values)

@@ -358,10 +358,10 @@ def seen_in(problem):
 def members_table(members, blend, dropped):
     """Table of the members, by decreasing weight, with dropped ones last."""
     losses = blend.log_losses if blend.classify else [None] * len(members)
-    found = zip(members, blend.weights, blend.scores, losses, strict=True)
+    rows = zip(members, blend.weights, blend.scores, losses, strict=True)
     table = [
         Member(m.name, float(np.mean(w)), float(s), m.seconds, log_loss=loss)
-        for m, w, s, loss in found
+        for m, w, s, loss in rows
     ]
     table.sort(key=lambda member: -member.weight)
     return MemberTable(table + dropped)

@@ -81,17 +81,17 @@ def plot_errors(model, X, y, axis):
     axis.set(xlabel="probability of the predicted class", ylabel="accuracy")
 
 
-def plot_explanation(found, row, label, axis):
+def plot_explanation(explanation, row, label, axis):
     """Plot contributions of columns to one prediction, or to all if row is None."""
-    values, base, predicted = found.of_class(label)
+    values, base, predicted = explanation.of_class(label)
     if axis is None:
         from matplotlib import pyplot
 
         _, axis = pyplot.subplots(figsize=(7, 4), layout="constrained")
-    what = "prediction" if found.classes is None else "probability of the class"
+    what = "prediction" if explanation.classes is None else "probability of the class"
     size = np.abs(values).mean(axis=0) if row is None else np.abs(values[row])
     shown = np.argsort(size, kind="stable")[-MAX_FEATURES:]
-    names = [str(found.names[j]) for j in shown]
+    names = [str(explanation.names[j]) for j in shown]
     axis.axvline(0, color="0.5", lw=0.8)
     if row is None:
         for place, j in enumerate(shown):
@@ -101,7 +101,7 @@ def plot_explanation(found, row, label, axis):
             axis.plot(values[:, j], place + shift, ".", color="#0072b2", alpha=0.6)
         axis.set_title(count(len(values), "row"))
     else:
-        given = found.data[row]
+        given = explanation.data[row]
         names = [
             f"{name} = {_shown(given[j])}" for name, j in zip(names, shown, strict=True)
         ]

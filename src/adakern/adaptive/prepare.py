@@ -158,12 +158,12 @@ def _encoded(estimator, X, y, sample_weight, X_val, y_val):
 
 def _ngrams(reader, read, origin, targets):
     """Regressions of the targets on the n-grams of each text column, by its index."""
-    found = [reader.ngrams(part) for part in read]
+    by_part = [reader.ngrams(part) for part in read]
     return {
         j: NgramEffects(
-            csr_matrix(vstack([part[j] for part in found]))[origin], targets
+            csr_matrix(vstack([part[j] for part in by_part]))[origin], targets
         )
-        for j in found[0]
+        for j in by_part[0]
     }
 
 
@@ -189,15 +189,15 @@ def _validation_rows(estimator, X_val, y_val, reader, blend, names):
     """
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val must be passed together")
-    found = target_names(y_val)
+    names_of_val = target_names(y_val)
     given = in_memory(X_val), in_memory(y_val)
     read, y_val, _ = validated(estimator, *given, held_out=True)
     estimator._unfitted_blend(y_val)  # raises if y_val is invalid
-    are_named = len(names) > 1 and names.dtype == found.dtype == object
-    if len(found) != len(names) or (are_named and (found != names).any()):
+    are_named = len(names) > 1 and names.dtype == names_of_val.dtype == object
+    if len(names_of_val) != len(names) or (are_named and (names_of_val != names).any()):
         raise ValueError(
             f"y_val must have the {len(names)} targets of y, in its order, got "
-            f"{', '.join(found) if are_named else len(found)}"
+            f"{', '.join(names_of_val) if are_named else len(names_of_val)}"
         )
     return read, reader.transform(read), blend.encode(y_val)
 

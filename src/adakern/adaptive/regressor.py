@@ -249,5 +249,5 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
         seen = self._error_view.transform(read)
         bounds = bounds_of(self._errors, seen, predicted, level)
         units = np.reshape(self.ensemble_.blend.unit, (-1, 1))
-        found = np.clip(bounds, *self._limits) * units
-        return output_like(found[:, 0] if len(units) == 1 else found, X)
+        bounds = np.clip(bounds, *self._limits) * units
+        return output_like(bounds[:, 0] if len(units) == 1 else bounds, X)

@@ -164,18 +164,18 @@ def check_rows(seen, reader, read):
     pairs = zip(seen.sample.T, X.T, is_categorical, strict=True)
     p = np.vstack([p, [_two_samples(*pair) for pair in pairs]])
     corrected = np.reshape(holm_correction(p.ravel()), p.shape)
-    found = []
+    checks = []
     for j, column in enumerate(reader.columns_):
         by = int(p[:, j].argmin())
         tests = "range", "missing", "chi-squared" if is_categorical[j] else "KS"
         shares = outside[:, j].mean(), missing[:, j].mean(), seen.missing[j] / seen.n
         shares = map(float, shares)
-        found.append(
+        checks.append(
             ColumnCheck(column.name, *shares, tests[by], float(corrected[by, j]))
         )
-    found.sort(key=lambda check: check.p)
-    shifted = [check.column for check in found if check.p < SHIFTED]
-    return ShiftReport(len(X), float(outside.any(axis=1).mean()), found, shifted)
+    checks.sort(key=lambda check: check.p)
+    shifted = [check.column for check in checks if check.p < SHIFTED]
+    return ShiftReport(len(X), float(outside.any(axis=1).mean()), checks, shifted)
 
 
 def _two_samples(old, new, is_categorical):

@@ -102,5 +102,6 @@ def fitted_attributes(models, rows):
         "support_": support,
         "dual_coef_": coefficients[:, support],
         "intercept_": np.array([model.intercept for model in models]),
+        "factor_rows_": rows[0] if len(rows) == 1 else rows,
         **{f"{name}_": one_or_list(models, name) for name in FITTED},
     }

@@ -96,8 +96,12 @@ class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
     eta_ : float
         Value of ``eta`` used. With more than two classes, this and the following
         attributes are lists with one entry per pair of classes.
-    adaptive_factor_ : ndarray of shape (n, r)
-        Factor Z of F = Z Z'; None for "decomposed" and "whole".
+    adaptive_factor_ : ndarray of shape (m, r)
+        Factor Z of F = Z Z', with a row for each of the m rows of ``factor_rows_``;
+        None for "decomposed" and "whole".
+    factor_rows_ : ndarray of shape (m,)
+        Indices of the training rows of the model: all in order, if no row is repeated
+        and all weights are one; otherwise the distinct rows of positive weight.
     rank_ : int
         Rank of F, computed on first access.
     objective_ : float

@@ -60,7 +60,7 @@ def saddle_value(u, F, K, dual, eta, tau):
 def saddle_gradient(u, F, K, dual):
     """Gradient of the saddle function in u.
 
-    At F = ``best_factor(u)`` it is also the gradient of h (JMLR, Theorem 4).
+    At F = ``best_factor(u)`` it is also the gradient of h (JMLR, equation 26).
     """
     return dual.linear - dual.adjoint((F * K) @ dual.coefficients(u))
 

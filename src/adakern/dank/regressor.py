@@ -54,8 +54,8 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
         Coefficients d of the decision function.
     intercept_ : ndarray of shape (1,)
         Intercept of the decision function.
-    gamma_, eta_, adaptive_factor_, rank_, objective_, duality_gap_, n_iter_,
-    converged_, history_ :
+    gamma_, eta_, adaptive_factor_, factor_rows_, rank_, objective_, duality_gap_,
+    n_iter_, converged_, history_ :
         As in :class:`DANKClassifier`.
 
     References
@@ -138,7 +138,6 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
         X, y = validate_arrays(self, X, y, y_numeric=True)
         X = training_rows(self, X)
         rows, weights = distinct_rows(as_numpy(X), as_numpy(y), sample_weight)
-        self._rows = rows
         X, y = rows_of(self, X, rows), y[as_index(rows, y)]
         self._resolve_kernel(X, weights)
         dual = partial(
@@ -162,6 +161,8 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
         """
         check_is_fitted(self, "models_")
         X = validate_arrays(self, X)
-        columns = as_numpy(X)[:, self._rows] if self.kernel == "precomputed" else X
+        columns = (
+            as_numpy(X)[:, self.factor_rows_] if self.kernel == "precomputed" else X
+        )
         predicted = self.models_[0].decision_function(columns)
         return output_like(require_finite(self, as_numpy(predicted)), X)

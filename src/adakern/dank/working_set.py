@@ -109,7 +109,7 @@ def never_support(point, diagonal, gap):
     by at most ``sqrt(2 gap k_ii)`` until the optimum. A row stays at zero if, for all
     these values, its slope at zero points out of its box or into the tube. This is a
     safe screening rule (Ndiaye et al., JMLR 2017). The condition of JMLR, Theorem 7, a
-    slope of ``-(B + B_2) C (||K_i||_1 + kappa)``, is met by few rows.
+    slope of ``-(B + B_2) C (||K_i||_1 + kappa)``, is never met.
     """
     xp = array_namespace(point.d)
     dual = point.problem.dual

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 from sklearn.metrics import f1_score, recall_score, roc_auc_score
 
+from adakern._utils.printable import shortened
 from adakern.evaluation.quantities import METRICS
 
 __all__ = [
@@ -17,6 +18,9 @@ __all__ = [
 
 #: Lower bound of probabilities in the log loss.
 SMALLEST_PROBABILITY = 1e-15
+
+#: Largest distance of a row of probabilities from the sum 1, in single precision.
+SUM_TOL = 1e-3
 
 #: Number of bins of the calibration error, and of bootstrap samples.
 N_BINS, N_DRAWS = 15, 200
@@ -79,6 +83,11 @@ def score(task, y_true, y_pred, labels=None):
 
 def _classification_scores(y_true, y_pred, labels):
     classes = np.unique(np.concatenate([y_true, y_pred]) if labels is None else labels)
+    if unknown := set(y_pred.tolist()) - set(classes.tolist()):
+        raise ValueError(
+            f"y_pred contains {shortened(unknown)}, which are not among the classes "
+            f"{shortened(classes.tolist())}."
+        )
     binary = {"average": "binary", "pos_label": classes[-1]}
     f1 = binary if len(classes) <= 2 else {"average": "macro"}
     recall = recall_score(
@@ -204,6 +213,14 @@ def probability_scores(y_true, probabilities, classes):
     y_true, classes = np.asarray(y_true), np.asarray(classes)
     p = np.asarray(probabilities, float)
     truth = y_true[:, None] == classes
+    sums = p.sum(axis=-1)
+    if p.shape != truth.shape or (p < 0).any() or (np.abs(sums - 1) > SUM_TOL).any():
+        raise ValueError(
+            f"Probabilities must have the shape {truth.shape}, a column for each "
+            "class, and be non-negative with rows that sum to 1; got the shape "
+            f"{p.shape}, sums from {sums.min():.3g} to {sums.max():.3g} and a least "
+            f"value of {p.min():.3g}."
+        )
     chosen = np.where(truth, p, 0.0).sum(axis=1)
     unknown = 1.0 - truth.sum(axis=1)
     confidence = p.max(axis=1)

@@ -16,7 +16,7 @@ _running = threading.Event()
 
 @contextmanager
 def job(snakemake):
-    """Redirect a script's stderr to its log, and also show errors on the terminal.
+    """Redirect a script's output to its log, and also show errors on the terminal.
 
     A step within another job uses the log of that job.
     """
@@ -29,7 +29,9 @@ def job(snakemake):
     try:
         if snakemake.log:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-            os.dup2(os.open(snakemake.log[0], flags), 2)
+            log = os.open(snakemake.log[0], flags)
+            for stream in (1, 2):
+                os.dup2(log, stream)
         yield
     except Exception as error:
         os.write(terminal, printable(f"\n{_explain(error, snakemake)}\n\n").encode())

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from adakern._utils.printable import one_line
 from adakern_bench.base.parent import ENDINGS, die_with_parent
 
 #: Maximum number of lost attempts; the second one has more memory and time.
@@ -175,7 +176,8 @@ def _call(sender, function, args):
         outcome = Outcome("failed", reason=f"MemoryError: {error}")
     except Exception as error:
         traceback.print_exc()
-        outcome = Outcome("failed", reason=f"{type(error).__name__}: {error}")
+        reason = one_line(f"{type(error).__name__}: {error}")
+        outcome = Outcome("failed", reason=reason)
     for end in ENDINGS:
         end()
     # Includes at least this process, since a child with another Python starts as a copy

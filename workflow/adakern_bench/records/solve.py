@@ -15,6 +15,8 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain
+from adakern._utils.printable import one_line
+from adakern._utils.wording import count
 from adakern.evaluation import OPTIONAL_METRICS, RECORDED, quantile_crps, score
 from adakern.evaluation.metrics import (
     area_under_curve,
@@ -29,6 +31,8 @@ from adakern_bench.records.split import load_split, validation_split
 
 #: Coverage of the prediction intervals of regressors.
 COVERAGE = 0.9
+#: Maximum number of warnings in a record.
+MOST_WARNINGS = 20
 #: Levels of the predicted quantiles of regressors.
 LEVELS = np.linspace(0.01, 0.99, 99)
 
@@ -136,10 +140,13 @@ def _of_targets(table, y, predicted):
 
 
 def _sentences(caught):
-    """Distinct warnings, as text."""
+    """Distinct warnings, as text; at most the first MOST_WARNINGS."""
     here = f"{Path.cwd()}/"  # removed, since it names folders of this computer
-    found = {f"{x.category.__name__}: {x.message}".replace(here, "") for x in caught}
-    return sorted(found)
+    found = (f"{x.category.__name__}: {x.message}".replace(here, "") for x in caught)
+    told = sorted(set(map(one_line, found)))
+    if more := len(told[MOST_WARNINGS:]):
+        return [*told[:MOST_WARNINGS], f"... and {count(more, 'more warning')}"]
+    return told
 
 
 def fit(estimator, data, validates_from=None):
@@ -159,14 +166,15 @@ def fit(estimator, data, validates_from=None):
     X = data.X_train
     y = data.y_fit
     how = _fit_parameter(estimator, data)
+    told = {}
     if how in ("time", "groups"):
-        told = {"time": data.times, "groups": data.groups}
-        return estimator.fit(X, y, **{how: told[how]})
-    if how == "X_val" and _validates(data, validates_from):
+        told = {how: {"time": data.times, "groups": data.groups}[how]}
+    elif how == "X_val" and _validates(data, validates_from):
         train, validation = validation_split(data)
-        new = {"X_val": rows_of(X, validation), "y_val": y[validation]}
-        return estimator.fit(rows_of(X, train), y[train], **new)
-    return estimator.fit(X, y)
+        told = {"X_val": rows_of(X, validation), "y_val": y[validation]}
+        X, y = rows_of(X, train), y[train]
+    estimator.fit(X, y, **told)  # may return nothing
+    return estimator
 
 
 def validates_at_random(estimator, data, validates_from):

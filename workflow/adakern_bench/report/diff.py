@@ -106,7 +106,9 @@ def difference(before, after, metrics=None):
     given = [n for n in SAME_SPLIT if {f"{n}_before", f"{n}_after"} <= {*both}]
     same = np.ones(len(both), dtype=bool)
     for name in given:
-        same &= (both[f"{name}_before"] == both[f"{name}_after"]).to_numpy(bool)
+        old, new = both[f"{name}_before"], both[f"{name}_after"]
+        is_unknown = old.isna() | new.isna()  # one of the runs failed
+        same &= (is_unknown | (old == new)).to_numpy(bool)
     rows = [
         dict(zip(CELL, cell, strict=True)) | _cell(pairs, metrics[cell[0]])
         for cell, pairs in both[same].groupby(CELL)

@@ -5,6 +5,7 @@ import numpy as np
 from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER, QUANTITIES
 from adakern.evaluation.ranking import ALPHA, are_tied
+from adakern_bench.report.compare import shared
 from adakern_bench.report.contrast import against_all
 from adakern_bench.report.leaderboard import dependent
 from adakern_bench.report.tables import RULE, comparison
@@ -55,25 +56,25 @@ def _certainty(ranks, tests, records):
     leader = ranked["method"].iloc[0]
     if records["dataset"].nunique() > 1:
         found = against_all(records, leader, ranks["metric"].iloc[0])
+        untested = found["method"][found["holm"].isna()]
         found = found[found["holm"].notna()]
         others = found["method"]
         how = "Over these data sets"
         alike = others[(found["holm"] > ALPHA) | (found["better"] <= found["worse"])]
     else:
-        mine = _tests_of(leader, tests).dropna(subset="pvalue")
-        others = mine["method_a"].where(mine["method_a"] != leader, mine["method_b"])
-        alike = others[mine["winner"] == ""]
+        mine = _tests_of(leader, tests)
+        names = mine["method_a"].where(mine["method_a"] != leader, mine["method_b"])
+        is_tested = mine["pvalue"].notna()
+        others, untested = names[is_tested], names[~is_tested]
+        alike = others[mine["winner"] != leader]
         how = "Over these repeats"
     if others.empty:
         return ""
-    if alike.empty:
-        return f"{how}, it is significantly better than all others."
+    more = f"; {_listed(list(untested))} could not be tested" if len(untested) else ""
     if len(alike) == len(others):
-        return f"{how}, it is not significantly better than any other."
-    return (
-        f"{how}, it is significantly better than all others except "
-        f"{_listed(list(alike))}."
-    )
+        return f"{how}, it is not significantly better than any other{more}."
+    but = f" except {_listed(list(alike))}" if len(alike) else ""
+    return f"{how}, it is significantly better than all others{but}{more}."
 
 
 def _tests_of(method, tests):
@@ -104,7 +105,7 @@ def _gain_over_constant(cells, ranks):
             return ""
         value = f"{cell['shown']} {QUANTITIES[metric].unit}".rstrip()
         return f"A constant prediction reaches {value}."
-    means = cells["mean"].unstack()[[leader, CONSTANT]].dropna()
+    means = _whole_means(cells)[[leader, CONSTANT]].dropna()
     gain = means[leader] - means[CONSTANT]
     won = int((gain > 0).sum() if GREATER_IS_BETTER[metric] else (gain < 0).sum())
     return (
@@ -128,11 +129,14 @@ def _conclusion(task, cells, ranks):
             f"{name}: no two methods have results on the same data sets, so there is "
             "no ranking."
         )
+    means = _whole_means(cells)
+    if means.isna().all(axis=None):
+        return f"{name}: no method finished all its runs, so there is no ranking."
     best = ranked["average_rank"].iloc[0]
     *others, last = ranked["method"][are_tied(ranked["average_rank"], best)]
     tied = f"{', '.join(others)} and {last} are tied" if others else ""
     first, second = list(ranked.itertuples())[:2]
-    lead = _lead(metric, cells["mean"].unstack(), first.method, second.method)
+    lead = _lead(metric, means, first.method, second.method)
     if len(datasets) == 1:
         value = _value(metric, cells.loc[datasets[0], first.method])
         if tied:
@@ -141,13 +145,20 @@ def _conclusion(task, cells, ranks):
     over = f"{best:.2f} over {count(len(datasets), 'data set')}"
     if tied:
         return f"{name}: {tied} for the best mean rank, {over}."
-    n_best = cells["best"].xs(first.method, level="method").sum()
-    shared = "" if first.wins == n_best else ", ties included"
+    is_best = cells["best"].unstack(fill_value=False)
+    ahead = is_best[is_best[first.method]]
+    n_best = len(ahead)
+    shared = ", ties included" if (ahead.sum(axis=1) > 1).any() else ""
     return (
         f"{name}: {first.method} has the best mean rank, {over} (best on "
         f"{n_best}{shared}), ahead of {second.method} with "
         f"{second.average_rank:.2f}{lead}."
     )
+
+
+def _whole_means(cells):
+    """Means by data set and method; NaN if a run failed."""
+    return cells["mean"].where(cells["missing"] == 0).unstack()
 
 
 def _value(metric, cell):
@@ -172,8 +183,9 @@ def _lead(metric, means, first, second):
         gain = quantity.scale * (a - b).mean()
         size = f"{abs(gain):.1f} points" if quantity.unit else f"{abs(gain):.2g}"
         label = f"; its mean {_label(quantity)} over the sets" if several else ", which"
-        if size in ("0.0 points", "0"):
+        if are_tied(a.mean(), b.mean()):
             return f"{label} is equal to {second}'s"
+        size = "less than 0.1 points" if size == "0.0 points" else size
         size += f" {'higher' if gain > 0 else 'lower'}"
         return f"{label} is {size} than {second}'s"
     if (a <= 0).any() or (b <= 0).any():
@@ -201,9 +213,10 @@ def _significance(ranks, tests):
     mine = _tests_of(name, tests)
     tested = int(mine["pvalue"].notna().sum())
     if not tested:
-        why = mine["note"].str.contains("equal").all()
-        reason = "all differences are equal" if why else "fewer than five repeats"
-        return f"No difference was tested for significance: {reason}."
+        is_equal = mine["note"].str.contains("equal")
+        why = ["all differences are equal"] * bool(is_equal.any())
+        why += ["fewer than five repeats"] * bool((~is_equal).any())
+        return f"No difference was tested for significance: {' or '.join(why)}."
     favour = int((mine["winner"] == name).sum())
     against = int((mine["winner"] != "").sum()) - favour
     left_out = len(mine) - tested
@@ -250,7 +263,13 @@ def _failures(records):
     more = f" and {count(len(counts) - 3, 'more method')}" if len(counts) > 3 else ""
     kinds = {"timeout": "ran out of time", "failed": "failed"}
     how = " or ".join(kinds[status] for status in sorted(set(missing["status"])))
-    return f"{len(missing):,} of {count(len(records), 'run')} {how}: {named}{more}."
+    said = f"{len(missing):,} of {count(len(records), 'run')} {how}: {named}{more}."
+    is_compared = shared(records)["status"].ne("ok").any()
+    if is_compared and records["method"].nunique() > 1:
+        said += (
+            " A method is ranked last on a data set if one of its runs there failed."
+        )
+    return said
 
 
 def _cost(records):

@@ -38,7 +38,7 @@ from adakern_bench.report.tables import (
     read_tables,
 )
 from adakern_bench.report.use import model_lines
-from adakern_bench.report.wording import caption, duration, natural
+from adakern_bench.report.wording import caption, duration, natural, span
 
 # Task -> (part, metric) of the further tables, in this order.
 _DETAILS = {
@@ -154,7 +154,7 @@ def _comparison(out, config, records, rare):
         "facts": {
             "data sets": records["dataset"].nunique(),
             "methods": records["method"].nunique(),
-            "repeats": records["repeat"].nunique(),
+            "repeats": span(records.groupby("dataset")["repeat"].nunique()),
             "runs": len(records),
             "failed": int((records["status"] != "ok").sum()),
         },

@@ -27,6 +27,7 @@ from adakern_bench.report.figures import (
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.tables import RULE, comparison, heading, read_tables, scaled
+from adakern_bench.report.wording import span
 
 #: Maximum number of rows of a table on one page.
 PAGE_ROWS = 40
@@ -84,11 +85,11 @@ def _table(tables, task, ranks, experiment):
     if len(datasets) > 1:
         averages = [f"{r:.2f}" if r == r else "--" for r in ranks["average_rank"]]
         rows.append([r"\midrule" "\nMean rank", *averages])
-    repeats = int((cells["n"] + cells["missing"]).max())
+    repeats = span(cells["n"] + cells["missing"])
     caption = (
         f"{heading(ranks['metric'].iloc[0])} on the test part, "
-        f"{f'mean and standard deviation over {repeats} repeats' * (repeats > 1)}"
-        f"{'one repeat' * (repeats == 1)}. Best of the data set in bold; "
+        f"{f'mean and standard deviation over {repeats} repeats' * (repeats != '1')}"
+        f"{'one repeat' * (repeats == '1')}. Best of the data set in bold; "
     )
     caption = f"{latex(caption)}{_BULLET} {latex(f'significantly worse ({RULE}).')}"
     head = [

@@ -16,7 +16,7 @@ from adakern._utils.wording import count
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.tables import MARK, comparison, heading, read_tables
-from adakern_bench.report.wording import duration
+from adakern_bench.report.wording import duration, span
 
 #: Name of the MLflow view of runs that shows the main score.
 VIEW = "adakern"
@@ -78,8 +78,8 @@ def print_table(out, stream=None, width=None):
     lines = []
     for task, ranks in tables["ranks"].groupby("task"):
         cells = comparison(tables, task)
-        repeats = int((cells["n"] + cells["missing"]).max())
-        over = f", mean over {repeats} repeats" if repeats > 1 else ""
+        repeats = span(cells["n"] + cells["missing"])
+        over = f", mean over {repeats} repeats" if repeats != "1" else ""
         title = f"{task.capitalize()}: {heading(ranks['metric'].iloc[0])}{over}"
         lines += ["", title]
         lines += _rows(cells, ranks, seconds[task], width)

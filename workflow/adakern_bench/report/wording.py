@@ -26,6 +26,17 @@ def in_natural_order(names):
     )
 
 
+def span(counts):
+    """Format counts as a number, or a range if they differ.
+
+    >>> from adakern_bench.report.wording import span
+    >>> span([5, 5]), span([20, 5])
+    ('5', '5 to 20')
+    """
+    least, most = int(min(counts)), int(max(counts))
+    return f"{most}" if least == most else f"{least} to {most}"
+
+
 def duration(seconds):
     """Format a duration in seconds.
 

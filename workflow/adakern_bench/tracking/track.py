@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from adakern_bench.base.paths import kept_models
+from adakern_bench.config.sweeps import base_name
 from adakern_bench.records.read import find_records, read_records
 from adakern_bench.tracking.runs import Run, of_fit, of_methods, sha256, table_view
 from adakern_bench.tracking.store import log_runs
@@ -32,16 +33,17 @@ SUMMARY = [
 def track(results, *, tracking_uri=None):
     """Synchronise MLflow with a folder of results.
 
-    Every record below the folder becomes a run; tables, figures and report become one
-    summary run. Runs whose records no longer exist are removed; runs that are up to
-    date are not touched.
+    Every record of the methods and data sets of the folder's run becomes a run; tables,
+    figures and report become one summary run. Other runs are removed; runs that are up
+    to date are not touched.
     """
     results = Path(results)
     found = (path for pattern in SUMMARY for path in sorted(results.glob(pattern)))
     path = results / "run.yaml"
     config = path.read_text(encoding="utf-8") if path.exists() else None
-    paths = find_records(results)
-    records = read_records(paths, _described(config).get("metric")) if paths else []
+    described = _described(config)
+    paths = [path for path in find_records(results) if _is_of(path, described)]
+    records = read_records(paths, described.get("metric")) if paths else []
     return log_records(
         records,
         # The folder's name, since the records of a copied folder name the original.
@@ -52,6 +54,14 @@ def track(results, *, tracking_uri=None):
         summary={path.relative_to(results).as_posix(): path for path in found},
         prune=True,
     )
+
+
+def _is_of(path, described):
+    """Whether a record is of a method and a data set that are still compared."""
+    if "compared" not in described:
+        return True
+    dataset, method = map(base_name, path.parts[-3:-1])
+    return dataset in described["dataset"] and method in described["compared"]
 
 
 def log_records(

@@ -10,11 +10,11 @@ from pkgutil import iter_modules
 from adakern.adaptive.members.base import Member
 
 
-def found() -> dict[str, Member]:
+def members_by_name() -> dict[str, Member]:
     """Members of all modules by name, the most useful for their time first."""
     modules = [import_module(f"{__name__}.{m.name}") for m in iter_modules(__path__)]
     members = [member for m in modules for member in getattr(m, "MEMBERS", [])]
     return {m.name: m for m in sorted(members, key=lambda member: member.rank)}
 
 
-REGISTRY = found()
+REGISTRY = members_by_name()

@@ -113,7 +113,7 @@ class Member:
     slope = 1.0
 
     #: Pairs of keys and results of its search, from which other members may start.
-    found: ClassVar[Any] = ()
+    searches: ClassVar[Any] = ()
 
     #: Whether a screening fits it after the others, to start from their results.
     waits = False

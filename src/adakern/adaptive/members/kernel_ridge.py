@@ -134,7 +134,7 @@ class KernelRidge(Member):
         solutions = (n_folds + 1) * n * n * (pair + 1.5e-11 * n)
         return 0.1 + tuning + solutions
 
-    def set_up(self, table, found):
+    def set_up(self, table, searches):
         """Return the member with a search suitable for the table.
 
         It is the Nyström variant if there are too many rows for all to be centres. The
@@ -145,13 +145,13 @@ class KernelRidge(Member):
         n_scales = len(np.unique(table.groups))
         setting = self.setting
         most_rows = FEWER_ROWS if setting.classify else MOST_ROWS
-        start = found.get((self.kernel, self.per_feature))
+        start = searches.get((self.kernel, self.per_feature))
         if setting.screening:  # without the most expensive steps
             search = Search(EVALUATIONS_PER_FEATURE, FEWER_ROWS)
         elif start is not None:  # only the steps that the screening omitted
             search = Search(EVALUATIONS, most_rows, fewest_rows=most_rows)
         else:
-            start = found.get((self.kernel, False))
+            start = searches.get((self.kernel, False))
             steps = EVALUATIONS_PER_FEATURE if self.per_feature else EVALUATIONS
             search = Search(steps, most_rows)
             search = _quicker(search, n) if setting.fast else search
@@ -185,7 +185,7 @@ class KernelRidge(Member):
         return replace(self, search=self.fold_search, start=start, factors=factors)
 
     @property
-    def found(self):
+    def searches(self):
         """Scales and ridge, by kernel and kind of scales."""
         return [((self.kernel, self.per_feature), (self.scales_, self.alpha_))]
 
@@ -235,7 +235,7 @@ class KernelRidge(Member):
         self.intercept_ = np.average(Y, axis=0, weights=weights)
         Y, weights = Y - self.intercept_, weights / weights.mean()
         with one_blas_thread(self.search.most_rows):
-            found, self.start_ = tune_scales(
+            (self.scales_, self.alpha_), self.start_ = tune_scales(
                 X,
                 Y,
                 weights,
@@ -245,7 +245,6 @@ class KernelRidge(Member):
                 per_feature=self.per_feature,
                 search=self.search,
             )
-        self.scales_, self.alpha_ = found
         self.ridges_ = np.full(Y.shape[1], self.alpha_)
         return Y, weights
 

@@ -62,20 +62,20 @@ class SupportVectorMachine(Member):
         return n_folds * (0.02 + by_square * n**2)
 
     @property
-    def found(self):
+    def searches(self):
         """The chosen parameters, reused by the same member on more rows."""
         return [("margin", self.chosen)]
 
-    def set_up(self, table, found):
+    def set_up(self, table, searches):
         """Return the member with the best parameters, on a subsample of many rows."""
-        chosen = found.get("margin")
+        chosen = searches.get("margin")
         part = table
         many = len(table.X) > SHARED_GRAM_ROWS
         if chosen is None:
             starts = {}
             for kernel, per_feature in product(SVM_KERNELS, (True, False)):
-                if (kernel, per_feature) in found:
-                    starts[kernel] = found[kernel, per_feature]
+                if (kernel, per_feature) in searches:
+                    starts[kernel] = searches[kernel, per_feature]
             if many:
                 rng = np.random.RandomState(self.random_state)
                 part = table.subsample(rng, SHARED_GRAM_ROWS, SHARED_GRAM_ROWS // 2)
