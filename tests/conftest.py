@@ -13,7 +13,9 @@ import pytest
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-helpers = ["script.py", "slurm.py", "rules.py", "openml_server.py", "test_service.py"]
+# Without the workflow its tests, and the modules that help them, are not collected.
+helpers = ["script.py", "slurm.py", "rules.py", "openml_server.py", "record_factory.py"]
+helpers += ["test_service.py"]
 data_sets = [
     f"datasets/test_{name}.py"
     for name in ("arff", "entries", "fetch", "parsers", "suites", "table")
