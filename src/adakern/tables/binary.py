@@ -2,9 +2,11 @@
 
 import io
 import itertools
+import json
 import re
 import zipfile
 from contextlib import suppress
+from uuid import UUID
 from xml.parsers.expat import ExpatError, ParserCreate
 
 import numpy as np
@@ -19,12 +21,28 @@ _BYTES_OF_ROW = 64
 
 def parquet(data, name):
     """Read the columns of a Parquet file."""
-    import pandas as pd
-
     for n_bytes in (_packed_bytes_of_parquet, _bytes_of_parquet):
         check_size(_by_pandas(n_bytes, data, name), most_unpacked(len(data)), name)
-    frame = _by_pandas(pd.read_parquet, data, name)
+    frame = _by_pandas(_read_parquet, data, name)
     return frame if frame.index.names == [None] else frame.reset_index()
+
+
+def _read_parquet(file):
+    from pyarrow.parquet import read_table
+
+    table = read_table(file)
+    stated = table.schema.pandas_metadata or {}
+    for column in stated.get("columns", ()):
+        if column["numpy_type"].endswith("[pyarrow]"):  # pandas fails to parse some
+            column["numpy_type"] = "object"
+    table = table.replace_schema_metadata(stated and {"pandas": json.dumps(stated)})
+    frame = table.to_pandas(integer_object_nulls=True)
+    for column in table.schema:
+        if str(column.type) == "extension<arrow.uuid>":
+            frame[column.name] = [
+                value and str(UUID(bytes=value)) for value in frame[column.name]
+            ]
+    return frame
 
 
 def first_sheet(data, name, target, notes):
@@ -87,14 +105,17 @@ def _by_pandas(reader, data, name):
 
 def _packed_bytes_of_parquet(file):
     """Number of bytes of a file's cells, or of its distinct ones if these are more."""
+    from pyarrow import types
     from pyarrow.parquet import read_metadata
 
     found = read_metadata(file)
+    for column in found.schema.to_arrow_schema():
+        if types.is_nested(column.type):
+            raise ValueError(
+                f"the column {column.name!r} has lists or structs; expand it into "
+                "columns of numbers or texts, or leave it out of the file"
+            )
     columns = [found.schema.column(i) for i in range(found.num_columns)]
-    for column in columns:
-        if column.max_repetition_level:
-            name = column.path.partition(".")[0]
-            raise ValueError(f"the column {name!r} has lists; expand them into columns")
     n_bytes = sum(max(8, column.length or 0) for column in columns)  # of a row
     groups = map(found.row_group, range(found.num_row_groups))
     distinct = sum(group.total_byte_size for group in groups)
