@@ -50,6 +50,11 @@ KINDS = {
     "cents": lambda rng: rng.integers(100, 99999, N) / 100,
     "count": lambda rng: rng.integers(0, 5, N),
     "large": lambda rng: rng.integers(-(10**9), 10**9, N),
+    "accounts": lambda rng: 12345678901234500 + 100 * rng.integers(0, 9, N),
+    "accounts of some": lambda rng: pd.Series(
+        12345678901234500 + 100 * rng.integers(0, 9, N), dtype="Int64"
+    ).mask(rng.random(N) < 0.2),
+    "bytes read": lambda rng: np.append(rng.integers(0, 10**9, N - 1), 10**16),
     "year": lambda rng: rng.integers(1950, 2020, N),
     "gaps": lambda rng: with_missing(rng, normal(rng)).astype(float),
     "truth": lambda rng: rng.random(N) < 0.5,

@@ -24,6 +24,7 @@ from adakern.tables.means import (
     means_of_levels,
     worth,
 )
+from adakern.tables.numbers import exceed_float
 from adakern.tables.texts import MOST_CHARACTERS, TextVectors
 
 
@@ -51,7 +52,11 @@ def as_columns(X):
         else [column for _, column in X.items()]
     )
     arrays = [np.asarray(column) for column in columns]
-    if all(a.dtype.kind in "biuf" for a in arrays) and not categorical.any():
+    for name, array in zip(X.columns, arrays, strict=True):
+        if array.ndim > 1:
+            raise TypeError(f"column {name!r} has lists or structs: expand it")
+    are_numbers = all(a.dtype.kind in "biuf" for a in arrays)
+    if are_numbers and not any([*categorical, *map(exceed_float, columns)]):
         return (np.column_stack(arrays) if arrays else np.empty(X.shape)), categorical
     table = np.empty(X.shape, dtype=object)
     for j, column in enumerate(columns):
@@ -65,7 +70,9 @@ def _as_objects(column):
     # As objects, times in nanoseconds of Polars and Arrow would become integers.
     if array.dtype.kind in "mM":
         return array.astype(f"{array.dtype.kind}8[us]").astype(object)
-    return np.asarray(column, dtype=object)
+    # Polars would round integers beside missing values.
+    values = [*column] if exceed_float(column) else column
+    return np.asarray(values, dtype=object)
 
 
 def in_order_of(names, X):
@@ -203,7 +210,7 @@ class TableReader:
         for j, declared in enumerate(self.categorical):
             name = str(j if self.names is None else self.names[j])
             values = X[:, j]
-            is_other = declared or X.dtype.kind not in "biuf"
+            is_other = declared or X.dtype.kind not in "biuf" or exceed_float(values)
             # Integers such as 20240131 are dates if the column's name suggests it.
             is_day = self.names is not None and suggests_date(name)
             if is_other or (is_day and kinds.form_of_days(Cells.of(values, name))):

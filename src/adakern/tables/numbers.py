@@ -296,17 +296,23 @@ def find_mark(counts, unit=""):
 def are_codes(texts):
     """Whether all cells are codes of digits rather than amounts.
 
-    Codes have leading zeros, like ZIP codes, or more digits than float64. Cells without
-    digits do not matter.
+    Codes have leading zeros, like ZIP codes, or most of them have more digits than
+    float64. Cells without digits do not matter.
     """
     if not all(text.isdecimal() or not has_digit(text) for text in texts):
         return False
     codes = [text for text in texts if text.isdecimal()]
-    if any(len(text.lstrip("0")) > _MOST_DIGITS for text in codes):
+    if 2 * sum(len(text.lstrip("0")) > _MOST_DIGITS for text in codes) > len(codes):
         return True
     n_padded = sum(text[0] == "0" != text for text in codes)
     same_length = len({len(text) for text in codes}) == 1
     return n_padded > 0 and (same_length or 2 * n_padded > len(codes))
+
+
+def exceed_float(values):
+    """Whether some numbers of an array or a column are integers that may be codes."""
+    is_integer = re.match(r"(?i)u?int\d", str(values.dtype))
+    return bool(is_integer and (values >= 10**_MOST_DIGITS).any())
 
 
 def has_digit(value):

@@ -12,7 +12,8 @@ from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
 from adakern.tables.around import OTHERS, PREDICTED
 from adakern.tables.cells import sides_of_limits
-from adakern.tables.files import SHORT, Layout, cells_of_file
+from adakern.tables.delimited import SHORT, Layout
+from adakern.tables.files import cells_of_file
 from adakern.tables.meaning import (
     about,
     is_whole,

@@ -17,7 +17,13 @@ from adakern.tables.cells import (
     sides_of_limits,
 )
 from adakern.tables.files import cells_of_file
-from adakern.tables.numbers import find_mark, find_unit, plain_numbers, shapes_of
+from adakern.tables.numbers import (
+    exceed_float,
+    find_mark,
+    find_unit,
+    plain_numbers,
+    shapes_of,
+)
 from adakern.tables.unpack import TableError
 
 #: Used in place of column names to select all columns.
@@ -95,7 +101,11 @@ def _read_typed(values, cells, usual, is_target, is_merged, form):
     import pandas as pd
 
     kind = values.dtype.kind
-    is_number = kind in "iuf" and (is_target or not columns.form_of_days(cells))
+    is_number = (
+        kind in "iuf"
+        and (is_target or not columns.form_of_days(cells))
+        and not exceed_float(values)
+    )
     if not form and (is_number or (kind == "b" and not is_target)):
         has_no_gap = kind in "iu" and not values.isna().any()
         form = TRUE_OR_FALSE * (kind == "b")
