@@ -626,7 +626,7 @@ def test_limits_add_an_indicator_column(tmp_path):
     assert list(table.X) == ["crp", "crp: limit", "age"]
     assert table.X["crp: limit"].tolist() == LIMITS * 3
     account = {column.column: column for column in table.account}
-    assert account["crp: limit"].undo == "--drop 'crp: limit'"  # quoted for a shell
+    assert account["crp: limit"].option == "--drop 'crp: limit'"  # quoted for a shell
     assert any("another column marks" in note for note in table.notes)
     assert not any("is read as" in note for note in table.notes)  # noted once
     new = read_rows(
@@ -640,7 +640,7 @@ def test_limits_add_an_indicator_column(tmp_path):
     transformed = reader.transform(frame.to_numpy(object))
     np.testing.assert_array_equal(transformed, table.X.to_numpy(float))
     assert list(reader.source_) == [0, 0, 1]
-    assert "limits" in reader.columns_[0].account().became
+    assert "limits" in reader.columns_[0].account().use
 
 
 def test_open_ended_age_class_is_a_limit(tmp_path):

@@ -161,15 +161,15 @@ class ReadColumn(Column):
 
     def account(self):
         """Return its :class:`~adakern.tables.account.Account`."""
-        became = {
+        uses = {
             "date": ", ".join([*PARTS, HOUR][: self.width]),
             "text": f"feature, {self.width} numbers from its character n-grams",
         }
         if self.with_limits:
-            became["numeric"] = "feature, with a mark of cells that are limits"
+            uses["numeric"] = "feature, with a mark of cells that are limits"
         if self.means is not None:
-            became["categorical"] = "feature, with target encoding of its levels"
-            became["text"] += ", with target encoding"
+            uses["categorical"] = "feature, with target encoding of its levels"
+            uses["text"] += ", with target encoding"
         is_changed = self.form or self.kind == "text"
         return Account(
             self.name,
@@ -177,7 +177,7 @@ class ReadColumn(Column):
             self.form,
             self.n_missing,
             len(self.codes) if self.kind == "categorical" else None,
-            became.get(self.kind, "feature"),
+            uses.get(self.kind, "feature"),
             "categorical_features" if is_changed else "",
         )
 
