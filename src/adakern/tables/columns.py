@@ -36,7 +36,8 @@ def as_columns(X):
         return np.asarray(X, dtype=object) if words else X, None
     types = list(X.dtypes)
     categorical = np.array(
-        [str(t).startswith(("cat", "Cat", "Enum")) for t in types], dtype=bool
+        [str(t).startswith(("cat", "Cat", "Enum", "dictionary")) for t in types],
+        dtype=bool,
     )
     if hasattr(X, "iloc") and any(t.kind == "O" for t in types):
         # Columns of a data frame of pandas take long, compared with a single row.

@@ -65,7 +65,8 @@ def typed_columns(
         found, values[key] = _read_typed(
             column, cells[key], layout.decimal, is_target, alike, stated.get(key)
         )
-        may_be_text = texts and not (is_target or alike or key in declared)
+        is_declared = isinstance(column.dtype, pd.CategoricalDtype)
+        may_be_text = texts and not (is_target or alike or is_declared)
         if may_be_text and found.kind == "categorical" and columns.is_text(cells[key]):
             found.kind = "text"
         kinds[key] = found.kind
