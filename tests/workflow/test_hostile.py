@@ -159,7 +159,7 @@ SETTINGS = {
         {"settings": {"a": {"b": ["${powers:1,0,100}"] * 2000}}},
         "expand to more than 100,000",
     ),
-    "name-by-name": ({"title": "${des${name}}"}, "Unsupported interpolation"),
+    "name-by-name": ({"title": "${protocol.${name}}"}, "Unsupported interpolation"),
     "powers": ({"title": "${powers:2,-1000000000,0}"}, "more than 200 powers"),
     "points": (
         {"sweep": {"plain": {f"a{k}": [*range(10)] for k in range(9)}}},
