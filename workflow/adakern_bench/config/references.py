@@ -66,7 +66,7 @@ def _find(tree, name, path):
     name = name.strip()
     n_up = len(name) - len(name.lstrip("."))
     keys = [key.strip() for key in re.split(r"[][.]", name) if key.strip()]
-    found = ()
+    found: tuple = ()
     for key in (*(path[:-n_up] if n_up else ()), *keys):
         if isinstance(tree, str):
             break
