@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from adakern._utils.printable import shortened
 from adakern._utils.wording import count, listed
 from adakern.tables import dates, numbers
@@ -153,7 +155,8 @@ def _describe_numbers(cells, texts, usual, is_target):
     """Return the column of numbers, or None if it is not numeric."""
     if not is_target and _are_truths([*texts, *cells.others()]):
         return Column("numeric", TRUE_OR_FALSE)
-    if numbers.are_codes(texts):
+    integers = [v for v in cells.others() if isinstance(v, int | np.integer)]
+    if numbers.are_codes([*texts, *map(str, integers)]):
         return None
     if texts and not cells.others() and numbers.plain_numbers([*texts]) is not None:
         return Column("numeric", "." if any("." in text for text in texts) else usual)

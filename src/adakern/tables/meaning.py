@@ -131,7 +131,7 @@ def why_no_feature(values, kind, position, n_different):
             words = values.str.split().str.len().mean()
             what = "an identifier"
             if words >= FEWEST_WORDS:
-                what = "free text, which only adakern fit uses"
+                what = "free text, which only adakern fit uses, if its type is text"
             return f"{what}, {n_kinds} different values"
         return "an identifier, another in every row" * (n_kinds == n_different > 20)
     return ""

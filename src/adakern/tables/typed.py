@@ -17,7 +17,13 @@ from adakern.tables.cells import (
     sides_of_limits,
 )
 from adakern.tables.files import cells_of_file
-from adakern.tables.numbers import find_mark, find_unit, plain_numbers, shapes_of
+from adakern.tables.numbers import (
+    exceed_float,
+    find_mark,
+    find_unit,
+    plain_numbers,
+    shapes_of,
+)
 from adakern.tables.unpack import TableError
 
 #: Used in place of column names to select all columns.
@@ -59,7 +65,8 @@ def typed_columns(
         found, values[key] = _read_typed(
             column, cells[key], layout.decimal, is_target, alike, stated.get(key)
         )
-        may_be_text = texts and not (is_target or alike or key in declared)
+        is_declared = isinstance(column.dtype, pd.CategoricalDtype)
+        may_be_text = texts and not (is_target or alike or is_declared)
         if may_be_text and found.kind == "categorical" and columns.is_text(cells[key]):
             found.kind = "text"
         kinds[key] = found.kind
@@ -95,7 +102,11 @@ def _read_typed(values, cells, usual, is_target, is_merged, form):
     import pandas as pd
 
     kind = values.dtype.kind
-    is_number = kind in "iuf" and (is_target or not columns.form_of_days(cells))
+    is_number = (
+        kind in "iuf"
+        and (is_target or not columns.form_of_days(cells))
+        and not exceed_float(values)
+    )
     if not form and (is_number or (kind == "b" and not is_target)):
         has_no_gap = kind in "iu" and not values.isna().any()
         form = TRUE_OR_FALSE * (kind == "b")
