@@ -208,6 +208,11 @@ class TableReader:
     def fit(self, X):
         """Infer the kind of each column of X (n, d), an array of any type."""
         self.columns_ = []
+        usual = kinds.usual_mark(
+            Cells.of(X[:, j], self._name(j))
+            for j in (range(X.shape[1]) if X.dtype.kind not in "biuf" else [])
+            if any(isinstance(value, str) for value in X[:, j])
+        )
         for j, declared in enumerate(self.categorical):
             name = str(j if self.names is None else self.names[j])
             values = X[:, j]
@@ -215,7 +220,7 @@ class TableReader:
             # Integers such as 20240131 are dates if the column's name suggests it.
             is_day = self.names is not None and suggests_date(name)
             if is_other or (is_day and kinds.form_of_days(Cells.of(values, name))):
-                column = self._learned(values, j)
+                column = self._learned(values, j, usual)
             else:
                 column = ReadColumn("numeric", n_missing=int(np.isnan(values).sum()))
             column.name = name
@@ -314,10 +319,12 @@ class TableReader:
     def _name(self, j):
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
 
-    def _learned(self, values, j):
+    def _learned(self, values, j, usual):
         cells = Cells.of(values, self._name(j))
         declared = self.categorical[j]
-        found = Column("categorical") if declared else kinds.describe(cells)
+        found = Column("categorical")
+        if not declared:
+            found = kinds.describe(cells, usual=usual)
         if found.kind == "categorical" and not declared and kinds.is_text(cells):
             found = Column("text")
         column = ReadColumn(found.kind, found.form, found.notes)
