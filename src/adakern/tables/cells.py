@@ -99,7 +99,7 @@ class Cells:
                 row = int(np.flatnonzero(codes == code)[0])
                 raise ValueError(
                     f"{name} has a NUL character (row {row}, from 0): save the file "
-                    "anew"
+                    "again"
                 )
         return cls(name, list(places), codes)
 

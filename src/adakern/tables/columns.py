@@ -166,7 +166,7 @@ class ReadColumn(Column):
             "text": f"feature, {self.width} numbers from its character n-grams",
         }
         if self.with_limits:
-            uses["numeric"] = "feature, with a mark of cells that are limits"
+            uses["numeric"] = "feature, with an indicator of limits"
         if self.means is not None:
             uses["categorical"] = "feature, with target encoding of its levels"
             uses["text"] += ", with target encoding"

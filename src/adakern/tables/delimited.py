@@ -244,7 +244,7 @@ def _separator(text, name, target, notes):
     )
     if n_lines < 2:
         raise TableError(
-            f"{name} has only {count(n_lines, 'line')}; a table needs more."
+            f"{name} has {count(n_lines, 'line')}; a table needs a header and a row."
         )
     if text.partition("\n")[0].strip('\r" ') == target:
         return _NONE  # new rows of a single column

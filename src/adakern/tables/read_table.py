@@ -161,8 +161,8 @@ def read_table(
     ...     path = os.path.join(folder, "prices.csv")
     ...     with open(path, "w") as file:
     ...         _ = file.write("area;city;price\\n1,5;A;$1.200\\n2,5;B;$9\\n4;A;$8\\n")
-    ...     found = read_table(path, "price")
-    >>> found.kinds, found.task, found.y.tolist()
+    ...     table = read_table(path, "price")
+    >>> table.kinds, table.task, table.y.tolist()
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
     return read_columns(

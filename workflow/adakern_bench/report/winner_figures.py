@@ -279,7 +279,7 @@ def _distance(axis, best, columns):
     plain_ticks(axis.xaxis, axis.yaxis)
     first, last = shown["error"].iloc[[0, -1]]
     sure = abs(last - first) > 1.96 * np.hypot(*shown["sem"].iloc[[0, -1]])
-    chance = "" if sure else ", a difference that chance explains"
+    chance = "" if sure else ", a difference that may be due to chance"
     day = "days" if best.times_are_dates else "units of time"
     if n_spans < 2 or not first > 0:
         return "All test rows have the same time, or the error is zero."
