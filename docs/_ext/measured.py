@@ -97,7 +97,7 @@ def _figure(found):
 
 
 def scores(folder, metric):
-    """Test means, with a row per data set and a column per method; NaN if a run failed."""
+    """Test means, a row per data set and a column per method; NaN if a run failed."""
     rows = read_tables(RESULTS / folder)["summary"].query(
         "metric == @metric and split == 'test'"
     )

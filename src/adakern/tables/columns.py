@@ -81,20 +81,20 @@ def in_order_of(names, X):
 
     Also return whether the result has exactly these columns.
     """
-    found = {str(name): name for name in X.columns}
+    originals = {str(name): name for name in X.columns}
     if list(X.columns) == list(names):
         return X, True
-    if len(found) < len(X.columns) or list(found) == list(names):
+    if len(originals) < len(X.columns) or list(originals) == list(names):
         return X, False
-    if missing := [name for name in names if name not in found]:
+    if missing := [name for name in names if name not in originals]:
         raise ValueError(
             f"X lacks the columns {', '.join(missing)}, which were passed to fit"
         )
-    if extra := sorted(set(found) - set(names)):
+    if extra := sorted(set(originals) - set(names)):
         warn_user(
             f"X has columns that were not in training: {', '.join(extra)}; ignored"
         )
-    return X[[found[name] for name in names]], False
+    return X[[originals[name] for name in names]], False
 
 
 def declared_categorical(features, n_columns, names):
@@ -246,8 +246,10 @@ class TableReader:
     @property
     def is_categorical(self):
         """Mask of the output columns that contain category codes."""
-        found = np.array([column.kind == "categorical" for column in self.columns_])
-        flags = found[self.source_]
+        categorical = np.array(
+            [column.kind == "categorical" for column in self.columns_]
+        )
+        flags = categorical[self.source_]
         flags[sum(column.width for column in self.columns_) :] = False
         return flags
 
@@ -322,13 +324,13 @@ class TableReader:
     def _learned(self, values, j, usual):
         cells = Cells.of(values, self._name(j))
         declared = self.categorical[j]
-        found = Column("categorical")
+        described = Column("categorical")
         if not declared:
-            found = kinds.describe(cells, usual=usual)
-        if found.kind == "categorical" and not declared and kinds.is_text(cells):
-            found = Column("text")
-        column = ReadColumn(found.kind, found.form, found.notes)
-        read, _ = read_cells(cells, found.kind, found.form)
+            described = kinds.describe(cells, usual=usual)
+        if described.kind == "categorical" and not declared and kinds.is_text(cells):
+            described = Column("text")
+        column = ReadColumn(described.kind, described.form, described.notes)
+        read, _ = read_cells(cells, described.kind, described.form)
         is_missing = [value is None or value != value for value in read]
         column.n_missing = sum(is_missing)
         if column.kind == "categorical":
