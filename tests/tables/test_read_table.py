@@ -403,7 +403,10 @@ def test_uninformative_columns_are_dropped_with_reason(tmp_path):
     ("cells", "reason"),
     [
         ("A-{}", "an identifier"),
-        ("no sign of {} on the left", "free text, which only adakern fit uses"),
+        (
+            "no sign of {} on the left",
+            "free text, which only adakern fit uses, if its type is text",
+        ),
     ],
 )
 def test_dropped_free_text_is_distinguished_from_identifiers(tmp_path, cells, reason):

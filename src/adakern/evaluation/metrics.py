@@ -88,6 +88,7 @@ def _classification_scores(y_true, y_pred, labels):
             f"y_pred contains {shortened(unknown)}, which are not among the classes "
             f"{shortened(classes.tolist())}."
         )
+    y_pred = y_pred.astype(classes.dtype)  # it may be of type object
     binary = {"average": "binary", "pos_label": classes[-1]}
     f1 = binary if len(classes) <= 2 else {"average": "macro"}
     recall = recall_score(
@@ -214,7 +215,9 @@ def probability_scores(y_true, probabilities, classes):
     p = np.asarray(probabilities, float)
     truth = y_true[:, None] == classes
     sums = p.sum(axis=-1)
-    if p.shape != truth.shape or (p < 0).any() or (np.abs(sums - 1) > SUM_TOL).any():
+    # NaN compares false with everything.
+    are_valid = (p >= 0).all() and (np.abs(sums - 1) <= SUM_TOL).all()
+    if p.shape != truth.shape or not are_valid:
         raise ValueError(
             f"Probabilities must have the shape {truth.shape}, a column for each "
             "class, and be non-negative with rows that sum to 1; got the shape "
@@ -285,6 +288,8 @@ def interval_scores(y_true, low, high, coverage=0.9):
     if y_true.ndim == 2:
         of_one = partial(interval_scores, coverage=coverage)
         return _mean(_score_each_target(of_one, y_true, low, high))
+    if np.isnan(low).any() or np.isnan(high).any():
+        raise ValueError("low and high must not contain NaN.")
     held = (low <= y_true) & (y_true <= high)
     width = high - low
     outside = np.maximum(low - y_true, 0) + np.maximum(y_true - high, 0)

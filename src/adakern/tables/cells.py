@@ -131,6 +131,8 @@ class Cells:
 
 def _plain(value):
     """Make a value comparable: "" if it is missing, and strings are stripped."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="backslashreplace").replace("\0", "\\x00")
     if isinstance(value, str):
         return plain_text(value)
     if isinstance(value, time):  # Excel has cells of times

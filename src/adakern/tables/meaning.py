@@ -131,7 +131,7 @@ def why_no_feature(values, kind, position, n_different):
             words = values.str.split().str.len().mean()
             what = "an identifier"
             if words >= FEWEST_WORDS:
-                what = "free text, which only adakern fit uses"
+                what = "free text, which only adakern fit uses, if its type is text"
             return f"{what}, {n_kinds} different values"
         return "an identifier, another in every row" * (n_kinds == n_different > 20)
     return ""
@@ -190,6 +190,7 @@ def about(X, kinds, time):
 
 def _about_codes(values):
     """Yield a note about repeated numbers such as -9 or 99 that are far from others."""
+    values = values.astype(float)  # eight bits are too few for sums
     counts = values[values.isin(_CODES)].value_counts()
     suspects = counts.index[counts > 1]
     others = values[~values.isin(suspects)].dropna()

@@ -65,6 +65,11 @@ _INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 BASE_60 = "base 60"
 #: With the factors of their numbers; a sign comes first, a hemisphere last.
 _BASES_60 = {
+    # A sign of the days of pandas and Python is not one of the time.
+    re.compile(
+        r"()P?(-?\d+)(?:DT| days?, | days? \+)(\d+)[:H](\d+)[:M](\d+(?:\.\d+)?)S?()",
+        re.IGNORECASE,
+    ): (86400, 3600, 60, 1),
     re.compile(
         rf"(-)?P?(?:{_NUMBER}\s?d(?:ays?)?,?\s?)?T?(?:{_NUMBER}\s?h(?:(?:ou)?rs?)?\.?\s?)?"
         rf"(?:{_NUMBER}(?:\s?m(?:in(?:ute)?s?)?\.?\s?|(?(3)$|(?!))))?"
@@ -91,6 +96,8 @@ _SIDES = {"dr": 1.0, "cr": -1.0}
 _UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ‰″\"*†‡§][^\d()]*)$")
 _DIGIT = re.compile(r"\d")
 _SIGN = re.compile(rf"{_CURRENCY}|%")
+#: Telephone numbers with the code of a country.
+_PHONE = re.compile(r"\+[1-9](?:[\s/()-]{0,2}\d){7,14}")
 #: The last class of ages, such as 85+; 1+ and 5+ may be grades and codes.
 _OPEN_ENDED = re.compile(r"[^A-Za-z]*\d\d\+")
 
@@ -296,17 +303,32 @@ def find_mark(counts, unit=""):
 def are_codes(texts):
     """Whether all cells are codes of digits rather than amounts.
 
-    Codes have leading zeros, like ZIP codes, or more digits than float64. Cells without
-    digits do not matter.
+    Codes have leading zeros, like ZIP codes, or most of them have more digits than
+    float64, or are telephone numbers. Cells without digits do not matter.
     """
+    if any(text[:1] == "+" for text in texts) and _are_phones(texts):
+        return True
     if not all(text.isdecimal() or not has_digit(text) for text in texts):
         return False
     codes = [text for text in texts if text.isdecimal()]
-    if any(len(text.lstrip("0")) > _MOST_DIGITS for text in codes):
+    if 2 * sum(len(text.lstrip("0")) > _MOST_DIGITS for text in codes) > len(codes):
         return True
     n_padded = sum(text[0] == "0" != text for text in codes)
     same_length = len({len(text) for text in codes}) == 1
     return n_padded > 0 and (same_length or 2 * n_padded > len(codes))
+
+
+def _are_phones(texts):
+    """Whether at least half of the numbers are those of telephones, and none < 0."""
+    numbers = [text for text in texts if has_digit(text)]
+    n_phones = sum(bool(_PHONE.fullmatch(text)) for text in numbers)
+    return 2 * n_phones >= len(numbers) and not any(t[0] == "-" for t in numbers)
+
+
+def exceed_float(values):
+    """Whether some numbers of an array or a column are integers that may be codes."""
+    is_long = re.match(r"(?i)u?int64", str(values.dtype))
+    return bool(is_long and (values >= 10**_MOST_DIGITS).any())
 
 
 def has_digit(value):

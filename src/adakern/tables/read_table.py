@@ -424,26 +424,26 @@ def _account(frame, kinds, forms, dropped, roles, group, task):
     for name in frame.columns:
         kind = kinds[name]
         form = forms[name]
-        became = "feature"
+        use = "feature"
         typed = shlex.quote(str(name))
-        undo = f"--categorical {typed}" if kind != "categorical" else ""
+        option = f"--categorical {typed}" if kind != "categorical" else ""
         if name in roles.targets:
             is_number = task == "classification" and kind == "numeric"
-            became = f"target, {task}"
-            undo = "--task regression" * is_number
+            use = f"target, {task}"
+            option = "--task regression" * is_number
         elif name in dropped:
-            became = f"dropped: {dropped[name]}"
-            undo = "--group none" if name == group else f"--keep {typed}"
+            use = f"dropped: {dropped[name]}"
+            option = "--group none" if name == group else f"--keep {typed}"
             if name in roles.drop or name == roles.group:
-                undo = ""
+                option = ""
         elif name == roles.time:
-            became = "feature, and the order of the rows"
+            use = "feature, and the order of the rows"
         elif form.startswith(LIMITS_OF):
-            became = "feature, -1 below a limit and 1 above"
-            undo = f"--drop {typed}"
+            use = "feature, -1 below a limit and 1 above"
+            option = f"--drop {typed}"
         elif kind == "text":
-            became = "feature, numbers from its character n-grams"
+            use = "feature, numbers from its character n-grams"
         n_levels = frame[name].nunique() if kind == "categorical" else None
         n_missing = int(frame[name].isna().sum())
-        found.append(Account(name, kind, form, n_missing, n_levels, became, undo))
+        found.append(Account(name, kind, form, n_missing, n_levels, use, option))
     return found

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import tarfile
 import zipfile
 import zlib
@@ -15,6 +16,11 @@ _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.op
 #: treated as an attack, or as a mistake that would exhaust the memory.
 _MOST_TIMES_LARGER = 100
 _FREE_BYTES = 64 * 2**20
+#: Files of an archive that programs and authors add to a table.
+_BESIDE = re.compile(
+    r"(?i)__MACOSX/.*|(.*/)?(\..*|(read[ _-]?me|licen[cs]e|copying|changelog|citation)"
+    r"(\.\w+)?|thumbs\.db|[^/]*\.(md|rst|pdf|docx?|html?))"
+)
 
 
 class TableError(ValueError):
@@ -98,7 +104,7 @@ def _member(sizes, most, name, member):
         if len(found) == 1:
             break
     else:
-        found = list(sizes)
+        found = [path for path in sizes if not _BESIDE.fullmatch(path)] or list(sizes)
     if len(found) != 1:
         raise TableError(
             f"{name}: the archive holds {', '.join(sizes) or 'no file'}; set member to "

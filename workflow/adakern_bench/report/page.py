@@ -277,16 +277,16 @@ def _by_target(records):
 def _winner(folder):
     """Pictures of the best method, and what is said where there are none."""
     captions = read_json(folder / "captions.json")
-    pictures = [name for name in sorted(captions) if name]
+    pictures = [path for path in sorted(folder.glob("*.svg")) if path.stem in captions]
     return {
         "note": captions.get("", ""),
         "figures": [
             _figure(
-                (folder / f"{name}.svg").read_text(encoding="utf-8"),
-                f"best-{name}",
-                captions[name],
+                path.read_text(encoding="utf-8"),
+                f"best-{path.stem}",
+                captions[path.stem],
             )
-            for name in pictures
+            for path in pictures
         ],
     }
 
