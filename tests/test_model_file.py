@@ -6,6 +6,7 @@ import operator
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -422,6 +423,30 @@ def test_closed_output_pipe_is_not_an_error(ridge_file, line):  # such as `| hea
         assert process.stderr.read() == b""
     assert process.returncode == 0
     assert Path("2.skops").exists() == line.startswith("fit")
+
+
+def test_interrupted_fit_prints_one_line_and_keeps_the_existing_file(ridge_file):
+    before = Path(ridge_file).read_bytes()
+    code = "import sys; from adakern.cli import main; sys.exit(main())"
+    command = [sys.executable, "-u", "-c", code, "fit", "my.csv", "--target", "cost"]
+    with Popen(
+        command,
+        stdout=PIPE,
+        stderr=PIPE,
+        # Tests run by a shell in the background would ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        while not process.stdout.readline().startswith(b"Fitting"):
+            pass
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate()
+    assert process.returncode == 130
+    assert error.split(b"\n")[1:] == [
+        b"adakern fit: stopped; no incomplete file is left behind",
+        b"",
+    ]
+    assert Path(ridge_file).read_bytes() == before
+    assert not list(Path().glob(".my*"))
 
 
 @pytest.mark.parametrize("name", MEMBERS)

@@ -136,6 +136,20 @@ def test_free_text_of_a_categorical_type_is_a_category(tmp_path):
         assert table.kinds["x"] == reader.columns_[0].kind == kind
 
 
+@pytest.mark.parametrize("values", [[1, 2], [0.5, 1.5], [True, False]])
+def test_categories_that_are_no_text_are_categories(tmp_path, values):
+    typed = pd.Series(values * (N // 2)).astype("category")
+    kind, read = read_column(typed, tmp_path)
+    reader = TableReader(["x"], [True]).fit(as_columns(typed.to_frame("x"))[0])
+    assert kind == "categorical"
+    assert sorted(set(read)) == [*reader.columns_[0].codes]
+
+
+def test_integers_of_eight_bits_are_numbers(tmp_path):
+    values = np.append(np.arange(N - 3), [99, 99, -9]).astype(np.int8)
+    assert read_column(values, tmp_path) == ("numeric", values.tolist())
+
+
 def merged_sheet(folder, *rows, ranges):
     """An Excel file with these rows and merged ranges."""
     openpyxl = pytest.importorskip("openpyxl")

@@ -45,6 +45,10 @@ def _read_parquet(file):
             frame[column.name] = [
                 value and str(UUID(bytes=value)) for value in frame[column.name]
             ]
+    for column in stated.get("columns", ()):
+        name = column["name"]
+        if column["pandas_type"] == "categorical" and name in frame:
+            frame[name] = frame[name].astype("category")  # Arrow keeps that of texts
     return frame
 
 

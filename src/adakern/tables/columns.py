@@ -28,9 +28,15 @@ from adakern.tables.numbers import exceed_float
 from adakern.tables.texts import MOST_CHARACTERS, TextVectors
 
 
+def is_frame(X):
+    """Whether X has columns with types, as those of pandas and Polars."""
+    # pandas computes the types at each access.
+    return hasattr(type(X), "dtypes") and hasattr(X, "columns")
+
+
 def as_columns(X):
     """Convert X to an array, of objects if needed, and find categorical dtypes."""
-    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+    if not is_frame(X):
         words = isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U"
         # In an array of strings, NaN would be a string.
         return np.asarray(X, dtype=object) if words else X, None
@@ -81,9 +87,9 @@ def in_order_of(names, X):
 
     Also return whether the result has exactly these columns.
     """
-    found = {str(name): name for name in X.columns}
     if list(X.columns) == list(names):
         return X, True
+    found = {str(name): name for name in X.columns}
     if len(found) < len(X.columns) or list(found) == list(names):
         return X, False
     if missing := [name for name in names if name not in found]:
@@ -208,6 +214,11 @@ class TableReader:
     def fit(self, X):
         """Infer the kind of each column of X (n, d), an array of any type."""
         self.columns_ = []
+        usual = kinds.usual_mark(
+            Cells.of(X[:, j], self._name(j))
+            for j in (range(X.shape[1]) if X.dtype.kind not in "biuf" else [])
+            if any(isinstance(value, str) for value in X[:, j])
+        )
         for j, declared in enumerate(self.categorical):
             name = str(j if self.names is None else self.names[j])
             values = X[:, j]
@@ -215,7 +226,7 @@ class TableReader:
             # Integers such as 20240131 are dates if the column's name suggests it.
             is_day = self.names is not None and suggests_date(name)
             if is_other or (is_day and kinds.form_of_days(Cells.of(values, name))):
-                column = self._learned(values, j)
+                column = self._learned(values, j, usual)
             else:
                 column = ReadColumn("numeric", n_missing=int(np.isnan(values).sum()))
             column.name = name
@@ -314,10 +325,12 @@ class TableReader:
     def _name(self, j):
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
 
-    def _learned(self, values, j):
+    def _learned(self, values, j, usual):
         cells = Cells.of(values, self._name(j))
         declared = self.categorical[j]
-        found = Column("categorical") if declared else kinds.describe(cells)
+        found = Column("categorical")
+        if not declared:
+            found = kinds.describe(cells, usual=usual)
         if found.kind == "categorical" and not declared and kinds.is_text(cells):
             found = Column("text")
         column = ReadColumn(found.kind, found.form, found.notes)

@@ -90,6 +90,28 @@ def describe(cells, *, usual=".", is_target=False):
     return Column("categorical", notes=notes)
 
 
+def usual_mark(columns, default="."):
+    """Decimal mark of columns (of Cells) in which it is ambiguous.
+
+    It is that of more cells of the other columns, or the default.
+    """
+    votes = {".": 0, ",": 0}
+    some_are_open = False
+    for cells in columns:
+        texts = cells.counts(NO_VALUE)
+        if numbers.plain_numbers([*texts]) is not None:
+            votes["."] += sum(n for text, n in texts.items() if "." in text)
+            continue
+        shapes = numbers.shapes_of(texts)
+        mark, sure, is_open = numbers.find_mark(shapes, numbers.find_unit(shapes))
+        some_are_open |= is_open
+        if mark is not None:
+            votes[mark] += sure
+    if votes["."] != votes[","]:
+        return max(votes, key=votes.__getitem__)
+    return default if some_are_open else "."
+
+
 def column_of_form(cells, form):
     """Return the :class:`Column` of cells whose form is given."""
     kind = "numeric" if form.startswith(numbers.MARKS) else "date"

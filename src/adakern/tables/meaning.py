@@ -190,6 +190,7 @@ def about(X, kinds, time):
 
 def _about_codes(values):
     """Yield a note about repeated numbers such as -9 or 99 that are far from others."""
+    values = values.astype(float)  # eight bits are too few for sums
     counts = values[values.isin(_CODES)].value_counts()
     suspects = counts.index[counts > 1]
     others = values[~values.isin(suspects)].dropna()

@@ -327,8 +327,8 @@ def _are_phones(texts):
 
 def exceed_float(values):
     """Whether some numbers of an array or a column are integers that may be codes."""
-    is_integer = re.match(r"(?i)u?int\d", str(values.dtype))
-    return bool(is_integer and (values >= 10**_MOST_DIGITS).any())
+    is_long = re.match(r"(?i)u?int64", str(values.dtype))
+    return bool(is_long and (values >= 10**_MOST_DIGITS).any())
 
 
 def has_digit(value):

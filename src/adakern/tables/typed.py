@@ -9,7 +9,6 @@ from adakern._utils.wording import listed
 from adakern.tables import kinds as columns
 from adakern.tables.around import OTHERS
 from adakern.tables.cells import (
-    NO_VALUE,
     TRUE_OR_FALSE,
     Cells,
     form_of_merged,
@@ -19,10 +18,6 @@ from adakern.tables.cells import (
 from adakern.tables.files import cells_of_file
 from adakern.tables.numbers import (
     exceed_float,
-    find_mark,
-    find_unit,
-    plain_numbers,
-    shapes_of,
 )
 from adakern.tables.unpack import TableError
 
@@ -53,7 +48,8 @@ def typed_columns(
     if both := declared & stated.keys():
         raise TableError(f"{min(both)!r} cannot both have a form and be categorical.")
     cells = {key: cells_of(raw[key], key) for key in raw.columns}
-    layout.decimal = _usual_mark(cells, layout)
+    by_separator = "," if layout.separator == ";" else "."
+    layout.decimal = columns.usual_mark(cells.values(), layout.decimal or by_separator)
     notes += ["decimal comma"] * (layout.decimal == ",")
     values = {}
     kinds = {}
@@ -149,30 +145,6 @@ def cells_of(values, name):
         return Cells.of(array, f"column {name!r}")
     except (TypeError, ValueError) as error:
         raise TableError(f"the {error}.") from error
-
-
-def _usual_mark(cells, layout):
-    """Decimal mark of columns in which it is ambiguous.
-
-    It is that of the other columns if they have one, otherwise that of the layout, or
-    the one that is usual with the separator.
-    """
-    votes = {".": 0, ",": 0}
-    is_open = False
-    for column in cells.values():
-        texts = column.counts(NO_VALUE)
-        if plain_numbers([*texts]) is not None:
-            votes["."] += sum(n for text, n in texts.items() if "." in text)
-            continue
-        shapes = shapes_of(texts)
-        mark, sure, both = find_mark(shapes, find_unit(shapes))
-        is_open |= both
-        if mark is not None:
-            votes[mark] += sure
-    if votes["."] != votes[","]:
-        return max(votes, key=votes.__getitem__)
-    by_separator = "," if layout.separator == ";" and is_open else "."
-    return layout.decimal or by_separator
 
 
 def _find_target(raw, target, layout):
