@@ -28,9 +28,15 @@ from adakern.tables.numbers import exceed_float
 from adakern.tables.texts import MOST_CHARACTERS, TextVectors
 
 
+def is_frame(X):
+    """Whether X has columns with types, as those of pandas and Polars."""
+    # pandas computes the types at each access.
+    return hasattr(type(X), "dtypes") and hasattr(X, "columns")
+
+
 def as_columns(X):
     """Convert X to an array, of objects if needed, and find categorical dtypes."""
-    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+    if not is_frame(X):
         words = isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U"
         # In an array of strings, NaN would be a string.
         return np.asarray(X, dtype=object) if words else X, None
@@ -81,9 +87,9 @@ def in_order_of(names, X):
 
     Also return whether the result has exactly these columns.
     """
-    found = {str(name): name for name in X.columns}
     if list(X.columns) == list(names):
         return X, True
+    found = {str(name): name for name in X.columns}
     if len(found) < len(X.columns) or list(found) == list(names):
         return X, False
     if missing := [name for name in names if name not in found]:
