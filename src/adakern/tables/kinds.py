@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import numpy as np
 
@@ -185,7 +186,8 @@ def _describe_numbers(cells, texts, usual, is_target):
     shapes = numbers.shapes_of(texts)
     unit = numbers.find_unit(shapes)
     mark, _, is_open = numbers.find_mark(shapes, unit)
-    form = (mark or usual) + unit if texts else ""
+    durations = [v for v in cells.others() if isinstance(v, timedelta)]
+    form = (mark or usual) + unit if texts else numbers.BASE_60 * bool(durations)
     read = {v: number_named(cells, v, form) for v in [*texts, *cells.others()]}
     strays = [value for value, number in read.items() if number is None]
     n = len(cells.rows_of(read))

@@ -113,12 +113,15 @@ def _read_typed(values, cells, usual, is_target, is_merged, form):
         return columns.Column("numeric", form), (
             values if has_no_gap else values.astype(float)
         )
+    if is_target:  # classes are True and False, not 1 and 0
+        cells.distinct = [
+            str(value) if isinstance(value, bool | np.bool_) else value
+            for value in cells.distinct
+        ]
     try:
         column = columns.Column("categorical")
         if form:
             column = columns.column_of_form(cells, form)
-        elif kind == "b":
-            cells.distinct = [str(value) for value in cells.distinct]
         elif not isinstance(values.dtype, pd.CategoricalDtype):
             column = columns.describe(cells, usual=usual, is_target=is_target)
         if column.kind == "categorical" and is_merged:
