@@ -10,6 +10,7 @@ from adakern.adaptive.given import validated
 from adakern.cli import main
 from adakern.datasets import read_rows, read_table
 from adakern.model_file import as_columns, load_model, table_pipeline
+from adakern.tables.account import Account, AccountTable
 from adakern.tables.columns import TableReader, declared_categorical
 from adakern_bench.config.infer import inferred_yaml
 from adakern_bench.data import load_table
@@ -199,6 +200,15 @@ def test_model_from_data_frame_equals_command_line(tmp_path, monkeypatch):
     assert "elapsed days, year" in repr(estimator.columns_)
 
 
+def test_printed_account_cuts_no_reason():
+    reason = f"dropped: {'as the others ' * 10}".strip()
+    name = "n" * 80
+    (row,) = repr(AccountTable([Account(name, "text", "", 0, None, reason)])).split(
+        "\n"
+    )[1:]
+    assert row.startswith(f"{'n' * 57}...  text ") and row.endswith(reason)
+
+
 def test_account_of_columns(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({name: KINDS[name](rng) for name in ("money", "marks", "zip")})
@@ -213,11 +223,11 @@ def test_account_of_columns(tmp_path):
     assert accounts["money"].kind == "numeric" and accounts["zip"].kind == "categorical"
     assert accounts["marks"].missing == table["marks"].isin(["NA", "null"]).sum()
     assert accounts["marks"].levels == 2
-    assert accounts["y"].became == "target, classification"
-    undo = {name: account.undo for name, account in accounts.items()}
-    assert undo["row"] == "--keep row" and undo["note"] == "--keep note"
-    assert undo["patient"] == "--group none" and undo["y"] == "--task regression"
-    assert undo["money"] == "--categorical money"
+    assert accounts["y"].use == "target, classification"
+    options = {name: account.option for name, account in accounts.items()}
+    assert options["row"] == "--keep row" and options["note"] == "--keep note"
+    assert options["patient"] == "--group none" and options["y"] == "--task regression"
+    assert options["money"] == "--categorical money"
     again = read_table(
         path,
         "y",
