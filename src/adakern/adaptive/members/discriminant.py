@@ -73,7 +73,7 @@ class Discriminant(Member):
             distances = np.sum(((X - mean) @ whitening) ** 2, axis=1)
             log_densities[:, c] = self.offsets_[c] - distances / 2
         proba = softmax(log_densities, axis=1)
-        return log_proba(proba, self.classes_, self.n_classes_)
+        return log_proba([proba], [self], self.n_classes_)[0]
 
 
 MEMBERS = [Discriminant(name="discriminant", rank=1.5)]
