@@ -6,6 +6,7 @@ import operator
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -18,10 +19,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from joblib import cpu_count
 from scipy.sparse import csr_matrix
 from sklearn.base import is_classifier
 from sklearn.cluster import KMeans
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.decomposition import MiniBatchNMF
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -32,11 +35,14 @@ from sklearn.ensemble import (
     RandomTreesEmbedding,
 )
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.kernel_approximation import PolynomialCountSketch
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
+    KNeighborsTransformer,
+    LocalOutlierFactor,
     RadiusNeighborsClassifier,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -419,6 +425,30 @@ def test_closed_output_pipe_is_not_an_error(ridge_file, line):  # such as `| hea
     assert Path("2.skops").exists() == line.startswith("fit")
 
 
+def test_interrupted_fit_prints_one_line_and_keeps_the_existing_file(ridge_file):
+    before = Path(ridge_file).read_bytes()
+    code = "import sys; from adakern.cli import main; sys.exit(main())"
+    command = [sys.executable, "-u", "-c", code, "fit", "my.csv", "--target", "cost"]
+    with Popen(
+        command,
+        stdout=PIPE,
+        stderr=PIPE,
+        # Tests run by a shell in the background would ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        while not process.stdout.readline().startswith(b"Fitting"):
+            pass
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate()
+    assert process.returncode == 130
+    assert error.split(b"\n")[1:] == [
+        b"adakern fit: stopped; no incomplete file is left behind",
+        b"",
+    ]
+    assert Path(ridge_file).read_bytes() == before
+    assert not list(Path().glob(".my*"))
+
+
 @pytest.mark.parametrize("name", MEMBERS)
 def test_each_member_can_be_saved_and_loaded(name, tmp_path, rng):
     """For example, boosting with categories contains a function of scikit-learn."""
@@ -751,6 +781,33 @@ INCONSISTENT = {
     "cells without a size": lambda: with_attribute(
         fit_estimator(KNeighborsClassifier), "classes_", np.zeros(9, "V0")
     ),
+    "outputs of a forest": lambda: with_attribute(
+        fit_small_ensemble(RandomForestRegressor), "n_outputs_", 2**28
+    ),
+    "outputs of a constant": lambda: with_attribute(
+        fit_estimator(DummyRegressor), "n_outputs_", 2**28
+    ),
+    "products": lambda: with_attribute(
+        PolynomialFeatures().fit(np.eye(3)), "_n_out_full", 2**28
+    ),
+    "hashed products": lambda: with_attribute(
+        PolynomialCountSketch().fit(np.eye(3)), "degree", 2**28
+    ),
+    "factors": lambda: with_attribute(
+        MiniBatchNMF(n_components=2).fit(np.eye(3)), "_n_components", 2**28
+    ),
+    "number of neighbours' rows": lambda: with_attribute(
+        KNeighborsTransformer().fit(np.eye(6)), "n_samples_fit_", 2**28
+    ),
+    "no neighbours": lambda: with_attribute(
+        with_attribute(
+            LocalOutlierFactor(n_neighbors=2, novelty=True).fit(np.eye(6)),
+            "_fit_X",
+            np.zeros((0, 6)),
+        ),
+        "n_samples_fit_",
+        0,
+    ),
     "cache": lambda: Pipeline([("ridge", fit_estimator(Ridge))], memory="/tmp"),
 }
 
@@ -828,6 +885,30 @@ def test_sizes_are_compared_before_allocation(tmp_path):
         archive.writestr("more.npy", header.getvalue())
     with pytest.raises(ModelFileError, match="the size of an array is wrong"):
         load_model(longer)
+
+
+def test_large_json_is_refused_before_parsing(tmp_path):
+    """Each empty list takes more than a hundred bytes, and next to none in the file."""
+    save_model(make_pipeline(fit_estimator(Ridge)), tmp_path / "m.skops", make_card())
+    for name in ("schema.json", model_file.CARD):
+        with zipfile.ZipFile(tmp_path / "m.skops") as archive:
+            parts = {part: archive.read(part) for part in archive.namelist()}
+        parts[name] = b"[" + b"[]," * 600_000 + b"[]]"
+        with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            for part, content in parts.items():
+                archive.writestr(part, content)
+        with pytest.raises(ModelFileError, match=r"has 1,200,002 values, too many"):
+            load_model(tmp_path / name)
+
+
+def test_threads_are_limited_to_those_of_the_computer(tmp_path):
+    forest = fit_small_ensemble(RandomForestRegressor).set_params(n_jobs=2**31 - 1)
+    centres = with_attribute(fit_estimator(KMeans), "_n_threads", 2**31 - 1)
+    for model in (forest, centres):
+        save_model(make_pipeline(model), tmp_path / "m.skops", make_card())
+        loaded = load_model(tmp_path / "m.skops")[0][-1]
+        used = {"n_jobs": 1, "_n_threads": 1} | vars(loaded)
+        assert {used["n_jobs"], used["_n_threads"]} <= {1, None, cpu_count()}
 
 
 def test_model_without_card_raises(tmp_path):

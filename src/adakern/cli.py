@@ -31,7 +31,7 @@ NAMED = ("drop", "keep", "categorical", "merge")
 #: Minimum time limit of a fit, in seconds.
 LEAST_SECONDS = 1.0
 
-#: Maximum number of rows that are explained without a word on the time it takes.
+#: Maximum number of rows that are explained without a note on the time.
 ROWS_QUICKLY_EXPLAINED = 30
 
 
@@ -41,10 +41,15 @@ def main(argv=None):
         # Names and texts have other characters, whatever the locale and PYTHONUTF8 say.
         os.environ["PYTHONUTF8"] = "1"
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
+    argv = list(sys.argv[1:] if argv is None else argv)
     output = _Output(sys.stdout)
     with redirect_stdout(output):
         try:
-            return _run(list(sys.argv[1:] if argv is None else argv))
+            return _run(argv)
+        except KeyboardInterrupt:
+            message = f"\nadakern {argv[0]}: stopped; no incomplete file is left behind"
+            print(message, file=sys.stderr)
+            return 130
         finally:
             output.flush()
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from adakern import AdaptiveKernelRegressor
-from adakern.datasets import read_table
+from adakern.datasets import read_rows, read_table
 from adakern.tables import TableError
+from adakern.tables.columns import TableReader, as_columns
 from adakern.tables.unpack import unpack
 
 pd = pytest.importorskip("pandas")
@@ -116,3 +117,111 @@ def test_files_beside_the_table_of_an_archive_are_ignored(beside):
             archive.writestr("other.csv", b"b,y\n1,2\n")
         with pytest.raises(TableError, match=r"the archive holds .*other\.csv"):
             unpack(packed.getvalue(), "mine.zip")
+
+
+def test_free_text_of_a_categorical_type_is_a_category(tmp_path):
+    notes = [f"no sign of {k} on the left" for k in range(60)]
+    frame = pd.DataFrame({"x": notes, "z": np.arange(60) * 0.3, "y": np.arange(60) / 7})
+    stated = (
+        pd.CategoricalDtype(),
+        pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())),
+    )
+    for dtype in ("object", *stated):
+        kind = "text" if dtype == "object" else "categorical"
+        typed = frame.astype({"x": dtype})
+        typed.to_parquet(tmp_path / "t.parquet")
+        table = read_table(tmp_path / "t.parquet", "y", keep=["all"], texts=True)
+        _, categorical = as_columns(typed)
+        reader = TableReader([*typed], categorical).fit(as_columns(typed)[0])
+        assert table.kinds["x"] == reader.columns_[0].kind == kind
+
+
+@pytest.mark.parametrize("values", [[1, 2], [0.5, 1.5], [True, False]])
+def test_categories_that_are_no_text_are_categories(tmp_path, values):
+    typed = pd.Series(values * (N // 2)).astype("category")
+    kind, read = read_column(typed, tmp_path)
+    reader = TableReader(["x"], [True]).fit(as_columns(typed.to_frame("x"))[0])
+    assert kind == "categorical"
+    assert sorted(set(read)) == [*reader.columns_[0].codes]
+
+
+def test_integers_of_eight_bits_are_numbers(tmp_path):
+    values = np.append(np.arange(N - 3), [99, 99, -9]).astype(np.int8)
+    assert read_column(values, tmp_path) == ("numeric", values.tolist())
+
+
+@pytest.mark.parametrize("write", ["to_csv", "to_parquet", "to_excel"])
+@pytest.mark.parametrize("kind", ["bool", "boolean", "object", "category"])
+def test_truths_of_every_type_are_the_same_classes(tmp_path, write, kind):
+    if write == "to_excel":
+        pytest.importorskip("openpyxl")
+    truths = pd.Series([True, False] * (N // 2), dtype=kind)
+    if kind in ("boolean", "object"):
+        truths[3] = None
+    path = tmp_path / {"to_excel": "t.xlsx"}.get(write, "t")
+    getattr(pd.DataFrame({"x": np.arange(N) / 7, "y": truths}), write)(path)
+    table = read_table(path, "y")
+    assert table.y.tolist() == truths.dropna().map(str).tolist()
+
+
+def test_rows_with_written_durations_are_read_by_a_model_of_typed_ones(tmp_path):
+    times = pd.to_timedelta(np.arange(N) * 3661 - 40_000, "s")
+    frame = pd.DataFrame({"x": times, "y": np.arange(N) / 7})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv")
+    table = read_table(tmp_path / "t.parquet", "y")
+    read = read_rows(tmp_path / "t.csv", table.kinds, table.forms)
+    assert read["x"].tolist() == table.X["x"].tolist() == [*times.total_seconds()]
+
+
+def merged_sheet(folder, *rows, ranges):
+    """An Excel file with these rows and merged ranges."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for cells in ranges:
+        book.active.merge_cells(cells)
+    book.save(folder / "t.xlsx")
+    return folder / "t.xlsx"
+
+
+def test_cells_merged_downwards_are_filled(tmp_path):
+    rows = [[None if k % 3 else f"group {k // 3}", k / 7, k * k] for k in range(12)]
+    path = merged_sheet(
+        tmp_path,
+        ["Results of the year", None, None],
+        ["team", "x", "y"],
+        *rows,
+        ["Source: a long remark", None, None],
+        ranges=["A1:C1", *(f"A{k}:A{k + 2}" for k in range(3, 15, 3)), "A15:C15"],
+    )
+    table = read_table(path, "y")
+    assert table.X["team"].tolist() == [f"group {k // 3}" for k in range(12)]
+    assert table.y.tolist() == [k * k for k in range(12)]
+    note = "merged cells: A3:A5, A6:A8, A9:A11, A12:A14 filled with their first cell"
+    assert note in table.notes
+    new = read_rows(path, table.kinds, table.forms)
+    assert new["team"].tolist()[:12] == table.X["team"].tolist()
+
+
+def test_headers_merged_downwards_name_their_columns(tmp_path):
+    rows = [["ab"[k % 2], k / 7, k % 5, k * k] for k in range(12)]
+    header = ["team", "marks", None, "y"], [None, "oral", "written", None]
+    path = merged_sheet(tmp_path, *header, *rows, ranges=["A1:A2", "B1:C1", "D1:D2"])
+    assert [*read_table(path, "y").X] == ["team", "oral", "written"]
+
+
+def test_overlapping_merged_cells_raise(tmp_path):
+    rows = [[k, k / 7] for k in range(12)]
+    path = merged_sheet(tmp_path, ["x", "y"], *rows, ranges=["A2:A3"])
+    twice = tmp_path / "twice.xlsx"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(twice, "w") as new:
+        for part in old.namelist():
+            once = b'<mergeCell ref="A2:A3"'
+            content = old.read(part)
+            new.writestr(
+                part, content.replace(once, b'<mergeCell ref="A2:A13"/>' * 9 + once)
+            )
+    with pytest.raises(TableError, match="merged cells overlap"):
+        read_table(twice, "y")

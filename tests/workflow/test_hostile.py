@@ -74,6 +74,11 @@ SVC = {"_target_": "sklearn.svm.SVC"}
 MEMORY = {"steps": [["a", "passthrough"]], "memory": "/tmp"}
 #: YAML writes a repeated list once, and aliases for its repetitions.
 ALIASES = functools.reduce(lambda inner, _: [inner] * 10, range(9), ["x"])
+#: The same with references, absolute, relative and through each other.
+CHAIN = {"0": ["x"] * 10} | {
+    str(k + 1): [f"${{settings.a.b.{k}}}", "${.[0]}", f"${{ ..b[{k}][0] }}"] * 4
+    for k in range(8)
+}
 #: Case -> content of an experiment or method file, and the expected error.
 #: A string is an override; None means that no error is raised.
 SETTINGS = {
@@ -139,6 +144,31 @@ SETTINGS = {
     "cache-wildcard": ({"data": {"cache": "x{w}"}}, "must be the path of a folder"),
     "results-nul": ({"results": "a\0b"}, LEAVES),
     "aliases": ({"title": ALIASES}, "expand to more than 100,000 values"),
+    "aliases-by-name": (
+        {"settings": {"a": {"b": CHAIN}}},
+        "expand to more than 100,000",
+    ),
+    "aliases-of-text": (
+        {
+            "description": "x" * 10_000,
+            "settings": {"a": {"b": ["${description}"] * 2000}},
+        },
+        "expand to more than 100,000",
+    ),
+    "aliases-by-call": (
+        {"settings": {"a": {"b": ["${powers:1,0,100}"] * 2000}}},
+        "expand to more than 100,000",
+    ),
+    "name-by-name": ({"title": "${protocol.${name}}"}, "Unsupported interpolation"),
+    "powers": ({"title": "${powers:2,-1000000000,0}"}, "more than 200 powers"),
+    "points": (
+        {"sweep": {"plain": {f"a{k}": [*range(10)] for k in range(9)}}},
+        "1,000,000,000 points of sweeps",
+    ),
+    "repeats": (
+        {"protocol": {"kind": "kfold", "repeats": 100_000, "n_splits": 100_000}},
+        "10,000,000,000 splits",
+    ),
     "cache-database": ("data.cache=mlflow.db", LEAVES),
     "cache-site": ({"data": {"cache": ".venv/lib/site-packages"}}, LEAVES),
     "allow-in-file": ({"allow_outside": True, "results": "/tmp/x"}, "not a setting"),

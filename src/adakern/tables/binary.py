@@ -11,10 +11,13 @@ from xml.parsers.expat import ExpatError, ParserCreate
 
 import numpy as np
 
+from adakern._utils.wording import listed
 from adakern.tables.around import MOST_ABOVE, about_above, header_row
 from adakern.tables.cells import plain_text
 from adakern.tables.unpack import TableError, check_size, most_unpacked
 
+#: Cells of one column that are merged, in the XML of a sheet.
+_MERGED = re.compile(rb'mergeCell ref="([A-Z]+)(\d+):\1(\d+)"')
 #: Bytes of an empty row of a sheet, as pandas reads it.
 _BYTES_OF_ROW = 64
 
@@ -42,6 +45,10 @@ def _read_parquet(file):
             frame[column.name] = [
                 value and str(UUID(bytes=value)) for value in frame[column.name]
             ]
+    for column in stated.get("columns", ()):
+        name = column["name"]
+        if column["pandas_type"] == "categorical" and name in frame:
+            frame[name] = frame[name].astype("category")  # Arrow keeps that of texts
     return frame
 
 
@@ -52,7 +59,7 @@ def first_sheet(data, name, target, notes):
     """
     most = most_unpacked(len(data))
     check_size(_by_pandas(_bytes_of_sheets, data, name), most, name)
-    sheets = _by_pandas(_visible_sheets, data, name)
+    sheets, merged = _by_pandas(_visible_sheets, data, name)
     check_size(sum(map(_characters, sheets.values())), most, name)
     named = str(target)  # not a number that some cell holds
     having = [key for key in sheets if (sheets[key] == named).any(axis=None)]
@@ -61,11 +68,15 @@ def first_sheet(data, name, target, notes):
     if len(sheets) > 1:
         which = f"the first with {target!r}" if having else "the first"
         notes.append(f"{sheet!r} is read, {which} of {len(sheets)} sheets")
+    if ranges := merged.get(sheet):
+        notes.append(f"merged cells: {listed(ranges)} filled with their first cell")
     filled = np.flatnonzero((frame != "").any(axis=1))
     if not len(filled):
         return frame.iloc[:0], frame.columns
-    rows = frame.iloc[filled[: 4 * MOST_ABOVE]].map(lambda cell: plain_text(str(cell)))
-    above = header_row(rows.to_numpy().tolist(), target)
+    first = frame.iloc[filled[: 4 * MOST_ABOVE]].map(lambda cell: plain_text(str(cell)))
+    rows = first.to_numpy().tolist()
+    above = header_row(rows, target)
+    above += any(target in row for row in rows[above + 1 : above + 2])  # merged
     notes += about_above(above)
     place = filled[above]
     end = filled[-1] + 1
@@ -78,20 +89,46 @@ def _characters(frame):
 
 
 def _visible_sheets(file):
-    """Cells of the sheets that are not hidden, by name."""
+    """Cells of the sheets that are not hidden, and ranges of merged ones, by name."""
     import pandas as pd
 
-    with pd.ExcelFile(file) as book:
+    with pd.ExcelFile(file) as book, zipfile.ZipFile(file) as archive:
         sheets = getattr(book.book, "worksheets", [])
-        shown = [sheet.title for sheet in sheets if sheet.sheet_state == "visible"]
+        shown = {s.title: s for s in sheets if s.sheet_state == "visible"}
         # Read empty cells as "", since NA and None may be classes.
-        return pd.read_excel(
+        frames = pd.read_excel(
             book,
-            sheet_name=shown or None,
+            sheet_name=[*shown] or None,
             header=None,
             dtype=object,
             keep_default_na=False,
         )
+        merged = {}
+        for title, sheet in shown.items():
+            ranges = _MERGED.findall(archive.read(sheet._worksheet_path))
+            frames[title], merged[title] = _fill_merged(frames[title], ranges)
+        return frames, merged
+
+
+def _fill_merged(frame, ranges):
+    """Repeat the first of merged cells in the others, which are empty."""
+    import pandas as pd
+    from openpyxl.utils import column_index_from_string
+
+    cells = frame.to_numpy(dtype=object)
+    filled = []
+    n_left = cells.size
+    for first, last, letters in sorted((int(a), int(b), s) for s, a, b in ranges):
+        name = letters.decode()
+        column = column_index_from_string(name) - 1
+        below = cells[first:last, column : column + 1]
+        n_left -= len(below)
+        if n_left < 0:
+            raise ValueError("merged cells overlap")
+        if below.size and (below == "").all():
+            below[:] = cells[first - 1, column]
+            filled.append(f"{name}{first}:{name}{last}")
+    return pd.DataFrame(cells, columns=frame.columns), filled
 
 
 def _by_pandas(reader, data, name):
@@ -108,18 +145,18 @@ def _packed_bytes_of_parquet(file):
     from pyarrow import types
     from pyarrow.parquet import read_metadata
 
-    found = read_metadata(file)
-    for column in found.schema.to_arrow_schema():
+    metadata = read_metadata(file)
+    for column in metadata.schema.to_arrow_schema():
         if types.is_nested(column.type):
             raise ValueError(
                 f"the column {column.name!r} has lists or structs; expand it into "
                 "columns of numbers or texts, or leave it out of the file"
             )
-    columns = [found.schema.column(i) for i in range(found.num_columns)]
+    columns = [metadata.schema.column(i) for i in range(metadata.num_columns)]
     n_bytes = sum(max(8, column.length or 0) for column in columns)  # of a row
-    groups = map(found.row_group, range(found.num_row_groups))
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
     distinct = sum(group.total_byte_size for group in groups)
-    return max(n_bytes * found.num_rows, distinct)
+    return max(n_bytes * metadata.num_rows, distinct)
 
 
 def _bytes_of_parquet(file):

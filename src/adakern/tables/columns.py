@@ -28,15 +28,22 @@ from adakern.tables.numbers import exceed_float
 from adakern.tables.texts import MOST_CHARACTERS, TextVectors
 
 
+def is_frame(X):
+    """Whether X has columns with types, as those of pandas and Polars."""
+    # pandas computes the types at each access.
+    return hasattr(type(X), "dtypes") and hasattr(X, "columns")
+
+
 def as_columns(X):
     """Convert X to an array, of objects if needed, and find categorical dtypes."""
-    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+    if not is_frame(X):
         words = isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U"
         # In an array of strings, NaN would be a string.
         return np.asarray(X, dtype=object) if words else X, None
     types = list(X.dtypes)
     categorical = np.array(
-        [str(t).startswith(("cat", "Cat", "Enum")) for t in types], dtype=bool
+        [str(t).startswith(("cat", "Cat", "Enum", "dictionary")) for t in types],
+        dtype=bool,
     )
     if hasattr(X, "iloc") and any(t.kind == "O" for t in types):
         # Columns of a data frame of pandas take long, compared with a single row.
@@ -80,20 +87,20 @@ def in_order_of(names, X):
 
     Also return whether the result has exactly these columns.
     """
-    found = {str(name): name for name in X.columns}
     if list(X.columns) == list(names):
         return X, True
-    if len(found) < len(X.columns) or list(found) == list(names):
+    originals = {str(name): name for name in X.columns}
+    if len(originals) < len(X.columns) or list(originals) == list(names):
         return X, False
-    if missing := [name for name in names if name not in found]:
+    if missing := [name for name in names if name not in originals]:
         raise ValueError(
             f"X lacks the columns {', '.join(missing)}, which were passed to fit"
         )
-    if extra := sorted(set(found) - set(names)):
+    if extra := sorted(set(originals) - set(names)):
         warn_user(
             f"X has columns that were not in training: {', '.join(extra)}; ignored"
         )
-    return X[[found[name] for name in names]], False
+    return X[[originals[name] for name in names]], False
 
 
 def declared_categorical(features, n_columns, names):
@@ -165,7 +172,7 @@ class ReadColumn(Column):
             "text": f"feature, {self.width} numbers from its character n-grams",
         }
         if self.with_limits:
-            uses["numeric"] = "feature, with a mark of cells that are limits"
+            uses["numeric"] = "feature, with an indicator of limits"
         if self.means is not None:
             uses["categorical"] = "feature, with target encoding of its levels"
             uses["text"] += ", with target encoding"
@@ -207,6 +214,11 @@ class TableReader:
     def fit(self, X):
         """Infer the kind of each column of X (n, d), an array of any type."""
         self.columns_ = []
+        usual = kinds.usual_mark(
+            Cells.of(X[:, j], self._name(j))
+            for j in (range(X.shape[1]) if X.dtype.kind not in "biuf" else [])
+            if any(isinstance(value, str) for value in X[:, j])
+        )
         for j, declared in enumerate(self.categorical):
             name = str(j if self.names is None else self.names[j])
             values = X[:, j]
@@ -214,7 +226,7 @@ class TableReader:
             # Integers such as 20240131 are dates if the column's name suggests it.
             is_day = self.names is not None and suggests_date(name)
             if is_other or (is_day and kinds.form_of_days(Cells.of(values, name))):
-                column = self._learned(values, j)
+                column = self._learned(values, j, usual)
             else:
                 column = ReadColumn("numeric", n_missing=int(np.isnan(values).sum()))
             column.name = name
@@ -240,8 +252,10 @@ class TableReader:
     @property
     def is_categorical(self):
         """Mask of the output columns that contain category codes."""
-        found = np.array([column.kind == "categorical" for column in self.columns_])
-        flags = found[self.source_]
+        categorical = np.array(
+            [column.kind == "categorical" for column in self.columns_]
+        )
+        flags = categorical[self.source_]
         flags[sum(column.width for column in self.columns_) :] = False
         return flags
 
@@ -313,14 +327,16 @@ class TableReader:
     def _name(self, j):
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
 
-    def _learned(self, values, j):
+    def _learned(self, values, j, usual):
         cells = Cells.of(values, self._name(j))
         declared = self.categorical[j]
-        found = Column("categorical") if declared else kinds.describe(cells)
-        if found.kind == "categorical" and not declared and kinds.is_text(cells):
-            found = Column("text")
-        column = ReadColumn(found.kind, found.form, found.notes)
-        read, _ = read_cells(cells, found.kind, found.form)
+        described = Column("categorical")
+        if not declared:
+            described = kinds.describe(cells, usual=usual)
+        if described.kind == "categorical" and not declared and kinds.is_text(cells):
+            described = Column("text")
+        column = ReadColumn(described.kind, described.form, described.notes)
+        read, _ = read_cells(cells, described.kind, described.form)
         is_missing = [value is None or value != value for value in read]
         column.n_missing = sum(is_missing)
         if column.kind == "categorical":

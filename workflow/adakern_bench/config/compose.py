@@ -26,12 +26,15 @@ from adakern._utils.printable import shortened
 from adakern_bench.base.dotted import use_own_resolvers
 from adakern_bench.base.paths import CONF
 from adakern_bench.config import entry, openml, schema
+from adakern_bench.config.references import n_referenced
 from adakern_bench.config.suite import expand_suite, suite_sets
 
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
 
-#: Maximum number of values in a file after its aliases are expanded.
+#: Maximum number of values in a file after its aliases are expanded, of values to which
+#: all references expand, and of values of ``${powers:...}``.
 MOST_VALUES = 100_000
+MOST_POWERS = 200
 
 #: Override that fixes a parameter for both tasks, such as ``method.dank.eta=0.5``.
 _OF_A_METHOD = "|".join(field.name for field in fields(schema.Method))
@@ -61,6 +64,7 @@ def load_config(overrides=(), conf=CONF):
     """Return the configuration of an experiment, composed by Hydra and checked."""
     try:
         composed = _compose([_checked(override) for override in overrides], conf)
+        _check_references(composed)
         OmegaConf.set_struct(composed, False)
         _fix_parameters(composed, overrides)
         config = _typed_config(composed)
@@ -71,7 +75,9 @@ def load_config(overrides=(), conf=CONF):
                     raise ConfigError(_unknown("method", name, conf))
                 path = Path(conf) / "method" / f"{name}.yaml"
                 _check_file(path, conf)
-                config.method[name] = _typed(schema.Method, OmegaConf.load(path))
+                method = OmegaConf.load(path)
+                _check_references(method)
+                config.method[name] = _typed(schema.Method, method)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
     if config.suite is not None and not (config.suite.openml or config.suite.tables):
@@ -118,7 +124,7 @@ def _readable(override):
     try:
         if not OverridesParser.create().parse_override(override).is_sweep_override():
             return override
-    except HydraException:
+    except (HydraException, ValueError):  # or a number of more than 4,300 digits
         pass
     key, _, value = override.partition("=")
     said = override.lstrip("+")
@@ -216,10 +222,27 @@ def _file_of_openml(group, name="", *_):
     return ConfigResult("openml", name, content, header, defaults_list=[])
 
 
+def _check_references(composed):
+    """Raise a ConfigError if references expand to too many values."""
+    try:
+        n = n_referenced(OmegaConf.to_container(composed, resolve=False))
+    except RecursionError:
+        raise ConfigError("its references are nested too deeply") from None
+    except ValueError as error:
+        raise ConfigError(_in_one_line(error)) from None
+    if n > MOST_VALUES:
+        raise ConfigError(
+            f"its references, such as ${{name}}, expand to more than {MOST_VALUES:,} "
+            "values; write out the values instead"
+        )
+
+
 def _powers(base, first, last, step=1):
     """Return base^first, ..., base^last, both included; a negative step descends."""
-    end = last + (1 if step > 0 else -1)
-    return [float(base) ** k for k in range(first, end, step)]
+    exponents = range(first, last + (1 if step > 0 else -1), step)
+    if exponents[MOST_POWERS:]:
+        raise ValueError(f"these are more than {MOST_POWERS} powers")
+    return [float(base) ** k for k in exponents]
 
 
 def _sigmas(base, low, high, step=1):

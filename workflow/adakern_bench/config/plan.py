@@ -17,6 +17,7 @@ from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.config.sweeps import (
     Variant,
     base_name,
+    check_number,
     expand_datasets,
     expand_sweep,
 )
@@ -147,6 +148,8 @@ class Plan:
         own = (name for name in self.datasets if name.startswith("my-"))
         self.own = next(own, None)
         self.variants = expand_sweep(self.methods, config.sweep)
+        n_cells = len(self.datasets) * len(self.variants)
+        check_number(n_cells, "pairs of a data set and a method")
         self.methods_of = {
             dataset: [
                 method

@@ -22,7 +22,7 @@ from adakern_bench.config.code_version import code_version, functions_of
 from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.entry import check_entry, setting_problems
 from adakern_bench.config.schema import TASK_RECIPE
-from adakern_bench.config.sweeps import base_name
+from adakern_bench.config.sweeps import MOST_RUNS, base_name
 
 #: Modules of the report whose functions are figures and tables.
 VIEWS = ("confirmation", "contrast", "leaderboard", "sweep")
@@ -194,6 +194,8 @@ def _selection(plan):
             f"{', ...' * (len(plan.datasets) > 5)})"
         )
     for dataset in plan.datasets:
+        if (n := plan.n_repeats(dataset)) > MOST_RUNS:
+            yield f"{dataset} has {n:,} splits, and more than {MOST_RUNS:,}"
         if config.special and plan.n_repeats(dataset) > 1:
             yield (
                 f"{', '.join(config.special)} uses one split, but {dataset} has "

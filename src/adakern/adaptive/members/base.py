@@ -201,13 +201,16 @@ def copy_or_constant(member, X, Y):
     return ConstantMember() if constant else copy(member)
 
 
-def log_proba(proba, classes, n_classes, n_votes=None):
-    """Log probabilities of all classes, including unseen ones, at least log(1e-6).
+def log_proba(probabilities, models, n_classes, n_votes=None):
+    """Log probabilities (m, n, k) of all classes by each model, at least log(1e-6).
 
-    If probabilities are shares of ``n_votes`` votes, they are shrunk slightly to 1/2.
+    A model may not have seen all classes. Probabilities that are shares of ``n_votes``
+    votes, a number for each model, are shrunk slightly to 1/2.
     """
-    every = np.zeros((len(proba), n_classes))
-    every[:, classes] = proba
+    every = np.zeros((len(models), len(probabilities[0]), n_classes))
+    for values, model, proba in zip(every, models, probabilities, strict=True):
+        values[:, model.classes_] = proba
     if n_votes:
+        n_votes = np.reshape(n_votes, (-1, 1, 1))
         every = (every * n_votes + 0.5) / (n_votes + 1)
     return np.log(np.maximum(every, 1e-6))

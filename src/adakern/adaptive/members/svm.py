@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 from scipy.sparse import csc_array
-from sklearn.svm import SVC
+from sklearn.svm import SVC, _libsvm
 from sklearn.utils import check_random_state
 
 from adakern._utils.resources import (
@@ -236,7 +236,17 @@ def _scores_of_block(model, n_classes, by_odds, given):
         kernel = given[:, model.support_]
         decision = -(kernel @ model.dual_coef_.T + model.intercept_)
     else:
-        decision = model._dense_decision_function(given)
+        decision = _libsvm.decision_function(
+            np.ascontiguousarray(given),
+            model.support_,
+            model.support_vectors_,
+            model._n_support,
+            model._dual_coef_,
+            model._intercept_,
+            model._probA,
+            model._probB,
+            kernel="precomputed",
+        )
     first, second = np.triu_indices(len(present), 1)
     against = np.zeros((len(given), len(present), len(present)))
     if by_odds:
