@@ -164,8 +164,8 @@ def read_table(
     ...     path = os.path.join(folder, "prices.csv")
     ...     with open(path, "w") as file:
     ...         _ = file.write("area;city;price\\n1,5;A;$1.200\\n2,5;B;$9\\n4;A;$8\\n")
-    ...     found = read_table(path, "price")
-    >>> found.kinds, found.task, found.y.tolist()
+    ...     table = read_table(path, "price")
+    >>> table.kinds, table.task, table.y.tolist()
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
     return read_columns(
@@ -236,14 +236,14 @@ def read_rows(path, kinds, forms=None, decimal=None):
         for note in notes:
             if any(mark in note for mark in (PREDICTED, "left out", SHORT)):
                 warn_user(note)
-        found = {}
+        columns = {}
         forms = forms or {}
         add_limits(raw, forms)
         for column, kind in kinds.items():
             form = forms.get(column) or (kind == "numeric" and decimal) or ""
             values = raw[find_column(raw, column, by_place=False)]
-            found[column] = read_as(values, column, kind, form)
-        return pd.DataFrame(found, index=raw.index)
+            columns[column] = read_as(values, column, kind, form)
+        return pd.DataFrame(columns, index=raw.index)
 
 
 def add_limits(given, forms):
@@ -423,7 +423,7 @@ def _dropped(frame, kinds, roles, group, notes):
 
 def _account(frame, kinds, forms, dropped, roles, group, task):
     """Return the :class:`AccountTable` of all columns of a file."""
-    found = AccountTable()
+    account = AccountTable()
     for name in frame.columns:
         kind = kinds[name]
         form = forms[name]
@@ -448,5 +448,5 @@ def _account(frame, kinds, forms, dropped, roles, group, task):
             use = "feature, numbers from its character n-grams"
         n_levels = frame[name].nunique() if kind == "categorical" else None
         n_missing = int(frame[name].isna().sum())
-        found.append(Account(name, kind, form, n_missing, n_levels, use, option))
-    return found
+        account.append(Account(name, kind, form, n_missing, n_levels, use, option))
+    return account
