@@ -185,7 +185,7 @@ def test_source_order_cache_mirror_url(served, server, tmp_path, monkeypatch):
     load(served, cache)
     assert load(served, cache, mirror=mirror).provenance["source"] == "cache"
     assert len(server.requests) == 1
-    # A file without a record was put there by hand.
+    # A file without a record was put there by the user.
     assert load(served, mirror).provenance["source"] == "cache"
 
 
@@ -204,7 +204,7 @@ def test_source_order_cache_mirror_url(served, server, tmp_path, monkeypatch):
         ("moved-in-a-circle", 1, 11, "redirects more than 10 times"),
         ("huge", 1, 1, "exceeds the limit of 2147 MB"),
         ("endless", 1, 1, "exceeds the limit of 1 MB"),
-        ("trickle", 1, 1, "not complete after 0 minutes; download the file by hand"),
+        ("trickle", 1, 1, "not complete after 0 minutes; download the file manually"),
         ("trickling-head", 1, 1, "not complete after 0 minutes"),
     ],
 )

@@ -150,6 +150,30 @@ def test_integers_of_eight_bits_are_numbers(tmp_path):
     assert read_column(values, tmp_path) == ("numeric", values.tolist())
 
 
+@pytest.mark.parametrize("write", ["to_csv", "to_parquet", "to_excel"])
+@pytest.mark.parametrize("kind", ["bool", "boolean", "object", "category"])
+def test_truths_of_every_type_are_the_same_classes(tmp_path, write, kind):
+    if write == "to_excel":
+        pytest.importorskip("openpyxl")
+    truths = pd.Series([True, False] * (N // 2), dtype=kind)
+    if kind in ("boolean", "object"):
+        truths[3] = None
+    path = tmp_path / {"to_excel": "t.xlsx"}.get(write, "t")
+    getattr(pd.DataFrame({"x": np.arange(N) / 7, "y": truths}), write)(path)
+    table = read_table(path, "y")
+    assert table.y.tolist() == truths.dropna().map(str).tolist()
+
+
+def test_rows_with_written_durations_are_read_by_a_model_of_typed_ones(tmp_path):
+    times = pd.to_timedelta(np.arange(N) * 3661 - 40_000, "s")
+    frame = pd.DataFrame({"x": times, "y": np.arange(N) / 7})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv")
+    table = read_table(tmp_path / "t.parquet", "y")
+    read = read_rows(tmp_path / "t.csv", table.kinds, table.forms)
+    assert read["x"].tolist() == table.X["x"].tolist() == [*times.total_seconds()]
+
+
 def merged_sheet(folder, *rows, ranges):
     """An Excel file with these rows and merged ranges."""
     openpyxl = pytest.importorskip("openpyxl")

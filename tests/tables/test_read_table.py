@@ -222,7 +222,7 @@ def test_fields_are_not_cut_or_shifted(tmp_path, first, line, last, columns):
         (b"a\n1\n2\n", {"target": "a"}, "no feature column is left"),
         (b"a\n1\n2\n", {}, "no separator gives all lines"),
         (b"", {}, "0 lines"),
-        (b"a,y\n", {}, "only 1 line;"),
+        (b"a,y\n", {}, "1 line; a table needs a header and a row"),
         (b"y,b\n1,2\n1,3\n", {}, "same in every row"),
         (b"y,b\n" + b"1,2\n" * 30 + b"3,4,5\n", {}, "line 32, saw 3, .* quotation"),
         (b"b,y\n1,p\n2,q\n3,r\n4,s\n", {}, "4 different categories in 4 rows"),
@@ -445,7 +445,7 @@ def test_read_rows_requires_the_columns_of_the_model(tmp_path):
             r"holds 'tall' \(row 0 from 0\); the model was fitted on numbers: write it",
         ),
         ("city,height\na,1\nb,1e999\n", r"'height' holds infinity \(row 1 from 0\)"),
-        ("city,height\n", "only 1 line;"),
+        ("city,height\n", "1 line; a table needs a header and a row"),
         ("city,height\n,\n", "has no rows"),
         ("city,0\na,1\n", "no column 'height'"),
     ):

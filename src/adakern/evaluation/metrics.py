@@ -59,8 +59,8 @@ def score(task, y_true, y_pred, labels=None):
     Examples
     --------
     >>> from adakern.evaluation import score
-    >>> found = score("regression", [1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
-    >>> {name: round(value, 3) for name, value in found.items()}
+    >>> scores = score("regression", [1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
+    >>> {name: round(value, 3) for name, value in scores.items()}
     {'rmse': 0.577, 'relative_mse': 0.5, 'r2': 0.5, 'mae': 0.333}
     >>> score("classification", ["a", "b", "b"], ["a", "b", "a"])["accuracy"]
     0.6666666666666666
@@ -207,8 +207,8 @@ def probability_scores(y_true, probabilities, classes):
     Examples
     --------
     >>> from adakern.evaluation import probability_scores
-    >>> found = probability_scores([0, 1], [[0.9, 0.1], [0.4, 0.6]], [0, 1])
-    >>> {name: round(found[name], 3) for name in ("log_loss", "auc", "brier")}
+    >>> scores = probability_scores([0, 1], [[0.9, 0.1], [0.4, 0.6]], [0, 1])
+    >>> {name: round(scores[name], 3) for name in ("log_loss", "auc", "brier")}
     {'log_loss': 0.308, 'auc': 1.0, 'brier': 0.17}
     """
     y_true, classes = np.asarray(y_true), np.asarray(classes)
@@ -278,8 +278,8 @@ def interval_scores(y_true, low, high, coverage=0.9):
     Examples
     --------
     >>> from adakern.evaluation import interval_scores
-    >>> found = interval_scores([1.0, 2.0, 4.0], [0.0, 3.0, 0.0], [2.0, 5.0, 5.0])
-    >>> {name: round(value, 3) for name, value in list(found.items())[:3]}
+    >>> scores = interval_scores([1.0, 2.0, 4.0], [0.0, 3.0, 0.0], [2.0, 5.0, 5.0])
+    >>> {name: round(value, 3) for name, value in list(scores.items())[:3]}
     {'interval_coverage': 0.667, 'interval_width': 3.0, 'interval_score': 9.667}
     """
     if not 0 <= coverage < 1:

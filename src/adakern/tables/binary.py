@@ -145,18 +145,18 @@ def _packed_bytes_of_parquet(file):
     from pyarrow import types
     from pyarrow.parquet import read_metadata
 
-    found = read_metadata(file)
-    for column in found.schema.to_arrow_schema():
+    metadata = read_metadata(file)
+    for column in metadata.schema.to_arrow_schema():
         if types.is_nested(column.type):
             raise ValueError(
                 f"the column {column.name!r} has lists or structs; expand it into "
                 "columns of numbers or texts, or leave it out of the file"
             )
-    columns = [found.schema.column(i) for i in range(found.num_columns)]
+    columns = [metadata.schema.column(i) for i in range(metadata.num_columns)]
     n_bytes = sum(max(8, column.length or 0) for column in columns)  # of a row
-    groups = map(found.row_group, range(found.num_row_groups))
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
     distinct = sum(group.total_byte_size for group in groups)
-    return max(n_bytes * found.num_rows, distinct)
+    return max(n_bytes * metadata.num_rows, distinct)
 
 
 def _bytes_of_parquet(file):

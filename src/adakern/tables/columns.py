@@ -89,18 +89,18 @@ def in_order_of(names, X):
     """
     if list(X.columns) == list(names):
         return X, True
-    found = {str(name): name for name in X.columns}
-    if len(found) < len(X.columns) or list(found) == list(names):
+    originals = {str(name): name for name in X.columns}
+    if len(originals) < len(X.columns) or list(originals) == list(names):
         return X, False
-    if missing := [name for name in names if name not in found]:
+    if missing := [name for name in names if name not in originals]:
         raise ValueError(
             f"X lacks the columns {', '.join(missing)}, which were passed to fit"
         )
-    if extra := sorted(set(found) - set(names)):
+    if extra := sorted(set(originals) - set(names)):
         warn_user(
             f"X has columns that were not in training: {', '.join(extra)}; ignored"
         )
-    return X[[found[name] for name in names]], False
+    return X[[originals[name] for name in names]], False
 
 
 def declared_categorical(features, n_columns, names):
@@ -172,7 +172,7 @@ class ReadColumn(Column):
             "text": f"feature, {self.width} numbers from its character n-grams",
         }
         if self.with_limits:
-            uses["numeric"] = "feature, with a mark of cells that are limits"
+            uses["numeric"] = "feature, with an indicator of limits"
         if self.means is not None:
             uses["categorical"] = "feature, with target encoding of its levels"
             uses["text"] += ", with target encoding"
@@ -252,8 +252,10 @@ class TableReader:
     @property
     def is_categorical(self):
         """Mask of the output columns that contain category codes."""
-        found = np.array([column.kind == "categorical" for column in self.columns_])
-        flags = found[self.source_]
+        categorical = np.array(
+            [column.kind == "categorical" for column in self.columns_]
+        )
+        flags = categorical[self.source_]
         flags[sum(column.width for column in self.columns_) :] = False
         return flags
 
@@ -328,13 +330,13 @@ class TableReader:
     def _learned(self, values, j, usual):
         cells = Cells.of(values, self._name(j))
         declared = self.categorical[j]
-        found = Column("categorical")
+        described = Column("categorical")
         if not declared:
-            found = kinds.describe(cells, usual=usual)
-        if found.kind == "categorical" and not declared and kinds.is_text(cells):
-            found = Column("text")
-        column = ReadColumn(found.kind, found.form, found.notes)
-        read, _ = read_cells(cells, found.kind, found.form)
+            described = kinds.describe(cells, usual=usual)
+        if described.kind == "categorical" and not declared and kinds.is_text(cells):
+            described = Column("text")
+        column = ReadColumn(described.kind, described.form, described.notes)
+        read, _ = read_cells(cells, described.kind, described.form)
         is_missing = [value is None or value != value for value in read]
         column.n_missing = sum(is_missing)
         if column.kind == "categorical":

@@ -83,8 +83,8 @@ def delimited(data, name, target, layout, notes):
             )
         names = ["", *names]
         notes.append("the first field of each row has no name: it is the row's name")
-    found = replace(layout, separator=separator, encoding=encoding, header=header)
-    return frame, names, found
+    inferred = replace(layout, separator=separator, encoding=encoding, header=header)
+    return frame, names, inferred
 
 
 def _decode(data, encoding, name, notes):
@@ -102,10 +102,10 @@ def _decode(data, encoding, name, notes):
     text = text.lstrip("\ufeff")
     if "\n" not in text:  # the format "CSV (Macintosh)" of Excel
         text = text.replace("\r", "\n")
-    if found := re.search("[\0\x1b]", text):  # escapes occur in iso2022_jp and similar
-        line = text[: found.start()].count("\n") + 1
+    if match := re.search("[\0\x1b]", text):  # escapes occur in iso2022_jp and similar
+        line = text[: match.start()].count("\n") + 1
         raise TableError(
-            f"{name} has the character {found[0]!r} in line {line}, which is not "
+            f"{name} has the character {match[0]!r} in line {line}, which is not "
             "text: save it as CSV in UTF-8, Parquet or xlsx."
         )
     return text
@@ -244,7 +244,7 @@ def _separator(text, name, target, notes):
     )
     if n_lines < 2:
         raise TableError(
-            f"{name} has only {count(n_lines, 'line')}; a table needs more."
+            f"{name} has {count(n_lines, 'line')}; a table needs a header and a row."
         )
     if text.partition("\n")[0].strip('\r" ') == target:
         return _NONE  # new rows of a single column

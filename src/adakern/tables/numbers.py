@@ -108,10 +108,10 @@ def parse_number(text, form="."):
     >>> parse_number("1.234,5 kg", ",kg"), parse_number("($1,200)"), parse_number("x")
     (1234.5, -1200.0, None)
     """
-    found = _reading(shape_of(text), form)
-    if found is None:
+    reading = _reading(shape_of(text), form)
+    if reading is None:
         return None
-    size, start, stop, unread = found
+    size, start, stop, unread = reading
     digits = text[start:stop].translate(unread)
     return size * float(digits or 0)
 
@@ -123,9 +123,9 @@ def parse_base_60(text):
     (9000.0, 93601.0, -52.5)
     """
     for pattern, factors in _BASES_60.items():
-        found = pattern.fullmatch(text[: _LONGEST + 1])
-        if found and re.search(r"\d", text):
-            minus, *parts, side = found.groups()
+        match = pattern.fullmatch(text[: _LONGEST + 1])
+        if match and re.search(r"\d", text):
+            minus, *parts, side = match.groups()
             known = [float((part or "0").replace(",", ".")) for part in parts]
             size = float(np.dot(known, factors))
             return -size if minus or side in ("S", "W") else size
@@ -151,10 +151,10 @@ def shape_of(text):
 
 def shapes_of(counts):
     """Convert numbers of occurrences of texts to those of shapes."""
-    found: Counter = Counter()
+    shapes: Counter = Counter()
     for text, count in counts.items():
-        found[shape_of(text)] += count
-    return found
+        shapes[shape_of(text)] += count
+    return shapes
 
 
 @lru_cache(maxsize=1 << 14)
@@ -170,14 +170,14 @@ def _reading(shape, form):
         return 1.0, 0, len(shape), _ARABIC
     if _NOTHING.fullmatch(shape):
         return 0.0, 0, 0, {}
-    found = _pattern(mark).fullmatch(shape)
-    if not found or not re.search(r"\d", found["number"]):
+    match = _pattern(mark).fullmatch(shape)
+    if not match or not re.search(r"\d", match["number"]):
         return None
-    if found["gap"] and "e" in found["number"].lower():
+    if match["gap"] and "e" in match["number"].lower():
         return None  # the comma of 1,234E+05 is a decimal comma
-    tail = found["tail"].strip()
+    tail = match["tail"].strip()
     size = 1.0
-    is_money = bool(found["before"] or found["after"])
+    is_money = bool(match["before"] or match["after"])
     sizes = MAGNITUDES | _MILLIONS if is_money else MAGNITUDES
     if tail in sizes and (unit == AMOUNTS or is_money):
         size = sizes[tail]
@@ -187,14 +187,14 @@ def _reading(shape, form):
         size = _SIDES[tail.casefold()]
     elif tail and tail != unit:
         return None
-    written = shape.removesuffix(found["beside"] or "")
+    written = shape.removesuffix(match["beside"] or "")
     n_open = written.count("(")
     if n_open > 1 or written.count(")") != n_open:
         return None
-    signs = found["sign"], found["second"], found["last"]
+    signs = match["sign"], match["second"], match["last"]
     sign = -1 if n_open or set(signs) & {*_MINUS} else 1
     unread = _ARABIC | str.maketrans(mark, ".", other_mark(mark) + _GAPS)
-    return sign * size, *found.span("number"), unread
+    return sign * size, *match.span("number"), unread
 
 
 def limit_side(value):
@@ -246,10 +246,10 @@ def find_unit(counts):
     units = Counter()
     n = 0
     for text, count in counts.items():
-        found = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
+        match = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
         n += count * bool(re.search(r"\d", text))
-        if found and (found[1] in MAGNITUDES or not found[1][0].isnumeric()):  # not "½"
-            units[found[1].strip()] += count
+        if match and (match[1] in MAGNITUDES or not match[1][0].isnumeric()):  # not "½"
+            units[match[1].strip()] += count
         elif "%" in (text[:1], text[-1:]):
             units["%"] += count
     if not units:

@@ -58,20 +58,24 @@ def typed_columns(
         column = raw[key].astype("category") if key in declared else raw[key]
         is_target = key in targets
         alike = key in merged
-        found, values[key] = _read_typed(
+        described, values[key] = _read_typed(
             column, cells[key], layout.decimal, is_target, alike, stated.get(key)
         )
         is_declared = isinstance(column.dtype, pd.CategoricalDtype)
         may_be_text = texts and not (is_target or alike or is_declared)
-        if may_be_text and found.kind == "categorical" and columns.is_text(cells[key]):
-            found.kind = "text"
-        kinds[key] = found.kind
-        forms[key] = found.form
-        notes += found.notes
-        if found.kind == "categorical" or found.notes:
+        if (
+            may_be_text
+            and described.kind == "categorical"
+            and columns.is_text(cells[key])
+        ):
+            described.kind = "text"
+        kinds[key] = described.kind
+        forms[key] = described.form
+        notes += described.notes
+        if described.kind == "categorical" or described.notes:
             notes += columns.about_subtotals(cells[key])
         sides = sides_of_limits(cells[key])
-        if found.kind == "numeric" and not is_target and sides.any():
+        if described.kind == "numeric" and not is_target and sides.any():
             name = _unused_name(f"{key}: limit", raw)
             values[name] = sides
             kinds[name] = "numeric"
@@ -109,21 +113,24 @@ def _read_typed(values, cells, usual, is_target, is_merged, form):
         return columns.Column("numeric", form), (
             values if has_no_gap else values.astype(float)
         )
+    if is_target:  # classes are True and False, not 1 and 0
+        cells.distinct = [
+            str(value) if isinstance(value, bool | np.bool_) else value
+            for value in cells.distinct
+        ]
     try:
-        found = columns.Column("categorical")
+        column = columns.Column("categorical")
         if form:
-            found = columns.column_of_form(cells, form)
-        elif kind == "b":
-            cells.distinct = [str(value) for value in cells.distinct]
+            column = columns.column_of_form(cells, form)
         elif not isinstance(values.dtype, pd.CategoricalDtype):
-            found = columns.describe(cells, usual=usual, is_target=is_target)
-        if found.kind == "categorical" and is_merged:
-            found.form = form_of_merged(cells)
-        read, _ = read_cells(cells, found.kind, found.form, is_target)
+            column = columns.describe(cells, usual=usual, is_target=is_target)
+        if column.kind == "categorical" and is_merged:
+            column.form = form_of_merged(cells)
+        read, _ = read_cells(cells, column.kind, column.form, is_target)
     except ValueError as error:
         raise TableError(f"the {error}.") from error
     refuse_infinity(read, cells)
-    return found, read
+    return column, read
 
 
 def refuse_infinity(values, cells):

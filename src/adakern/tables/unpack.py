@@ -100,18 +100,18 @@ def _member(sizes, most, name, member):
     """Return the requested file of an archive, the only one, or its namesake."""
     stem = PurePosixPath(name).stem
     for wanted in filter(None, (member, PurePosixPath(name).name, stem)):
-        found = [path for path in sizes if wanted in (path, PurePosixPath(path).name)]
-        if len(found) == 1:
+        members = [path for path in sizes if wanted in (path, PurePosixPath(path).name)]
+        if len(members) == 1:
             break
     else:
-        found = [path for path in sizes if not _BESIDE.fullmatch(path)] or list(sizes)
-    if len(found) != 1:
+        members = [path for path in sizes if not _BESIDE.fullmatch(path)] or list(sizes)
+    if len(members) != 1:
         raise TableError(
             f"{name}: the archive holds {', '.join(sizes) or 'no file'}; set member to "
             "one of them, or unpack it."
         )
-    check_size(sizes[found[0]], most, name)
-    return found[0]
+    check_size(sizes[members[0]], most, name)
+    return members[0]
 
 
 def check_size(n_bytes, most, name):

@@ -24,7 +24,7 @@ TIMEOUT, RETRIES = 30.0, 3
 LONGEST = 3600.0
 
 #: Maximum size of a download in bytes, since it is held in memory; a larger file must
-#: be put in place by hand.
+#: be put in place manually.
 MOST_BYTES = 2 * 2**30
 
 #: Maximum number of redirects of a download.
@@ -95,7 +95,7 @@ def download(url, hosts, progress=True):
             content.close()  # discards what still arrives
             raise Refused(
                 f"the download was not complete after {LONGEST / 60:.0f} minutes; "
-                "download the file by hand"
+                "download the file manually"
             ) from None
     raise Refused(why)
 
@@ -188,7 +188,7 @@ def kept(path):
     """Return the bytes of a cached file; remove and refuse it if they have changed."""
     data = path.read_bytes()
     if not is_fetched(path):
-        return data  # put there by hand; its content is checked later
+        return data  # put there by the user; its content is checked later
     try:
         recorded = json.loads(_record_of(path).read_text())["sha256"]
     except (ValueError, KeyError):
@@ -205,7 +205,7 @@ def kept(path):
 
 
 def is_fetched(path):
-    """Whether a cached file was downloaded rather than put there by hand."""
+    """Whether a cached file was downloaded rather than put there by the user."""
     return _record_of(Path(path)).is_file()
 
 

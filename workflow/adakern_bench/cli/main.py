@@ -187,7 +187,7 @@ def _describe(arguments, overrides):
     if Path(name).is_file():
         sys.exit(
             f"{name} is a file, not the name of a data set: adakern compare {name} "
-            "--target COLUMN --dry-run prints what becomes of its columns"
+            "--target COLUMN --dry-run prints how its columns are read"
         )
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config = load_config([f"dataset=[{name}]", *settings])

@@ -28,7 +28,7 @@ from adakern_bench.base.parent import ENDINGS, die_with_parent, kill_below
 MOST_LOST = 2
 KILLED = "the process was killed by "
 #: Reason of a run ended by `adakern compare --minutes`; not a failure of its method.
-OVER = "the time for all runs was over (the same call goes on)"
+OVER = "the time limit of all runs was reached (repeat the command to continue)"
 
 
 @dataclass
