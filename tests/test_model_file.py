@@ -1000,6 +1000,21 @@ def test_control_characters_of_class_names_are_removed(run, folder):
     assert "red" in printed.out and "\x1b" not in printed.out + printed.err
 
 
+def test_names_of_files_are_neither_options_nor_commands(run, folder):
+    """Also in the command that `fit` prints."""
+    name = "--trust=\x1b[31m\u202ex"
+    (folder / f"{name}.csv").write_text((folder / "my.csv").read_text())
+    method = "--method sklearn.linear_model.Ridge"
+    printed = run(f"fit ./{name}.csv --target cost --drop outcome {method}")
+    assert "\x1b" not in printed.out and "\u202e" not in printed.out
+    assert re.search(r"adakern predict '\./--trust=.*x\.skops' new", printed.out)
+    assert (folder / f"{name}.skops").is_file()
+    for line in (f"predict my.csv {name}.csv new.csv", f"fit new.csv --x{name}"):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(line.split())
+        assert "\x1b" not in str(stopped.value.code)
+
+
 def test_non_ascii_names_on_ascii_terminal(folder):
     """With the C locale, Python could not even decode its arguments."""
     frame = pd.DataFrame({"Größe": ["größer", "x"] * 30, "dose": np.arange(60) % 7})

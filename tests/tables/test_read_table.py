@@ -447,7 +447,7 @@ def test_read_rows_requires_the_columns_of_the_model(tmp_path):
         ("city,height\na,1\nb,1e999\n", r"'height' holds infinity \(row 1 from 0\)"),
         ("city,height\n", "1 line; a table needs a header and a row"),
         ("city,height\n,\n", "has no rows"),
-        ("city,0\na,1\n", "no column 'height'"),
+        ("city,0\na,1\n", "no column 'height', which the model requires, among 2"),
     ):
         path.write_text(text)
         with pytest.raises(TableError, match=message):

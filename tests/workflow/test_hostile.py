@@ -63,7 +63,7 @@ NO_PACKAGE, NO_CLASS, NO_MODULE = (
     "no module",
 )
 LEAVES, IS_PATH, NO_FILE = (
-    "leaves the project",
+    "is outside the project",
     "is a path outside",
     "name of a file",
 )
@@ -281,7 +281,7 @@ ENTRIES = {
     "loader-missing": (loader_entry("methods.evil.load_x"), NONE_OF),
     "loader-path": (
         loader_entry(SETS + "make_blobs", data_home="/tmp"),
-        "leaves the proj",
+        "is outside the proj",
     ),
     "data-py": (file_entry("a/evil.py"), ENDS_IN),
     "data-pth": (file_entry("a/evil.pth"), ENDS_IN),

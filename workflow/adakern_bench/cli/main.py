@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from adakern._utils.printable import as_written, printable
+from adakern._utils.printable import as_written
 from adakern._utils.wording import count
 from adakern._version import __version__
 from adakern.cli import add_commands, parsed
@@ -46,9 +46,9 @@ def main(argv=None):
     try:
         return arguments.handle(arguments, overrides)
     except (ConfigError, DatasetError, RunningAlready) as error:
-        sys.exit(printable(str(error)))
+        sys.exit(str(error))
     except OSError as error:
-        sys.exit(printable(why_not_written(error)))
+        sys.exit(why_not_written(error))
 
 
 def _parser():
@@ -270,7 +270,7 @@ def _track(arguments, overrides):
         try:
             n = track(folder)
         except (ValueError, OSError) as error:  # invalid records, unusable store
-            sys.exit(printable(str(error)))
+            sys.exit(str(error))
         written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
         print(f"{folder.name}: {written}, {n.removed} removed")
     return 0

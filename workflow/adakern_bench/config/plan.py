@@ -184,6 +184,12 @@ class Plan:
         whose parameters it takes over.
         """
         recipe = self._recipe_or_none(dataset, method)
+        if recipe is None:
+            raise ConfigError(
+                f"tune_with={method}: {method} has no recipe for "
+                f"{self.entry(dataset).task}, the task of {dataset}; name a method "
+                "that has, or set tune_with: self"
+            )
         fixed = self._settings(dataset, base_name(method))
         if method in self.variants:
             fixed |= self.variants[method].params
