@@ -1,4 +1,4 @@
-"""Twenty tables give the models the same numbers from every source, bit for bit."""
+"""Tables give the models the same numbers from every source, bit for bit."""
 
 import io
 import unicodedata
@@ -68,6 +68,14 @@ KINDS = {
     "joined": lambda rng: rng.choice(["1_10", "11_0", "110"], N),
     "zip": lambda rng: rng.choice(["01067", "10115", "80331"], N),
     "text numbers": lambda rng: [f"{v:.3f}" for v in rng.normal(size=N)],
+    "percent": lambda rng: [f"{v:.1f} %" for v in 30 * rng.normal(size=N)],
+    "telephone": lambda rng: [f"+49 {v}" for v in rng.integers(10**8, 10**9, N)],
+    "duration": lambda rng: [
+        str(pd.Timedelta(int(v), "s")) for v in rng.integers(-(10**6), 10**6, N)
+    ],
+    "accents": lambda rng: rng.choice(
+        ["Köln", unicodedata.normalize("NFD", "Köln")], N
+    ),
     "money": lambda rng: [f"${v:,}" for v in rng.integers(10**3, 10**6, N)],
     "yes": lambda rng: rng.choice(["True", "False"], N),
     "days": random_days,
@@ -149,7 +157,7 @@ def from_workflow(path, table):
 
 @pytest.mark.parametrize(
     "seed",
-    [*range(6), *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 20))],
+    [*range(6), *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 33))],
 )
 def test_table_is_the_same_from_every_source(tmp_path, seed):
     table = make_table(seed)

@@ -242,7 +242,7 @@ def test_response_naming_another_host_raises(server):
 
 def test_cache_outside_the_project_raises(server, tmp_path):
     settings = ["dataset=[openml-31]", METHOD, "data.cache=../elsewhere"]
-    with pytest.raises(ConfigError, match="leaves the project"):
+    with pytest.raises(ConfigError, match="is outside the project"):
         load_plan(settings)
     assert not server.requests and not (tmp_path.parent / "elsewhere").exists()
 

@@ -89,8 +89,8 @@ def _places(config, typed):
     for setting, place in used:
         if not is_inside(place, database=setting == "tracking.uri"):
             yield (
-                f"{setting}={place} leaves the project, lies among its code or in a "
-                "hidden folder, or is the path of a file or a database (.db). Use a "
+                f"{setting}={place} is outside the project, among its code or in a "
+                "hidden folder, or the path of a file or a database (.db). Use a "
                 f"folder inside {Path.cwd()}, or pass --allow-outside (with snakemake: "
                 "--config allow_outside=true)"
             )
@@ -195,7 +195,7 @@ def _selection(plan):
         )
     for dataset in plan.datasets:
         if (n := plan.n_repeats(dataset)) > MOST_RUNS:
-            yield f"{dataset} has {n:,} splits, and more than {MOST_RUNS:,}"
+            yield f"{dataset} has {n:,} splits, more than the maximum of {MOST_RUNS:,}"
         if config.special and plan.n_repeats(dataset) > 1:
             yield (
                 f"{', '.join(config.special)} uses one split, but {dataset} has "

@@ -181,7 +181,9 @@ def table_from_loader(name, entry, seed):
             "project's folder methods/ (_target_: methods.mine.load_mine)."
         ) from error
     for parameter, value in outside_paths(arguments):
-        raise DatasetError(f"{name}.loader: {parameter}={value!r} leaves the project.")
+        raise DatasetError(
+            f"{name}.loader: {parameter}={value!r} is outside the project."
+        )
     if "random_state" in inspect.signature(function).parameters:
         arguments.setdefault("random_state", seed)
     try:
