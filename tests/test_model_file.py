@@ -307,6 +307,7 @@ def test_too_short_time_limit_warns_and_latest_class_is_learned(
         ("fit my.csv --target cost --method sklearn.svm.SVR(2)", "positional"),
         ("fit none.csv --target cost", "none.csv"),
         ("fit my.csv --target cost --output .", "is a folder; name a file in it"),
+        ("fit my.csv --target cost --output my.csv/a/b", "is not a writable folder"),
         ("fit my.csv --target cost --minuets 1", "Did you mean '--minutes'?"),
         (
             "fit my.csv --target cost --method sklearn.svm.SVR(C=ten)",
@@ -423,6 +424,17 @@ def test_closed_output_pipe_is_not_an_error(ridge_file, line):  # such as `| hea
         assert process.stderr.read() == b""
     assert process.returncode == 0
     assert Path("2.skops").exists() == line.startswith("fit")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_read_only_folder_is_refused_before_the_fit(run, folder, monkeypatch):
+    monkeypatch.setattr(cli, "fit_table", None)  # not reached
+    folder.chmod(0o500)
+    try:
+        with pytest.raises(SystemExit, match="is not a writable folder"):
+            cli.main(["fit", "my.csv", "--target", "cost"])
+    finally:
+        folder.chmod(0o700)
 
 
 def test_interrupted_fit_prints_one_line_and_keeps_the_existing_file(ridge_file):

@@ -388,6 +388,9 @@ def _output(arguments):
     output = arguments.output or Path(name)
     if output.is_dir():
         raise ValueError(f"--output {output} is a folder; name a file in it")
+    place = next(folder for folder in output.absolute().parents if folder.exists())
+    if not (place.is_dir() and os.access(place, os.W_OK)):
+        raise ValueError(f"--output {output}: {place} is not a writable folder")
     return output
 
 

@@ -416,6 +416,15 @@ def test_dropped_free_text_is_distinguished_from_identifiers(tmp_path, cells, re
     assert read.dropped == {"note": f"{reason}, {N - 1} different values"}
 
 
+def test_new_rows_of_years_beside_a_column_without_a_name_have_a_header(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        ",2019,2020,y\n" + "".join(f"a{k},{k},{k}.5,{k}\n" for k in range(9))
+    )
+    table = read_table(path, "y", keep=["all"])
+    assert read_rows(path, table.kinds, table.forms).equals(table.X)
+
+
 @pytest.mark.parametrize("name", ["Encounter", "Fallnummer", "Buchungsnr", "case no."])
 def test_duplicate_rows_are_noted_and_identifier_is_dropped(tmp_path, name):
     table = make_frame()

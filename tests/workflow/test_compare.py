@@ -443,3 +443,8 @@ def test_printed_table_fits_width_and_reports_omissions(tmp_path):
     assert left_out.startswith("(5 more methods and ")
     ranks = [float(line.split()[1]) for line in lines if line.startswith("method-")]
     assert ranks == sorted(ranks) and len(ranks) == 15
+
+
+def test_missing_table_names_the_remedy(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"summary\.csv is missing: run the"):
+        read_tables(tmp_path)

@@ -232,7 +232,8 @@ def read_rows(path, kinds, forms=None, decimal=None):
     import pandas as pd
 
     with _file_content(Path(path)) as (data, name):
-        raw, _, notes = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
+        named = (column for column in kinds if not column.startswith("Unnamed: "))
+        raw, _, notes = cells_of_file(data, name, next(named, None), all_rows=True)
         for note in notes:
             if any(mark in note for mark in (PREDICTED, "left out", SHORT)):
                 warn_user(note)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from adakern._utils.printable import as_written
+from adakern._utils.printable import as_written, one_line
 from adakern._utils.wording import count
 from adakern._version import __version__
 from adakern.cli import add_commands, parsed
@@ -137,8 +137,12 @@ def _of_results(name):
     is_known = not is_folder and (CONF / "experiment" / f"{name}.yaml").exists()
     if is_known or not kept.is_file():
         return []
-    config = yaml.load(kept.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    chosen = [f"experiment={config['experiment']}", *config["overrides"]]
+    try:
+        config = yaml.load(kept.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        chosen = ["experiment=" + config["experiment"], *config["overrides"]]
+        "".join(chosen)  # raises a TypeError for other values than text
+    except (yaml.YAMLError, LookupError, TypeError, ValueError) as error:
+        sys.exit(f"{kept} is damaged ({one_line(str(error))}): name the experiment")
     folder = kept.parent.name.partition("~")[0]
     # A copied folder has another name than its run.
     return chosen + [f"name={folder}"] * (config.get("name", folder) != folder)
@@ -147,9 +151,9 @@ def _of_results(name):
 def _planned(arguments, overrides, *, is_to_run=False):
     from adakern_bench.config.plan import load_plan
 
-    return load_plan(
-        _selected(arguments, overrides, is_to_run=is_to_run), is_to_run=is_to_run
-    )
+    # Settings in a folder of results, which may be somebody else's, are not typed.
+    selected = _selected(arguments, overrides, is_to_run=is_to_run)
+    return load_plan(selected, typed=overrides, is_to_run=is_to_run)
 
 
 def _check_finished(plan, file):

@@ -52,7 +52,7 @@ def load_plan(overrides=(), conf=CONF, typed=None, choose=None, *, is_to_run=Tru
     config.compared = [name for name in config.compared if name in config.method]
     plan = Plan(as_variant(config, settings))
     validate(plan, conf, typed, is_to_run=is_to_run)
-    plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
+    plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in typed)
     return plan
 
 
