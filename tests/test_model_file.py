@@ -308,6 +308,7 @@ def test_too_short_time_limit_warns_and_latest_class_is_learned(
         ("fit my.csv --target cost --method sklearn.svm.SVR(2)", "positional"),
         ("fit none.csv --target cost", "none.csv"),
         ("fit my.csv --target cost --output .", "is a folder; name a file in it"),
+        ("fit my.csv --target cost --output my.csv/a/b", "is not a writable folder"),
         ("fit my.csv --target cost --minuets 1", "Did you mean '--minutes'?"),
         (
             "fit my.csv --target cost --method sklearn.svm.SVR(C=ten)",
@@ -424,6 +425,17 @@ def test_closed_output_pipe_is_not_an_error(ridge_file, line):  # such as `| hea
         assert process.stderr.read() == b""
     assert process.returncode == 0
     assert Path("2.skops").exists() == line.startswith("fit")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_read_only_folder_is_refused_before_the_fit(run, folder, monkeypatch):
+    monkeypatch.setattr(cli, "fit_table", None)  # not reached
+    folder.chmod(0o500)
+    try:
+        with pytest.raises(SystemExit, match="is not a writable folder"):
+            cli.main(["fit", "my.csv", "--target", "cost"])
+    finally:
+        folder.chmod(0o700)
 
 
 def test_interrupted_fit_prints_one_line_and_keeps_the_existing_file(ridge_file):
@@ -999,6 +1011,21 @@ def test_control_characters_of_class_names_are_removed(run, folder):
     (folder / "one.csv").write_text("a,z\n1,2\n")
     printed = run("predict evil.skops one.csv")
     assert "red" in printed.out and "\x1b" not in printed.out + printed.err
+
+
+def test_names_of_files_are_neither_options_nor_commands(run, folder):
+    """Also in the command that `fit` prints."""
+    name = "--trust=\x1b[31m\u202ex"
+    (folder / f"{name}.csv").write_text((folder / "my.csv").read_text())
+    method = "--method sklearn.linear_model.Ridge"
+    printed = run(f"fit ./{name}.csv --target cost --drop outcome {method}")
+    assert "\x1b" not in printed.out and "\u202e" not in printed.out
+    assert re.search(r"adakern predict '\./--trust=.*x\.skops' new", printed.out)
+    assert (folder / f"{name}.skops").is_file()
+    for line in (f"predict my.csv {name}.csv new.csv", f"fit new.csv --x{name}"):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(line.split())
+        assert "\x1b" not in str(stopped.value.code)
 
 
 def test_non_ascii_names_on_ascii_terminal(folder):

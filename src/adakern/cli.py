@@ -50,12 +50,16 @@ def main(argv=None):
             message = f"\nadakern {argv[0]}: stopped; no incomplete file is left behind"
             print(message, file=sys.stderr)
             return 130
+        except SystemExit as stopped:
+            raise SystemExit(printable(stopped.code)) from None
         finally:
             output.flush()
 
 
 class _Output:
-    """Standard output that drops the rest if its reader, such as ``| head``, exits."""
+    """Standard output without commands to the terminal, which drops the rest if its
+    reader, such as ``| head``, exits.
+    """
 
     def __init__(self, stream):
         self.stream = stream
@@ -64,7 +68,7 @@ class _Output:
         return getattr(self.stream, name)
 
     def write(self, text):
-        return self._try(self.stream.write, text)
+        return self._try(self.stream.write, printable(text))
 
     def flush(self):
         self._try(self.stream.flush)
@@ -117,7 +121,7 @@ def _run(argv):
     except (ValueError, OSError) as error:
         file = getattr(error, "filename", None)
         message = f"{file}: {error.strerror}" if file else error
-        sys.exit(printable(f"adakern {argv[0]}: {message}"))
+        sys.exit(f"adakern {argv[0]}: {message}")
 
 
 def parsed(parser, commands, argv):
@@ -129,7 +133,7 @@ def parsed(parser, commands, argv):
     if unknown:
         command = commands.get(argv[0], parser)
         hint = did_you_mean(unknown[0], re.findall(r"--[a-z-]+", command.format_help()))
-        command.error(f"unrecognized arguments: {' '.join(unknown)}.{hint}")
+        command.error(printable(f"unrecognized arguments: {' '.join(unknown)}.{hint}"))
     return arguments
 
 
@@ -332,7 +336,8 @@ def _fit(arguments):
     size = output.stat().st_size / 1e6
     took = time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
-    print(f"  adakern predict {shlex.quote(str(output))} new.csv > predicted.csv")
+    name = f"{'./' * str(output).startswith('-')}{output}"  # is no option
+    print(f"  adakern predict {shlex.quote(name)} new.csv > predicted.csv")
     return 0
 
 
@@ -355,8 +360,9 @@ def of_targets(read, target):
 def print_table(file, table):
     """Print what was inferred about a table, and how each of its columns was read."""
     notes = [f"{file.name}: {table.notes[0]}", *table.notes[1:]]
-    print("\n  ".join(map(printable, notes)))
-    print("\n".join(["", *map(printable, repr(table.account).splitlines())]))
+    # `compare` prints it, too.
+    print(printable("\n  ".join(notes)))
+    print(printable(f"\n{table.account!r}"))
 
 
 def _for_each_target(estimator, y):
@@ -382,6 +388,9 @@ def _output(arguments):
     output = arguments.output or Path(name)
     if output.is_dir():
         raise ValueError(f"--output {output} is a folder; name a file in it")
+    place = next(folder for folder in output.absolute().parents if folder.exists())
+    if not (place.is_dir() and os.access(place, os.W_OK)):
+        raise ValueError(f"--output {output}: {place} is not a writable folder")
     return output
 
 
@@ -491,7 +500,6 @@ def _predict(arguments):
         out[[f"{name}={label}" for label in model.classes_]] = model.predict_proba(rows)
     if arguments.explain:
         out = pd.concat([out, *_explained(model, rows, out[names])], axis=1)
-    out = out.rename(columns=printable).map(printable)
     safe = out.rename(columns=without_formula).map(without_formula)
     if not safe.equals(out) or list(safe.columns) != list(out.columns):
         note("cells that a spreadsheet would read as formulas start with an apostrophe")

@@ -184,7 +184,7 @@ def print_coverage(coverage):
         from adakern.adaptive.coverage import coverage_lines
 
         print("\nCoverage of 90% intervals or sets on rows left out, lowest first:")
-        print(printable("\n".join(coverage_lines(coverage))))
+        print("\n".join(coverage_lines(coverage)))
 
 
 def print_result(model, kinds, score):
@@ -197,7 +197,7 @@ def print_result(model, kinds, score):
         print("\nPermutation importances:")
         shares = zip(model.feature_importances_, kinds, strict=True)
         for share, name in sorted(shares, reverse=True)[:20]:
-            print(printable(f"  {share:6.1%}  {name}"))
+            print(f"  {share:6.1%}  {name}")
 
 
 def print_score(score):
@@ -211,11 +211,11 @@ def print_score(score):
     several = score.get("targets", {})
     if several:
         text = "R² {r2:.4g}, the mean over " + f"{len(several)} targets"
-    print(printable(f"\nOn {score['of']}: {text.format(**score)}"))
+    print(f"\nOn {score['of']}: {text.format(**score)}")
     for name, target_values in several.items():
         error = as_written(target_values["rmse"], 4)
         line = f"R² {target_values['r2']:.4g}, root mean squared error {error}"
-        print(printable(f"  {name}: {line}"))
+        print(f"  {name}: {line}")
     if score.get("auc") is not None:
         line = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
         print(line.format(**score))
@@ -225,4 +225,4 @@ def print_score(score):
             "{average_precision:.1%}; at a probability threshold of {threshold:.3g}, "
             "precision {precision:.1%}, recall {recall:.1%} (--threshold)"
         )
-        print(printable(line.format(**score)))
+        print(line.format(**score))

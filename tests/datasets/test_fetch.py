@@ -18,6 +18,7 @@ from adakern_bench import data
 from adakern_bench.base import download
 from adakern_bench.config.entry import UNSTATED
 from adakern_bench.data.sources import placed_by_hand
+from mlflow_server import free_port
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3)).round(4)
 LABELS = np.where(ROWS[:, 0] > 0, "up", "down")
@@ -230,6 +231,17 @@ def test_wrong_response_error(
         entry.files[0].urls[0] = f"{server.url}/missing/toy.csv"
     table = load(entry, tmp_path / "cache")
     assert table.provenance["files"][0]["from"] == entry.files[0].urls[1]
+
+
+def test_missing_network_and_folder_are_named(entry, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "RETRIES", 0)
+    entry.files[0].urls = [f"http://127.0.0.1:{free_port()}/toy.csv"]
+    (tmp_path / "cache" / "toy" / "toy.csv").mkdir(parents=True)
+    with pytest.raises(data.DatasetError) as caught:
+        load(entry, tmp_path / "cache")
+    _, place, url, _ = str(caught.value).splitlines()
+    assert place.endswith("toy.csv is a folder; a file is needed")
+    assert url.startswith(f"  {entry.files[0].urls[0]}: ") and "Pool" not in url
 
 
 def test_retry_after_cut_connection(server, entry, tmp_path):

@@ -416,6 +416,15 @@ def test_dropped_free_text_is_distinguished_from_identifiers(tmp_path, cells, re
     assert read.dropped == {"note": f"{reason}, {N - 1} different values"}
 
 
+def test_new_rows_of_years_beside_a_column_without_a_name_have_a_header(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        ",2019,2020,y\n" + "".join(f"a{k},{k},{k}.5,{k}\n" for k in range(9))
+    )
+    table = read_table(path, "y", keep=["all"])
+    assert read_rows(path, table.kinds, table.forms).equals(table.X)
+
+
 @pytest.mark.parametrize("name", ["Encounter", "Fallnummer", "Buchungsnr", "case no."])
 def test_duplicate_rows_are_noted_and_identifier_is_dropped(tmp_path, name):
     table = make_frame()
@@ -447,7 +456,7 @@ def test_read_rows_requires_the_columns_of_the_model(tmp_path):
         ("city,height\na,1\nb,1e999\n", r"'height' holds infinity \(row 1 from 0\)"),
         ("city,height\n", "1 line; a table needs a header and a row"),
         ("city,height\n,\n", "has no rows"),
-        ("city,0\na,1\n", "no column 'height'"),
+        ("city,0\na,1\n", "no column 'height', which the model requires, among 2"),
     ):
         path.write_text(text)
         with pytest.raises(TableError, match=message):

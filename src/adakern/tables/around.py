@@ -55,9 +55,7 @@ def header_row(rows, target=None):
 
 def about_above(n):
     """Notes about rows above a header, if there are any."""
-    return [f"left out: {n} lines above the header"] * (n > 1) + [
-        "left out: the line above the header"
-    ] * (n == 1)
+    return [f"left out: {count(n, 'line')} above the header"] * bool(n)
 
 
 def names_recur(first, others):

@@ -146,8 +146,11 @@ def _plain(value):
 
 
 def plain_text(text):
-    """Remove invisible characters, and a formula that protects text from Excel."""
-    text = text.strip()
+    """Remove invisible characters, and a formula that protects text from Excel.
+
+    Letters with accents are written in the usual one of their forms in Unicode (NFC).
+    """
+    text = unicodedata.normalize("NFC", text.strip())
     if not text.isprintable():
         text = text.strip(_INVISIBLE)
     return text[2:-1] if text[:2] == '="' and text[-1] == '"' else text

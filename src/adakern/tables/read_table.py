@@ -11,7 +11,7 @@ from adakern._utils.wording import count
 from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
 from adakern.tables.around import OTHERS, PREDICTED
-from adakern.tables.cells import sides_of_limits
+from adakern.tables.cells import plain_text, sides_of_limits
 from adakern.tables.delimited import SHORT, Layout
 from adakern.tables.files import cells_of_file
 from adakern.tables.meaning import (
@@ -100,16 +100,19 @@ def read_table(
 
     Supported are delimited text (.csv, .tsv, .txt; separated by comma, semicolon, tab,
     bar or blanks; with decimal points or commas; in UTF-8, UTF-16 or code page 1252),
-    Parquet and Excel (.xlsx, requires openpyxl), compressed or not.
+    Parquet and Excel (.xlsx, requires openpyxl), compressed or not. Cells of Excel that
+    are merged downwards are filled with the first.
 
     A column is numeric if at least 19 of 20 cells are numbers, including formats such
     as ``$45,123``, ``33%`` and ``12 kg``, or if the other cells are a single word in at
     most half of the rows and there are more than 30 distinct numbers or these seldom
-    recur; other cells become missing values. The decimal mark is the one with which
-    more cells can be read. NA, N/A, NaN, null, ? and empty cells are missing values, in
-    numeric columns also none, n.a., - and the like. In a categorical target, only empty
-    cells are missing; NA and none are classes. Rows without a target and a final row of
-    totals are dropped. The header is the line with the name of the target.
+    recur; other cells become missing values. Digits with leading zeros, telephone
+    numbers and integers most of which exceed 15 digits are categories. The decimal mark
+    is the one with which more cells can be read. NA, N/A, NaN, null, ? and empty cells
+    are missing values, in numeric columns also none, n.a., - and the like. In a
+    categorical target, only empty cells are missing; NA and none are classes. Rows
+    without a target and a final row of totals are dropped. The header is the line with
+    the name of the target.
 
     Parameters
     ----------
@@ -196,7 +199,7 @@ def read_columns(
     with _file_content(Path(path)) as (data, name):
         layout = Layout(keep=[key for key in keep if key in OTHERS])
         keep = [key for key in keep if key not in OTHERS]
-        target = target.strip() if isinstance(target, str) else target
+        target = plain_text(target) if isinstance(target, str) else target
         typed = typed_columns(data, name, target, layout, categorical, **read)
         several = target if isinstance(target, list | tuple) else [target]
         keep = [*keep, *categorical]
@@ -229,7 +232,8 @@ def read_rows(path, kinds, forms=None, decimal=None):
     import pandas as pd
 
     with _file_content(Path(path)) as (data, name):
-        raw, _, notes = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
+        named = (column for column in kinds if not column.startswith("Unnamed: "))
+        raw, _, notes = cells_of_file(data, name, next(named, None), all_rows=True)
         for note in notes:
             if any(mark in note for mark in (PREDICTED, "left out", SHORT)):
                 warn_user(note)

@@ -181,6 +181,8 @@ def find_column(frame, key, by_place=True):
     hint = did_you_mean(str(key), map(str, columns))
     if str(key).startswith("rows:"):
         hint = f" Rows are kept by {', '.join(OTHERS)}."
+    needed = "" if by_place else ", which the model requires,"
     raise TableError(
-        f"no column {key!r} among {len(columns)}.{hint} Columns: {listed(columns, 20)}."
+        f"no column {key!r}{needed} among {len(columns)}.{hint} "
+        f"Columns: {listed(columns, 20)}."
     )

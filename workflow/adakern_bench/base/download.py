@@ -88,7 +88,9 @@ def download(url, hosts, progress=True):
             _within(deadline - time.monotonic(), fetch)
             return content.getvalue()
         except RequestException as error:
-            why = str(error)
+            # Without the connection pools and the URL that urllib3 puts before it.
+            reason = getattr(next(iter(error.args), ""), "reason", error)
+            why = str(reason).rpartition("): ")[2]
         except ValueError as error:  # a redirect to an invalid URL
             raise Refused(str(error)) from None
         except TimeoutError:

@@ -1,7 +1,7 @@
 """Composition by Hydra: YAML files in ``conf/`` and overrides to a typed ``Config``."""
 
 import re
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -12,11 +12,17 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from hydra.plugins.config_source import ConfigResult
-from omegaconf import OmegaConf
-from omegaconf.errors import GrammarParseError, OmegaConfBaseException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import (
+    ConfigTypeError,
+    GrammarParseError,
+    OmegaConfBaseException,
+    ValidationError,
+)
 from yaml import CollectionNode, YAMLError
 
 from adakern._utils.hints import did_you_mean
+from adakern._utils.printable import shortened
 from adakern_bench.base.dotted import use_own_resolvers
 from adakern_bench.base.paths import CONF
 from adakern_bench.config import entry, openml, schema
@@ -276,7 +282,13 @@ def _typed_config(composed):
         made = {name: as_typed(entry.DatasetEntry, e) for name, e in entries.items()}
         config = _typed(schema.Config, OmegaConf.masked_copy(composed, others))
     except (AttributeError, LookupError, TypeError, OmegaConfBaseException):
-        return _typed(schema.Config, composed)  # its message says what is wrong
+        try:
+            return _typed(schema.Config, composed)
+        except OmegaConfBaseException:
+            for group, of_type in _ENTRY_OF.items():
+                for name, content in composed[group].items():
+                    _check_types(of_type, content, f"{group}.{name}")
+            raise  # its message says what is wrong
     return replace(config, dataset=made)
 
 
@@ -300,6 +312,29 @@ def as_typed(hint, value):
 
 
 _hints = cache(get_type_hints)
+_ENTRY_OF = {"method": schema.Method, "dataset": entry.DatasetEntry}
+
+
+def _check_types(of_type, node, where):
+    """Raise a ConfigError that names the first setting of the wrong type."""
+    for key, value in node.items():
+        hint = _hints(of_type).get(key, Any)
+        kind = get_origin(hint) or hint
+        parts = () if kind in (list, dict) else (hint, *get_args(hint))
+        section = [part for part in parts if is_dataclass(part)]
+        if section and isinstance(value, DictConfig):
+            _check_types(section[0], value, f"{where}.{key}")
+            continue
+        try:
+            _typed(of_type, {key: value})
+        except (ConfigTypeError, ValidationError):
+            is_mapping = section or kind is dict
+            expected = "a mapping" if is_mapping else getattr(kind, "__name__", hint)
+            raise ConfigError(
+                f"{where}.{key} is {shortened(value)}; expected {expected}"
+            ) from None
+        except OmegaConfBaseException:  # the caller raises it, with its place
+            continue
 
 
 def _typed(of_type, node):

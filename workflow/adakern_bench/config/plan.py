@@ -52,7 +52,7 @@ def load_plan(overrides=(), conf=CONF, typed=None, choose=None, *, is_to_run=Tru
     config.compared = [name for name in config.compared if name in config.method]
     plan = Plan(as_variant(config, settings))
     validate(plan, conf, typed, is_to_run=is_to_run)
-    plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
+    plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in typed)
     return plan
 
 
@@ -184,6 +184,12 @@ class Plan:
         whose parameters it takes over.
         """
         recipe = self._recipe_or_none(dataset, method)
+        if recipe is None:
+            raise ConfigError(
+                f"tune_with={method}: {method} has no recipe for "
+                f"{self.entry(dataset).task}, the task of {dataset}; name a method "
+                "that has, or set tune_with: self"
+            )
         fixed = self._settings(dataset, base_name(method))
         if method in self.variants:
             fixed |= self.variants[method].params

@@ -75,7 +75,7 @@ def expand_datasets(datasets, protocol):
 def check_number(n, of):
     """Raise a ConfigError if an experiment has too many of something."""
     if n > MOST_RUNS:
-        raise ConfigError(f"these are {n:,} {of}, and more than {MOST_RUNS:,}")
+        raise ConfigError(f"{n:,} {of} are more than the maximum of {MOST_RUNS:,}")
 
 
 def expand_axis(name, axis):

@@ -291,8 +291,11 @@ def _cost(records):
     )
     runs = times[["run_seconds", "fit_seconds"]].max(axis=1).sum()
     fits = times["fit_seconds"].sum()
-    parts = {"searches": searches, "fits": fits}
-    parts["start-up, predictions and interrupted runs"] = runs - fits
+    parts = {
+        "searches": searches,
+        "fits": fits,
+        "start-up, predictions and interrupted runs": runs - fits,
+    }
     shares = [
         f"{duration(s)} in {what}"
         for what, s in parts.items()
