@@ -51,6 +51,18 @@ def read_csv(path):
     return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
 
 
+def read_runs(results):
+    """Read the table of runs in a folder of results."""
+    path = results / "records.parquet"
+    try:
+        return pd.read_parquet(path)
+    except ValueError as error:
+        raise OSError(
+            f"{path} is damaged ({error}). Delete it and run the experiment again, "
+            "which makes it from the records without new fits"
+        ) from None
+
+
 def _quantity(metric):
     return QUANTITIES.get(metric, Quantity(metric))
 
