@@ -224,14 +224,13 @@ def _show(arguments, overrides):
 
 
 def _leaderboard(arguments, overrides):
-    import pandas as pd
-
     from adakern_bench.report.compare import shared
     from adakern_bench.report.leaderboard import leaderboard
+    from adakern_bench.report.tables import read_runs
 
     plan = _planned(arguments, overrides)
     _check_finished(plan, "records.parquet")
-    runs = shared(pd.read_parquet(plan.results / "records.parquet"))
+    runs = shared(read_runs(plan.results))
     for task, of_task in runs.groupby("task"):
         print(f"\n{task.capitalize()}")
         board = leaderboard(of_task, metric=plan.config.metric)

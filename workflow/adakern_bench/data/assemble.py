@@ -180,10 +180,8 @@ def table_from_loader(name, entry, seed):
             "adakern.datasets, and functions load_..., make_... or fetch_... in the "
             "project's folder methods/ (_target_: methods.mine.load_mine)."
         ) from error
-    for parameter, value in outside_paths(arguments):
-        raise DatasetError(
-            f"{name}.loader: {parameter}={value!r} is outside the project."
-        )
+    for key, value in outside_paths(arguments):
+        raise DatasetError(f"{name}.loader: {key}={value!r} is outside the project.")
     if "random_state" in inspect.signature(function).parameters:
         arguments.setdefault("random_state", seed)
     try:
