@@ -33,6 +33,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
+    VotingClassifier,
 )
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.kernel_approximation import PolynomialCountSketch
@@ -799,6 +800,15 @@ INCONSISTENT = {
     ),
     "outputs of a constant": lambda: with_attribute(
         fit_estimator(DummyRegressor), "n_outputs_", 2**28
+    ),
+    "codes of a vote": lambda: with_attribute(
+        with_attribute(
+            fit_estimator(partial(VotingClassifier, [("a", DecisionTreeClassifier())])),
+            "estimators_.0.classes_",
+            np.array([0, 1, 2**31 - 1]),
+        ),
+        "named_estimators_",  # as fitted, it cannot be loaded
+        {},
     ),
     "products": lambda: with_attribute(
         PolynomialFeatures().fit(np.eye(3)), "_n_out_full", 2**28

@@ -19,7 +19,7 @@ import numpy as np
 from joblib import cpu_count
 from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import IsolationForest
+from sklearn.ensemble import IsolationForest, VotingClassifier
 from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._gb import BaseGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import (
@@ -343,6 +343,12 @@ def _is_sound_ensemble(forest):
     )
 
 
+def _is_sound_vote(vote):
+    """Whether members predict codes of the classes, of which an array is made."""
+    codes = range(len(vote.classes_))
+    return all(np.isin(member.classes_, codes).all() for member in vote.estimators_)
+
+
 def _is_sound_initial(boosting):
     """Whether the initial predictions have a column for each tree of an iteration."""
     # Other estimators are rejected untested, since their own parts may not be sound.
@@ -483,6 +489,7 @@ CHECKS = [
         "estimators_",
         _is_sound_ensemble,
     ),
+    (VotingClassifier, "estimators_", _is_sound_vote),
     (BaseGradientBoosting, "estimators_", _is_sound_initial),
     (BaseHistGradientBoosting, "_predictors", _is_sound_boosting),
     (BaseLibSVM, "support_vectors_", _is_sound_svm),

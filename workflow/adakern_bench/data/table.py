@@ -3,6 +3,7 @@
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,7 @@ def provenance_of(path):
 @contextmanager
 def opened(path):
     """Arrays in the file of a table, read on demand."""
+    path = Path(path)
     try:
         with np.load(path, allow_pickle=False) as stored:
             n_bytes = sum(part.file_size for part in stored.zip.infolist())
