@@ -57,6 +57,7 @@ from adakern.adaptive import (
     AdaptiveKernelClassifier,
     AdaptiveKernelRegressor,
 )
+from adakern.adaptive.members import REGISTRY
 from adakern.baselines import EasyMKL
 from adakern.baselines.optional import require
 from adakern.dank import DANKRegressor
@@ -469,7 +470,7 @@ def test_each_member_can_be_saved_and_loaded(name, tmp_path, rng):
     y = X["dose"] + (X["ward"] == "x")
     X["ward"] = X["ward"].astype("category")
     kind = AdaptiveKernelRegressor
-    if name == "svm":  # only for classification
+    if not REGISTRY[name].regresses:
         kind, y = AdaptiveKernelClassifier, y > y.median()
     model = kind(members=[name], preset="fast", random_state=0)
     pipeline = make_pipeline(model).fit(X, y)

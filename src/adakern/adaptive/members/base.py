@@ -27,7 +27,8 @@ MANY_ROWS = 4000
 ROWS_PER_SCALE = 100
 
 #: Below this number of rows, scales per feature maximise the evidence instead of
-#: minimising the leave-one-out error, and boosting is not used.
+#: minimising the leave-one-out error, and neither boosting nor support vector machines
+#: are used.
 FEW_ROWS = 300
 
 #: Up to this multiple of ``max_support``, all rows are centres of the kernel members,
@@ -105,6 +106,10 @@ class Member:
 
     #: Whether it supports regression, in addition to classification.
     regresses = True
+
+    #: Whether a random state is drawn for it. Drawing none for a new member keeps those
+    #: of the others, and hence their models, as they are.
+    draws = True
 
     #: Whether it is refitted to all rows, instead of predicting by the mean over folds.
     refit = False

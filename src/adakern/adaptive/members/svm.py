@@ -17,7 +17,12 @@ from adakern._utils.resources import (
 )
 from adakern.adaptive.blend import Calibration, log_loss, log_probabilities
 from adakern.adaptive.leave_one_out import tune_scales
-from adakern.adaptive.members.base import ENOUGH_ROWS, Member, prepared_centres
+from adakern.adaptive.members.base import (
+    ENOUGH_ROWS,
+    FEW_ROWS,
+    Member,
+    prepared_centres,
+)
 from adakern.kernels import gram_matrix, kernel_product
 
 #: Candidates: kernels, factors of the scales found by ridge regression, and values of
@@ -51,10 +56,10 @@ class SupportVectorMachine(Member):
     waits = True
 
     def suits(self, shape):
-        classify = self.setting.classify
-        fast = self.setting.fast
+        if self.setting.fast or not self.setting.classify:
+            return False
         by_pairs = shape.pair <= PAIR_ROWS < shape.n <= MOST_ROWS
-        return classify and not fast and (shape.n <= SHARED_GRAM_ROWS or by_pairs)
+        return FEW_ROWS <= shape.n <= SHARED_GRAM_ROWS or by_pairs
 
     def seconds(self, shape):
         n, _, k, n_folds, _ = shape
