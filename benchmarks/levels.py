@@ -163,9 +163,8 @@ def table(choice):
     return X, (y - y.mean()) / y.std()
 
 
-def models(X, *, classify):
-    """Unfitted models by name."""
-    names = [name for name in X if X[name].dtype == object]
+def models(names, *, classify):
+    """Unfitted models by name, for categorical columns with the given names."""
     flagship = AdaptiveKernelClassifier if classify else AdaptiveKernelRegressor
     made = {"adaptive": flagship(random_state=0, categorical_features=names)}
     try:
@@ -187,9 +186,10 @@ def losses(choice, n_rows, draw):
     train, held = order[:n], order[n : n + MOST_HELD_OUT]
     if classify:
         held = held[np.isin(y[held], y[train])]
+    text = [name for name in X if X[name].dtype == object]
     found = {}
-    for name, model in models(X, classify=classify).items():
-        part = X if name == "adaptive" else X.fillna(dict.fromkeys(X, "missing"))
+    for name, model in models(text, classify=classify).items():
+        part = X if name == "adaptive" else X.fillna(dict.fromkeys(text, "missing"))
         started = time.process_time()
         model.fit(part.iloc[train], y[train])
         seconds = time.process_time() - started

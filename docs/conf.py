@@ -21,7 +21,7 @@ extensions += ["sphinx-mathjax-offline", "numpydoc", "myst_parser"]
 extensions += ["sphinx_gallery.gen_gallery", "published"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
-# Tables of results link to folders, which are no pages; docstrings that come from
+# Tables of results link to folders, which are not pages; docstrings that come from
 # scikit-learn refer to its own guide.
 suppress_warnings = ["myst.xref_missing", "config.cache", "ref.ref", "ref.term"]
 exclude_patterns = [
@@ -46,7 +46,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
-    # Examples print what is to be read; the last expression is an object of Matplotlib.
+    # Examples print their results; the last expression is an object of Matplotlib.
     "capture_repr": (),
     # Its page would load programs from a content network.
     "write_computation_times": False,

@@ -31,7 +31,7 @@ def read_card(path):
 
 
 def column_roles(card):
-    return {column["column"]: column["became"] for column in card["columns"]}
+    return {column["column"]: column["use"] for column in card["columns"]}
 
 
 def format_decimal_comma(number):

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
 from adakern import kernels
@@ -10,6 +11,7 @@ from adakern.kernels import (
     gram_matrix,
     kernel_product,
     kernel_products,
+    manhattan_distances,
     prepare_centres,
     resolve_gamma,
 )
@@ -175,3 +177,24 @@ def test_nearest_rows(points, offset):
     np.testing.assert_array_equal(
         kernels.nearest_rows(X, np.vstack([Y, Y])), expected
     )  # the first
+
+
+@pytest.mark.parametrize("n", [40, 400])
+@pytest.mark.parametrize("last", [True, False])
+def test_manhattan_distances_of_many_indicators(n, last):
+    rng = np.random.default_rng(0)
+    rows = np.hstack(
+        [
+            rng.normal(size=(n, 3)),
+            0.3 * np.eye(120)[rng.integers(120, size=n)],
+            0.7 * np.eye(150)[rng.integers(150, size=n)],
+        ]
+    )
+    rows[:, 3] = rng.uniform(0, 0.3, size=n)  # as large, but no indicator
+    rows[0, 3] = 0.3
+    rows = rows if last else rows[:, ::-1]
+    X, Y = rows[: n // 2], rows[n // 2 :]
+    expected = cdist(X, Y, "cityblock")
+    np.testing.assert_allclose(manhattan_distances(X, Y), expected, rtol=1e-14)
+    if last:
+        np.testing.assert_array_equal(manhattan_distances(X, Y), expected)

@@ -6,6 +6,7 @@ import operator
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -18,10 +19,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from joblib import cpu_count
 from scipy.sparse import csr_matrix
 from sklearn.base import is_classifier
 from sklearn.cluster import KMeans
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.decomposition import MiniBatchNMF
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -30,13 +33,17 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
+    VotingClassifier,
 )
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.kernel_approximation import PolynomialCountSketch
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
+    KNeighborsTransformer,
+    LocalOutlierFactor,
     RadiusNeighborsClassifier,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -50,6 +57,7 @@ from adakern.adaptive import (
     AdaptiveKernelClassifier,
     AdaptiveKernelRegressor,
 )
+from adakern.adaptive.members import REGISTRY
 from adakern.baselines import EasyMKL
 from adakern.baselines.optional import require
 from adakern.dank import DANKRegressor
@@ -301,6 +309,7 @@ def test_too_short_time_limit_warns_and_latest_class_is_learned(
         ("fit my.csv --target cost --method sklearn.svm.SVR(2)", "positional"),
         ("fit none.csv --target cost", "none.csv"),
         ("fit my.csv --target cost --output .", "is a folder; name a file in it"),
+        ("fit my.csv --target cost --output my.csv/a/b", "is not a writable folder"),
         ("fit my.csv --target cost --minuets 1", "Did you mean '--minutes'?"),
         (
             "fit my.csv --target cost --method sklearn.svm.SVR(C=ten)",
@@ -419,6 +428,41 @@ def test_closed_output_pipe_is_not_an_error(ridge_file, line):  # such as `| hea
     assert Path("2.skops").exists() == line.startswith("fit")
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_read_only_folder_is_refused_before_the_fit(run, folder, monkeypatch):
+    monkeypatch.setattr(cli, "fit_table", None)  # not reached
+    folder.chmod(0o500)
+    try:
+        with pytest.raises(SystemExit, match="is not a writable folder"):
+            cli.main(["fit", "my.csv", "--target", "cost"])
+    finally:
+        folder.chmod(0o700)
+
+
+def test_interrupted_fit_prints_one_line_and_keeps_the_existing_file(ridge_file):
+    before = Path(ridge_file).read_bytes()
+    code = "import sys; from adakern.cli import main; sys.exit(main())"
+    command = [sys.executable, "-u", "-c", code, "fit", "my.csv", "--target", "cost"]
+    with Popen(
+        command,
+        stdout=PIPE,
+        stderr=PIPE,
+        # Tests run by a shell in the background would ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        while not process.stdout.readline().startswith(b"Fitting"):
+            pass
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate()
+    assert process.returncode == 130
+    assert error.split(b"\n")[1:] == [
+        b"adakern fit: stopped; no incomplete file is left behind",
+        b"",
+    ]
+    assert Path(ridge_file).read_bytes() == before
+    assert not list(Path().glob(".my*"))
+
+
 @pytest.mark.parametrize("name", MEMBERS)
 def test_each_member_can_be_saved_and_loaded(name, tmp_path, rng):
     """For example, boosting with categories contains a function of scikit-learn."""
@@ -426,7 +470,7 @@ def test_each_member_can_be_saved_and_loaded(name, tmp_path, rng):
     y = X["dose"] + (X["ward"] == "x")
     X["ward"] = X["ward"].astype("category")
     kind = AdaptiveKernelRegressor
-    if name == "svm":  # only for classification
+    if not REGISTRY[name].regresses:
         kind, y = AdaptiveKernelClassifier, y > y.median()
     model = kind(members=[name], preset="fast", random_state=0)
     pipeline = make_pipeline(model).fit(X, y)
@@ -751,6 +795,42 @@ INCONSISTENT = {
     "cells without a size": lambda: with_attribute(
         fit_estimator(KNeighborsClassifier), "classes_", np.zeros(9, "V0")
     ),
+    "outputs of a forest": lambda: with_attribute(
+        fit_small_ensemble(RandomForestRegressor), "n_outputs_", 2**28
+    ),
+    "outputs of a constant": lambda: with_attribute(
+        fit_estimator(DummyRegressor), "n_outputs_", 2**28
+    ),
+    "codes of a vote": lambda: with_attribute(
+        with_attribute(
+            fit_estimator(partial(VotingClassifier, [("a", DecisionTreeClassifier())])),
+            "estimators_.0.classes_",
+            np.array([0, 1, 2**31 - 1]),
+        ),
+        "named_estimators_",  # as fitted, it cannot be loaded
+        {},
+    ),
+    "products": lambda: with_attribute(
+        PolynomialFeatures().fit(np.eye(3)), "_n_out_full", 2**28
+    ),
+    "hashed products": lambda: with_attribute(
+        PolynomialCountSketch().fit(np.eye(3)), "degree", 2**28
+    ),
+    "factors": lambda: with_attribute(
+        MiniBatchNMF(n_components=2).fit(np.eye(3)), "_n_components", 2**28
+    ),
+    "number of neighbours' rows": lambda: with_attribute(
+        KNeighborsTransformer().fit(np.eye(6)), "n_samples_fit_", 2**28
+    ),
+    "no neighbours": lambda: with_attribute(
+        with_attribute(
+            LocalOutlierFactor(n_neighbors=2, novelty=True).fit(np.eye(6)),
+            "_fit_X",
+            np.zeros((0, 6)),
+        ),
+        "n_samples_fit_",
+        0,
+    ),
     "cache": lambda: Pipeline([("ridge", fit_estimator(Ridge))], memory="/tmp"),
 }
 
@@ -828,6 +908,30 @@ def test_sizes_are_compared_before_allocation(tmp_path):
         archive.writestr("more.npy", header.getvalue())
     with pytest.raises(ModelFileError, match="the size of an array is wrong"):
         load_model(longer)
+
+
+def test_large_json_is_refused_before_parsing(tmp_path):
+    """Each empty list takes more than a hundred bytes, and next to none in the file."""
+    save_model(make_pipeline(fit_estimator(Ridge)), tmp_path / "m.skops", make_card())
+    for name in ("schema.json", model_file.CARD):
+        with zipfile.ZipFile(tmp_path / "m.skops") as archive:
+            parts = {part: archive.read(part) for part in archive.namelist()}
+        parts[name] = b"[" + b"[]," * 600_000 + b"[]]"
+        with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            for part, content in parts.items():
+                archive.writestr(part, content)
+        with pytest.raises(ModelFileError, match=r"has 1,200,002 values, too many"):
+            load_model(tmp_path / name)
+
+
+def test_threads_are_limited_to_those_of_the_computer(tmp_path):
+    forest = fit_small_ensemble(RandomForestRegressor).set_params(n_jobs=2**31 - 1)
+    centres = with_attribute(fit_estimator(KMeans), "_n_threads", 2**31 - 1)
+    for model in (forest, centres):
+        save_model(make_pipeline(model), tmp_path / "m.skops", make_card())
+        loaded = load_model(tmp_path / "m.skops")[0][-1]
+        used = {"n_jobs": 1, "_n_threads": 1} | vars(loaded)
+        assert {used["n_jobs"], used["_n_threads"]} <= {1, None, cpu_count()}
 
 
 def test_model_without_card_raises(tmp_path):
@@ -917,6 +1021,21 @@ def test_control_characters_of_class_names_are_removed(run, folder):
     (folder / "one.csv").write_text("a,z\n1,2\n")
     printed = run("predict evil.skops one.csv")
     assert "red" in printed.out and "\x1b" not in printed.out + printed.err
+
+
+def test_names_of_files_are_neither_options_nor_commands(run, folder):
+    """Also in the command that `fit` prints."""
+    name = "--trust=\x1b[31m\u202ex"
+    (folder / f"{name}.csv").write_text((folder / "my.csv").read_text())
+    method = "--method sklearn.linear_model.Ridge"
+    printed = run(f"fit ./{name}.csv --target cost --drop outcome {method}")
+    assert "\x1b" not in printed.out and "\u202e" not in printed.out
+    assert re.search(r"adakern predict '\./--trust=.*x\.skops' new", printed.out)
+    assert (folder / f"{name}.skops").is_file()
+    for line in (f"predict my.csv {name}.csv new.csv", f"fit new.csv --x{name}"):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(line.split())
+        assert "\x1b" not in str(stopped.value.code)
 
 
 def test_non_ascii_names_on_ascii_terminal(folder):

@@ -103,3 +103,24 @@ def test_service_with_invalid_input_returns_an_error(service):
         request_predictions(address, [])
     assert refused.value.code == 422
     assert "no rows" in refused.value.read().decode()
+
+
+@pytest.mark.slow
+def test_service_limits_the_number_of_rows(service):
+    address, *_ = service
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        request_predictions(address, [{}] * 10_001)
+    assert refused.value.code == 422
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "size", ["Content-Length: 1048577", "Transfer-Encoding: chunked"]
+)
+def test_service_refuses_a_large_body_before_it_arrives(service, size):
+    address, *_ = service
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        head = f"POST /predict HTTP/1.1\r\nHost: x\r\n{size}\r\n\r\n"
+        connection.sendall(head.encode())
+        assert b" 413 " in connection.recv(100)

@@ -1,17 +1,17 @@
-"""Figures of pages, filled in from what full runs measured, when the pages are built.
+"""Figures in pages, filled in from the published results when the pages are built.
 
-``{FOLDER/METRIC FIGURE:.1f}`` stands for a figure of ``docs/results/FOLDER``, in per
-cent where the metric is an accuracy. FIGURE is SET METHOD (the mean over the repeats),
-published SET METHOD, and over all sets of the folder mean METHOD, rank METHOD, among
-METHOD (its rank among the published methods, too), wins A B (sets on which A is better
-than B) or friedman (the p-value). Where the folder has a table of the metric's name,
-FIGURE is the words of a row and the name of a column.
+``{FOLDER/METRIC FIGURE:.1f}`` is replaced by a figure of ``docs/results/FOLDER``, in
+per cent if the metric is an accuracy. FIGURE is SET METHOD (the mean over the repeats),
+published SET METHOD or, over all sets of the folder, mean METHOD, rank METHOD, among
+METHOD (its rank including the published methods), wins A B (the number of sets on which
+A is better than B) or friedman (the p-value). If the folder has a table with the name
+of the metric, FIGURE consists of the text cells of a row and the name of a column.
 
-A line ``{board FOLDERS ROWS PATTERN}`` stands for the leaderboard of these folders,
-whose names may hold a ``*``, over their sets of at most so many rows and names of a
-pattern. ``{rivals ...}`` stands for what the flagship's error is beside that of each
-rival there, as the page of the confirmation tells it: of the methods of one line in
-``conf/experiment/confirmation.yaml`` the better.
+A line ``{board FOLDERS ROWS PATTERN}`` is replaced by the leaderboard of these folders,
+whose names may contain a ``*``, over their sets of at most ROWS rows with names that
+match PATTERN. ``{rivals ...}`` is replaced by the comparison of the flagship with each
+baseline, in the form of the confirmation: of the methods of one line in
+``conf/experiment/confirmation.yaml``, with the better one.
 """
 
 import re
@@ -29,7 +29,7 @@ from adakern_bench.report.leaderboard import leaderboard, together
 from adakern_bench.report.tables import read_tables
 
 RESULTS = Path(__file__).parents[1] / "results"
-#: A line break may be anywhere where a blank is.
+#: A blank may be a line break.
 FIGURE = re.compile(r"\{(\w+)/(\w+)\s([^{}:]+):(\.\df)\}")
 
 
@@ -39,18 +39,18 @@ CONFIRMATION = Path(__file__).parents[2] / "conf/experiment/confirmation.yaml"
 
 
 def filled_in(text):
-    """A page with its figures; KeyError where one is not among the results."""
+    """Fill in the figures of a page; raise KeyError if the results lack one."""
     return RIVALS.sub(_rivals, BOARD.sub(_board, FIGURE.sub(_figure, text)))
 
 
 def records_of(names, most, datasets=""):
-    """Records of the methods of several folders, as :func:`together` has them."""
+    """Records of the methods of several folders, see :func:`together`."""
     folders = [path for name in names.split(",") for path in RESULTS.glob(name)]
     return together(folders, int(most), datasets)
 
 
 def beside_rivals(names, most, datasets=""):
-    """The table that a confirmation would publish, without rivals that did not run."""
+    """The table that a confirmation would publish, without methods that did not run."""
     params = yaml.safe_load(CONFIRMATION.read_text(encoding="utf-8"))
     params = params["tables"]["registered"]["params"]
     found = registered(records_of(names, most, datasets), **params)
@@ -58,7 +58,7 @@ def beside_rivals(names, most, datasets=""):
 
 
 def _rivals(found):
-    """The lines of a table, one a rival."""
+    """Lines of a table, one per baseline."""
     lines = [
         "| baseline | method | won and lost | tied | p | ratio of errors |",
         "|---|---|---|---|---|---|",
@@ -73,10 +73,10 @@ def _rivals(found):
 
 
 def _board(found):
-    """The lines of a table, one a method."""
+    """Lines of a table, one per method."""
     board = leaderboard(records_of(*found.groups()))
     lines = [
-        "| method | mean rank | normalised error | best on | Elo | seconds a set |",
+        "| method | mean rank | normalised error | best on | Elo | seconds per set |",
         "|---|---|---|---|---|---|",
     ]
     for row in board.itertuples():
@@ -97,7 +97,7 @@ def _figure(found):
 
 
 def scores(folder, metric):
-    """Test means, a row a data set and a column a method; NaN where a run failed."""
+    """Test means, a row per data set and a column per method; NaN if a run failed."""
     rows = read_tables(RESULTS / folder)["summary"].query(
         "metric == @metric and split == 'test'"
     )
@@ -107,7 +107,7 @@ def scores(folder, metric):
 
 @cache
 def figures_of(folder, metric):
-    """Name -> figure of a folder by a metric, or of one of its own tables."""
+    """Name -> figure of a folder for a metric, or of one of its tables."""
     if (path := RESULTS / folder / "tables" / f"{metric}.csv").exists():
         return _of_table(pd.read_csv(path))
     greater, factor = GREATER_IS_BETTER[metric], 100 if metric == "accuracy" else 1
@@ -130,7 +130,7 @@ def figures_of(folder, metric):
 
 
 def _of_table(table):
-    """The words of a row and the name of a column -> figure."""
+    """Text cells of a row and name of a column -> figure."""
     words = table.select_dtypes(exclude="number").agg(" ".join, axis=1)
     return {
         f"{name} {column}": value

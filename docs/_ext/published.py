@@ -1,4 +1,4 @@
-"""Pages of what full runs measured: one for each folder of ``docs/results``.
+"""Pages of the published results, one for each folder of ``docs/results``.
 
 They are written when Sphinx starts, from the files that `adakern publish` keeps there.
 """
@@ -27,15 +27,15 @@ from adakern_bench.report.wording import caption, duration
 MOST_ROWS = 40
 DEVELOPED_ON = (
     "**The defaults of the flagship `adaptive` were chosen on this suite, test parts "
-    "included**: of it these are development results, no confirmation."
+    "included**: these are development results and not a confirmation."
 )
 #: What the flagship's results on a suite are.
 STATUS = {
     "uci121": DEVELOPED_ON,
     "uci_regression": DEVELOPED_ON,
     "srbench": "**This suite was seen before**, for the reasons in the "
-    "[overview](../results/README.md): of the flagship `adaptive` these results are no "
-    "confirmation.",
+    "[overview](../results/README.md): these results do not confirm those of the "
+    "flagship `adaptive`.",
 }
 
 
@@ -61,8 +61,8 @@ def write_pages(docs):
     parts = {"Leaderboards": boards, "Experiments": names}
     lists = [_contents(title, listed) for title, listed in parts.items() if listed]
     (out / "index.md").write_text(
-        "# Published reports\n\nWhat full runs measured, a page an experiment; "
-        "[what of it reproduced](../results/README.md) is explained there.\n\n"
+        "# Published reports\n\nThe results of full runs, a page for each experiment. "
+        "[The overview](../results/README.md) states what was reproduced.\n\n"
         + "\n".join(lists),
         encoding="utf-8",
     )
@@ -115,7 +115,7 @@ def _origin(facts):
 
 
 def _comparison(tables):
-    """A table a task: methods as rows by mean rank, data sets as columns."""
+    """A table per task: methods as rows by mean rank, data sets as columns."""
     for (task, metric), ranks in tables["ranks"].groupby(["task", "metric"]):
         cells = comparison(tables, task, metric)
         means = cells["shown"].where(~cells["best"], "**" + cells["shown"] + "**")
@@ -128,15 +128,15 @@ def _comparison(tables):
         yield f"## {task.capitalize()}: {heading(metric)}"
         yield _markdown(table)
     yield (
-        "Means on the test part, their standard deviations behind ±. Bold: the best "
-        f"of its column; {MARK} significantly worse than it ({RULE})."
+        "Means on the test part, followed by ± and the standard deviation. Bold: the "
+        f"best of a column; {MARK} significantly worse than it ({RULE})."
     )
     if tables["ttest"].filter(like="pvalue").isna().all(axis=None):
         yield (
-            "On single data sets nothing was tested: there are fewer than five repeats."
+            "Single data sets were not tested, since there are fewer than five repeats."
         )
     if len(published := tables["published"]):
-        yield "## Beside the published numbers"
+        yield "## Comparison with the published numbers"
         numbers = ["mean_published", "mean_measured", "difference"]
         shown = published[["dataset", "method", "split", "metric", *numbers]].astype(
             object

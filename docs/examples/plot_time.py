@@ -34,8 +34,8 @@ for ax, (name, given) in zip(axes, models.items(), strict=True):
     model.fit(table[old], price[old], **given)
     low, high = model.predict_interval(table[new], coverage=0.9).T
     held = np.mean((low <= price[new]) & (price[new] <= high))
-    found = pd.DataFrame({"low": low, "high": high, "true": price[new]})
-    weekly = found.groupby(table["week"][new].to_numpy()).mean()
+    bounds = pd.DataFrame({"low": low, "high": high, "true": price[new]})
+    weekly = bounds.groupby(table["week"][new].to_numpy()).mean()
     ax.plot(price.groupby(table["week"]).mean(), color="0.6", label="true, mean")
     ax.fill_between(weekly.index, weekly["low"], weekly["high"], alpha=0.4)
     ax.set_title(f"{name}: R² {model.oof_score_:.2f}, coverage {held:.0%}")

@@ -31,7 +31,7 @@ NAMED = ("drop", "keep", "categorical", "merge")
 #: Minimum time limit of a fit, in seconds.
 LEAST_SECONDS = 1.0
 
-#: Maximum number of rows that are explained without a word on the time it takes.
+#: Maximum number of rows that are explained without a note on the time.
 ROWS_QUICKLY_EXPLAINED = 30
 
 
@@ -41,16 +41,25 @@ def main(argv=None):
         # Names and texts have other characters, whatever the locale and PYTHONUTF8 say.
         os.environ["PYTHONUTF8"] = "1"
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
+    argv = list(sys.argv[1:] if argv is None else argv)
     output = _Output(sys.stdout)
     with redirect_stdout(output):
         try:
-            return _run(list(sys.argv[1:] if argv is None else argv))
+            return _run(argv)
+        except KeyboardInterrupt:
+            message = f"\nadakern {argv[0]}: stopped; no incomplete file is left behind"
+            print(message, file=sys.stderr)
+            return 130
+        except SystemExit as stopped:
+            raise SystemExit(printable(stopped.code)) from None
         finally:
             output.flush()
 
 
 class _Output:
-    """Standard output that drops the rest if its reader, such as ``| head``, exits."""
+    """Standard output without commands to the terminal, which drops the rest if its
+    reader, such as ``| head``, exits.
+    """
 
     def __init__(self, stream):
         self.stream = stream
@@ -59,7 +68,7 @@ class _Output:
         return getattr(self.stream, name)
 
     def write(self, text):
-        return self._try(self.stream.write, text)
+        return self._try(self.stream.write, printable(text))
 
     def flush(self):
         self._try(self.stream.flush)
@@ -112,7 +121,7 @@ def _run(argv):
     except (ValueError, OSError) as error:
         file = getattr(error, "filename", None)
         message = f"{file}: {error.strerror}" if file else error
-        sys.exit(printable(f"adakern {argv[0]}: {message}"))
+        sys.exit(f"adakern {argv[0]}: {message}")
 
 
 def parsed(parser, commands, argv):
@@ -124,7 +133,7 @@ def parsed(parser, commands, argv):
     if unknown:
         command = commands.get(argv[0], parser)
         hint = did_you_mean(unknown[0], re.findall(r"--[a-z-]+", command.format_help()))
-        command.error(f"unrecognized arguments: {' '.join(unknown)}.{hint}")
+        command.error(printable(f"unrecognized arguments: {' '.join(unknown)}.{hint}"))
     return arguments
 
 
@@ -327,7 +336,8 @@ def _fit(arguments):
     size = output.stat().st_size / 1e6
     took = time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
-    print(f"  adakern predict {shlex.quote(str(output))} new.csv > predicted.csv")
+    name = f"{'./' * str(output).startswith('-')}{output}"  # is no option
+    print(f"  adakern predict {shlex.quote(name)} new.csv > predicted.csv")
     return 0
 
 
@@ -350,8 +360,9 @@ def of_targets(read, target):
 def print_table(file, table):
     """Print what was inferred about a table, and how each of its columns was read."""
     notes = [f"{file.name}: {table.notes[0]}", *table.notes[1:]]
-    print("\n  ".join(map(printable, notes)))
-    print("\n".join(["", *map(printable, repr(table.account).splitlines())]))
+    # `compare` prints it, too.
+    print(printable("\n  ".join(notes)))
+    print(printable(f"\n{table.account!r}"))
 
 
 def _for_each_target(estimator, y):
@@ -377,6 +388,9 @@ def _output(arguments):
     output = arguments.output or Path(name)
     if output.is_dir():
         raise ValueError(f"--output {output} is a folder; name a file in it")
+    place = next(folder for folder in output.absolute().parents if folder.exists())
+    if not (place.is_dir() and os.access(place, os.W_OK)):
+        raise ValueError(f"--output {output}: {place} is not a writable folder")
     return output
 
 
@@ -486,7 +500,6 @@ def _predict(arguments):
         out[[f"{name}={label}" for label in model.classes_]] = model.predict_proba(rows)
     if arguments.explain:
         out = pd.concat([out, *_explained(model, rows, out[names])], axis=1)
-    out = out.rename(columns=printable).map(printable)
     safe = out.rename(columns=without_formula).map(without_formula)
     if not safe.equals(out) or list(safe.columns) != list(out.columns):
         note("cells that a spreadsheet would read as formulas start with an apostrophe")

@@ -21,6 +21,11 @@ from adakern._utils.resources import (
 KERNELS = ("rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear")
 
 
+#: Numbers of indicators, and of rows, from which on counting differing indicators takes
+#: less time than adding up distances.
+MANY_INDICATORS = 100
+
+
 def centre_of(X):
     """Mean row, or the column medians if outliers dominate the mean.
 
@@ -92,13 +97,39 @@ def manhattan_distances(X, Y=None):
     """Manhattan distances between the rows of X and Y, shape (n, m)."""
     Y = X if Y is None else Y
     if is_numpy_array(X) and is_numpy_array(Y):
-        return cdist(X, Y, "cityblock").astype(X.dtype, copy=False)
+        return _numpy_manhattan(X, Y).astype(X.dtype, copy=False)
     xp = array_namespace(X, Y)
     return by_row_blocks(
         lambda rows: xp.sum(xp.abs(rows[:, None, :] - Y[None, :, :]), axis=2),
         X,
         8 * Y.shape[0] * Y.shape[1],
     )
+
+
+def _numpy_manhattan(X, Y):
+    """Manhattan distances; those of many equal indicators by counting differing ones.
+
+    Levels of a category are indicators of one scale. If they are the last columns, the
+    order of summation, and thus the rounding, is SciPy's.
+    """
+    others = np.ones(X.shape[1], dtype=bool)
+    counted = []
+    if X.shape[1] >= MANY_INDICATORS <= min(len(X), len(Y)):
+        highest = np.maximum(X.max(axis=0), Y.max(axis=0))
+        values, counts = np.unique(highest, return_counts=True)
+        for value in values[counts >= MANY_INDICATORS]:
+            each = np.flatnonzero(highest == value)
+            is_indicator = [np.isin(Z[:, each], (0, value)).all(axis=0) for Z in (X, Y)]
+            each = each[np.logical_and(*is_indicator)]
+            A, B = ((Z[:, each] != 0).astype(np.float32) for Z in (X, Y))
+            n_both = A @ B.T
+            counted.append((value, A.sum(axis=1)[:, None] + B.sum(axis=1) - 2 * n_both))
+            others[each] = False
+    D = cdist(X[:, others], Y[:, others], "cityblock")
+    for value, n_differing in counted:
+        for i in range(int(n_differing.max())):
+            D += value * (n_differing > i)
+    return D
 
 
 #: Kernels ``exp(-gamma D)`` and their distances D.

@@ -61,14 +61,14 @@ def _held_out(pipeline, table):
     if not has_its_own:
         groups = rows if table.groups is None else table.groups
         folds = GroupKFold(min(5, len(set(groups))), shuffle=True, random_state=0)
-        found = cross_val_predict(pipeline, table.X, table.y, groups=groups, cv=folds)
-        return rows, found, None
-    found = model.oof_prediction_
-    seen = ~np.isnan(found).reshape(len(rows), -1).any(axis=1)
-    rows, found = rows[seen], found[seen]
+        values = cross_val_predict(pipeline, table.X, table.y, groups=groups, cv=folds)
+        return rows, values, None
+    predicted = model.oof_prediction_
+    seen = ~np.isnan(predicted).reshape(len(rows), -1).any(axis=1)
+    rows, predicted = rows[seen], predicted[seen]
     if not hasattr(model, "classes_"):
-        return rows, found, None
-    return rows, model.predicted_classes(found), found
+        return rows, predicted, None
+    return rows, model.predicted_classes(predicted), predicted
 
 
 def _score(table, rows, predicted, proba):
@@ -78,23 +78,23 @@ def _score(table, rows, predicted, proba):
 
     of = f"the {len(rows)} latest rows" if table.times is not None else "rows left out"
     y = table.y.iloc[rows]
-    found = {"of": of, **score(table.task, y, predicted)}
+    result = {"of": of, **score(table.task, y, predicted)}
     if hasattr(y, "columns"):
         known = y.notna().to_numpy()
         pairs = zip(y.columns, predicted.T, strict=True)
-        found["targets"] = {
+        result["targets"] = {
             name: score(table.task, y[name][rows], target_values[rows])
             for (name, target_values), rows in zip(pairs, known.T, strict=True)
             if rows.any()
         }
-    found["by_category"] = errors_by_category(table, rows, predicted)
+    result["by_category"] = errors_by_category(table, rows, predicted)
     if table.task == "classification":
         shares = y.value_counts(normalize=True)
-        found["largest_class"] = float(shares.iloc[0])
+        result["largest_class"] = float(shares.iloc[0])
         if proba is not None and len(shares) == proba.shape[1]:
-            found |= probability_scores(y, proba, np.unique(table.y))
-            found |= rare_class_scores(y, proba, shares) if len(shares) == 2 else {}
-    return found
+            result |= probability_scores(y, proba, np.unique(table.y))
+            result |= rare_class_scores(y, proba, shares) if len(shares) == 2 else {}
+    return result
 
 
 def errors_by_category(table, rows, predicted):
@@ -108,7 +108,7 @@ def errors_by_category(table, rows, predicted):
     missed = (y != predicted).astype(float) if is_share else (y - predicted) ** 2
     if hasattr(y, "columns"):
         missed = (missed / y.var(ddof=0)).mean(axis=1)
-    found = {}
+    groups = {}
     for name, values in grouping_columns(table).items():
         of = values.iloc[rows]
         is_group = table.groups is not None and name == str(table.groups.name)
@@ -116,13 +116,13 @@ def errors_by_category(table, rows, predicted):
             means = missed.groupby(of.set_axis(missed.index)).agg(["size", "mean"])
             means = means.sort_values("mean", ascending=False)[:FEW_CATEGORIES]
             errors = means["mean"] if is_share else means["mean"] ** 0.5
-            found[name] = {
+            groups[name] = {
                 str(level): {"rows": int(n), "error": float(error)}
                 for level, n, error in zip(
                     means.index, means["size"], errors, strict=True
                 )
             }
-    return found
+    return groups
 
 
 def grouping_columns(table):
@@ -163,17 +163,17 @@ def rare_class_scores(y, proba, shares):
 
 def coverage_left_out(model, table):
     """Out-of-fold coverage of intervals or sets by category and group, if known."""
-    found = getattr(model, "oof_covered_", [])
-    if len(found) != len(table.y):
+    covered = getattr(model, "oof_covered_", [])
+    if len(covered) != len(table.y):
         return {}
     from adakern.adaptive.coverage import coverage_by
 
     kinds = grouping_columns(table)
-    if found.ndim == 1:
-        return coverage_by(found, kinds)
+    if covered.ndim == 1:
+        return coverage_by(covered, kinds)
     return {
         f"{target}, by {name}": shares
-        for target, target_values in zip(table.y.columns, found.T, strict=True)
+        for target, target_values in zip(table.y.columns, covered.T, strict=True)
         for name, shares in coverage_by(target_values, kinds).items()
     }
 
@@ -184,7 +184,7 @@ def print_coverage(coverage):
         from adakern.adaptive.coverage import coverage_lines
 
         print("\nCoverage of 90% intervals or sets on rows left out, lowest first:")
-        print(printable("\n".join(coverage_lines(coverage))))
+        print("\n".join(coverage_lines(coverage)))
 
 
 def print_result(model, kinds, score):
@@ -197,25 +197,25 @@ def print_result(model, kinds, score):
         print("\nPermutation importances:")
         shares = zip(model.feature_importances_, kinds, strict=True)
         for share, name in sorted(shares, reverse=True)[:20]:
-            print(printable(f"  {share:6.1%}  {name}"))
+            print(f"  {share:6.1%}  {name}")
 
 
 def print_score(score):
     """Print the score on left-out rows."""
     if "accuracy" in score:
-        found = "accuracy {accuracy:.1%} (the largest class alone: {largest_class:.1%})"
-        found += ", balanced accuracy {balanced_accuracy:.1%}"
+        text = "accuracy {accuracy:.1%} (the largest class alone: {largest_class:.1%})"
+        text += ", balanced accuracy {balanced_accuracy:.1%}"
     else:
-        found = "R² {r2:.4g} (the mean alone: 0), root mean squared error "
-        found += as_written(score["rmse"], 4)
+        text = "R² {r2:.4g} (the mean alone: 0), root mean squared error "
+        text += as_written(score["rmse"], 4)
     several = score.get("targets", {})
     if several:
-        found = "R² {r2:.4g}, the mean over " + f"{len(several)} targets"
-    print(printable(f"\nOn {score['of']}: {found.format(**score)}"))
+        text = "R² {r2:.4g}, the mean over " + f"{len(several)} targets"
+    print(f"\nOn {score['of']}: {text.format(**score)}")
     for name, target_values in several.items():
         error = as_written(target_values["rmse"], 4)
         line = f"R² {target_values['r2']:.4g}, root mean squared error {error}"
-        print(printable(f"  {name}: {line}"))
+        print(f"  {name}: {line}")
     if score.get("auc") is not None:
         line = "  area under the ROC curve {auc:.1%}, Brier score {brier:.4f} (0 to 2)"
         print(line.format(**score))
@@ -225,4 +225,4 @@ def print_score(score):
             "{average_precision:.1%}; at a probability threshold of {threshold:.3g}, "
             "precision {precision:.1%}, recall {recall:.1%} (--threshold)"
         )
-        print(printable(line.format(**score)))
+        print(line.format(**score))

@@ -13,11 +13,13 @@ import sys
 from functools import partial
 from importlib import import_module
 from math import prod
+from numbers import Integral
 
 import numpy as np
+from joblib import cpu_count
 from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import IsolationForest
+from sklearn.ensemble import IsolationForest, VotingClassifier
 from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._gb import BaseGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import (
@@ -37,6 +39,18 @@ MOST_UNPACKED = 200
 
 #: Number of unpacked bytes that is always allowed.
 ALWAYS_UNPACKED = 2**28
+
+#: Number of values in JSON that is always allowed; further ones need a byte each of the
+#: packed file.
+ALWAYS_VALUES = 500_000
+
+#: Attributes by which scikit-learn allocates arrays in predictions. Beyond this many,
+#: there must be as many numbers in the model.
+COUNTS = (
+    *("n_outputs_", "n_classes_", "n_components", "_n_components", "_n_out_full"),
+    "degree",
+)
+ALWAYS_COUNTED = 10_000
 
 #: Modules whose classes do not access files, processes or a network.
 SAFE_MODULES = re.compile(
@@ -112,12 +126,24 @@ class DamagedModel(ValueError):
 def refused_names(archive, trust):
     """Names in an archive that are refused always, and those refused unless trusted."""
     unknown = set()
-    for node in _nodes(json.loads(archive.read("schema.json"))):
+    for node in _nodes(read_json(archive, "schema.json")):
         name = _name(node)
         if not _is_known(node, name):
             unknown.add(name)
     for_good = {name for name in unknown if name.partition(".")[0] in OWN}
     return sorted(for_good), sorted(unknown - for_good - set(trust))
+
+
+def read_json(archive, name):
+    """Parse a part of an archive, unless its values would take far more memory than the
+    file.
+    """
+    content = read_part(archive, name)
+    n_values = sum(map(content.count, (b",", b"[", b"{")))
+    packed = sum(member.compress_size for member in archive.infolist())
+    if n_values > ALWAYS_VALUES + packed:
+        raise DamagedModel(f"{name} has {n_values:,} values, too many for its file")
+    return json.loads(content)
 
 
 def check_sizes(archive):
@@ -136,7 +162,7 @@ def check_sizes(archive):
         for member in members
         if member.filename.endswith(".npy")
     }
-    for node in _nodes(json.loads(archive.read("schema.json"))):
+    for node in _nodes(read_json(archive, "schema.json")):
         if node["__loader__"] == "TreeNode" and not _has_sizes(node, shapes):
             raise DamagedModel("the parts of a decision tree differ in size")
         if COMPILED.fullmatch(_name(node)) and not _has_attributes(node):
@@ -144,8 +170,25 @@ def check_sizes(archive):
 
 
 def is_sound(model):
-    """Whether all indices in the compiled parts of a model are within their arrays."""
-    return all(map(_is_sound, parts_of(model)))
+    """Whether all indices in the compiled parts of a model are within their arrays, and
+    counts do not exceed them.
+    """
+    parts = parts_of(model)
+    n_numbers = sum(part.size for part in parts if isinstance(part, np.ndarray))
+    most = max(ALWAYS_COUNTED, n_numbers)
+    counts = [
+        getattr(part, "__dict__", {}).get(name, 0) for part in parts for name in COUNTS
+    ]
+    is_plausible = all(count <= most for count in counts if isinstance(count, Integral))
+    return is_plausible and all(map(_is_sound, parts))
+
+
+def limit_threads(model):
+    """Reduce numbers of threads to the processors of this computer."""
+    for part in parts_of(model):
+        for name in ("n_jobs", "_n_threads"):
+            if (getattr(part, "__dict__", {}).get(name) or 0) > cpu_count():
+                setattr(part, name, cpu_count())
 
 
 def parts_of(root):
@@ -300,6 +343,12 @@ def _is_sound_ensemble(forest):
     )
 
 
+def _is_sound_vote(vote):
+    """Whether members predict codes of the classes, of which an array is made."""
+    codes = range(len(vote.classes_))
+    return all(np.isin(member.classes_, codes).all() for member in vote.estimators_)
+
+
 def _is_sound_initial(boosting):
     """Whether the initial predictions have a column for each tree of an iteration."""
     # Other estimators are rejected untested, since their own parts may not be sound.
@@ -398,6 +447,8 @@ def _is_sound_svm(model):
 
 def _is_sound_metric(model):
     """Whether labels and parameters of a metric fit the training rows."""
+    if not 0 < model.n_samples_fit_ == np.shape(model._fit_X)[0]:
+        return False
     params = {**(model.metric_params or {}), **model.effective_metric_params_}
     if any({*np.shape(v)} - {model.n_features_in_} for v in params.values()):
         return False
@@ -438,6 +489,7 @@ CHECKS = [
         "estimators_",
         _is_sound_ensemble,
     ),
+    (VotingClassifier, "estimators_", _is_sound_vote),
     (BaseGradientBoosting, "estimators_", _is_sound_initial),
     (BaseHistGradientBoosting, "_predictors", _is_sound_boosting),
     (BaseLibSVM, "support_vectors_", _is_sound_svm),

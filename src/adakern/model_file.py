@@ -32,7 +32,14 @@ from adakern._utils.files import atomic_path
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern._utils.wording import count
-from adakern.model_contents import check_sizes, is_sound, parts_of, refused_names
+from adakern.model_contents import (
+    check_sizes,
+    is_sound,
+    limit_threads,
+    parts_of,
+    read_json,
+    refused_names,
+)
 from adakern.tables.encoding import (
     CategoryColumns,
     make_encoder,
@@ -40,7 +47,6 @@ from adakern.tables.encoding import (
     takes_raw_columns,
 )
 from adakern.tables.read_table import add_limits, read_as
-from adakern.tables.unpack import read_part
 
 CARD = "card.json"
 
@@ -374,6 +380,7 @@ def load_model(path, trust=()):
         pipeline = skops.io.loads(data, trusted=types)
         if not is_sound(pipeline):
             raise ValueError("an index is out of bounds, or it has a cache")
+    limit_threads(pipeline)
     return pipeline, card
 
 
@@ -393,7 +400,7 @@ def _report_damage(path):
 def _read_card(archive):
     if archive.getinfo(CARD).file_size > MOST_OF_CARD:
         raise ValueError("its card is too large")
-    return json.loads(read_part(archive, CARD))
+    return read_json(archive, CARD)
 
 
 def _check_version(path, card):

@@ -373,7 +373,12 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
         (classifier, {}, {"y": object_array("a", None)}, r"y\[1\] is None"),
         (classifier, {}, {"y": object_array("a", 1)}, "of one type, got int, str"),
         (regressor, {}, {"y": ["a", "b"] * 10}, "y must be numeric"),
-        (regressor, {}, {"X": [[10**400]] * 20}, "column 0 has .* 1.8e308"),
+        (
+            regressor,
+            {},
+            {"X": [[10**400], *ROWS[1:, None].tolist()]},
+            "column 0 has .* 1.8e308",
+        ),
         (
             regressor,
             {},

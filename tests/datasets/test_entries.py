@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from adakern_bench.data import DatasetEntry, DatasetError, check_entry, load_table
+from adakern_bench.data import table as data_table
 from mirror import MIRROR, needs_mirror, read_entry
 
 ROOT = Path(__file__).parents[2]
@@ -213,6 +214,12 @@ def test_multioutput_regression(tmp_path):
     with pytest.raises(DatasetError, match=r"toy\.target: \['z', 'z'\] names a column"):
         twice = replace(entry, target=["z", "z"])
         load_table("toy", twice, cache_dir=tmp_path / "made", mirror=tmp_path)
+
+
+def test_table_is_opened_by_a_path_as_text(tmp_path):
+    path = tmp_path / "clowns.npz"
+    load_table("clowns", ENTRIES["clowns"], cache_dir=tmp_path).save(path)
+    assert data_table.provenance_of(str(path)) == data_table.provenance_of(path)
 
 
 def test_groups_by_several_columns(tmp_path):

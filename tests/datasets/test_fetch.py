@@ -11,12 +11,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pandas as pd
 import pytest
+from requests import Response
 
 from adakern.tables import unpack
 from adakern_bench import data
 from adakern_bench.base import download
 from adakern_bench.config.entry import UNSTATED
 from adakern_bench.data.sources import placed_by_hand
+from mlflow_server import free_port
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3)).round(4)
 LABELS = np.where(ROWS[:, 0] > 0, "up", "down")
@@ -36,10 +38,21 @@ ANSWERS = {
     "page": (200, b"<!DOCTYPE html><html><body>Log in, please</body></html>"),
     "bomb": (200, gzip.compress(bytes(10 << 20))),
     "packed": (200, gzip.compress(CONTENT)),
+    "packed-twice": (200, gzip.compress(gzip.compress(CONTENT))),
+    "moved": (302, CONTENT),  # and more, without end
+    "moved-to-a-file": (302, b""),
+    "moved-in-a-circle": (302, b""),
     "huge": (200, CONTENT),  # of the gigabytes that it promises
     "endless": (200, bytes(4 << 20)),  # without saying how much
     "trickle": (200, CONTENT),  # a byte at a time
     "trickling-head": (200, CONTENT),
+}
+#: The same -> content encoding, and place of a redirect.
+ENCODED = {"bomb": "gzip", "packed": "gzip", "packed-twice": "gzip, gzip"}
+MOVED = {
+    "moved": "/good/toy.csv",
+    "moved-to-a-file": "file://127.0.0.1/etc/hosts",
+    "moved-in-a-circle": "moved-in-a-circle",
 }
 
 
@@ -56,17 +69,19 @@ class Handler(BaseHTTPRequestHandler):
             return self.trickle(b"HTTP/1.1 200 OK\r\nServer: " + bytes(99))
         self.send_response(status)
         promised = CONTENT if kind in ("cut", "slow") else content
-        length = 3 << 30 if kind == "huge" else len(promised)
+        length = 3 << 30 if kind in ("huge", "moved") else len(promised)
         if kind != "endless":
             self.send_header("Content-Length", str(length))
-        if kind in ("bomb", "packed"):
-            self.send_header("Content-Encoding", "gzip")
+        if kind in ENCODED:
+            self.send_header("Content-Encoding", ENCODED[kind])
+        if kind in MOVED:
+            self.send_header("Location", MOVED[kind])
         self.end_headers()
         if kind == "trickle":
             return self.trickle(content)
         with suppress(ConnectionError):  # who refuses a bomb hears no more of it
             self.wfile.write(content)
-        if kind == "slow":
+        if kind in ("slow", "moved"):
             self.wfile.flush()
             self.server.released.wait(10)
 
@@ -147,6 +162,20 @@ def test_content_encoding_gzip_is_decompressed(entry, server, tmp_path):
     assert (tmp_path / "cache" / "toy" / "toy.csv").read_bytes() == CONTENT
 
 
+def test_body_of_redirect_is_not_read(entry, server, tmp_path):
+    entry.files[0].urls = [f"{server.url}/moved/toy.csv"]
+    load(entry, tmp_path / "cache")
+    assert server.requests == ["/moved/toy.csv", "/good/toy.csv"]
+
+
+def test_redirect_from_https_to_http_is_refused():
+    response = Response()
+    response.status_code, response.url = 302, "https://h/a.csv"
+    response.headers["Location"] = "http://h/a.csv"
+    with pytest.raises(download.Refused, match="is not encrypted"):
+        download._check_answer({"h"}, response)
+
+
 def test_source_order_cache_mirror_url(served, server, tmp_path, monkeypatch):
     cache, mirror = tmp_path / "a", tmp_path / "made"
     assert load(served, cache, mirror=mirror).provenance["source"] == "mirror"
@@ -157,7 +186,7 @@ def test_source_order_cache_mirror_url(served, server, tmp_path, monkeypatch):
     load(served, cache)
     assert load(served, cache, mirror=mirror).provenance["source"] == "cache"
     assert len(server.requests) == 1
-    # A file without a record was put there by hand.
+    # A file without a record was put there by the user.
     assert load(served, mirror).provenance["source"] == "cache"
 
 
@@ -171,9 +200,12 @@ def test_source_order_cache_mirror_url(served, server, tmp_path, monkeypatch):
         ("tampered", 1, 1, "fingerprint is .*the entry has"),
         ("page", 1, 1, "its content is invalid"),
         ("bomb", 1, 1, r"unpacks to more than \d+ MB"),
+        ("packed-twice", 1, 1, "has the encoding 'gzip, gzip'"),
+        ("moved-to-a-file", 1, 1, "redirects to file://127.0.0.1/etc/hosts"),
+        ("moved-in-a-circle", 1, 11, "redirects more than 10 times"),
         ("huge", 1, 1, "exceeds the limit of 2147 MB"),
         ("endless", 1, 1, "exceeds the limit of 1 MB"),
-        ("trickle", 1, 1, "not complete after 0 minutes; download the file by hand"),
+        ("trickle", 1, 1, "not complete after 0 minutes; download the file manually"),
         ("trickling-head", 1, 1, "not complete after 0 minutes"),
     ],
 )
@@ -199,6 +231,17 @@ def test_wrong_response_error(
         entry.files[0].urls[0] = f"{server.url}/missing/toy.csv"
     table = load(entry, tmp_path / "cache")
     assert table.provenance["files"][0]["from"] == entry.files[0].urls[1]
+
+
+def test_missing_network_and_folder_are_named(entry, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "RETRIES", 0)
+    entry.files[0].urls = [f"http://127.0.0.1:{free_port()}/toy.csv"]
+    (tmp_path / "cache" / "toy" / "toy.csv").mkdir(parents=True)
+    with pytest.raises(data.DatasetError) as caught:
+        load(entry, tmp_path / "cache")
+    _, place, url, _ = str(caught.value).splitlines()
+    assert place.endswith("toy.csv is a folder; a file is needed")
+    assert url.startswith(f"  {entry.files[0].urls[0]}: ") and "Pool" not in url
 
 
 def test_retry_after_cut_connection(server, entry, tmp_path):

@@ -193,6 +193,11 @@ REFUSED = {
     CATEGORIES: (b"1,x,2\n3,z,1\n", {}),
     r"codes: column 0 also contains \['X'\]": (b"M,1\nX,2\n", {"codes": {0: {"M": 1}}}),
     "target is missing in 1 of 2 rows": (b"1,a\n2,\n", {}),
+    "target has the same value in all 2 rows, 'a'": (b"1,a\n2,a\n", {}),
+    "no row has the class 7; the classes are 0, 1": (
+        b"1,0\n2,1\n",
+        {"labels": {7: "x"}},
+    ),
     "cannot be read as csv: No columns": (b"", {}),
     "cannot be read as csv: Error": (b"1,2,3\n4,5\n6,7,8,9,10\n", {}),
     "whether it is a web page": (b"<!DOCTYPE html>\n<p>no</p>\n", {"format": "libsvm"}),

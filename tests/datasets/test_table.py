@@ -175,3 +175,9 @@ def test_fingerprint_rounding_errors_of_zeros():
     other = X.copy()
     other[5:, 0] = 1e-17
     assert content_fingerprint(X, y) == content_fingerprint(other, y)
+
+
+def test_compressed_table_that_would_take_gigabytes_is_refused(tmp_path):
+    np.savez_compressed(tmp_path / "a.npz", X=np.zeros(2**24), description="{}")
+    with pytest.raises(DatasetError, match=r"a\.npz unpacks to more than"):
+        Table.load(tmp_path / "a.npz")

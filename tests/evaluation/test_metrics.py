@@ -119,6 +119,7 @@ def test_calibration_error_known_values():
         ([[0.5], [0.5]], r"shape \(2, 2\), a column for each class"),
         ([[0.9, 0.9], [0.5, 0.5]], "sums from 1 to 1.8"),
         ([[1.5, -0.5], [0.5, 0.5]], "a least value of -0.5"),
+        ([[np.nan, np.nan], [0.5, 0.5]], "a least value of nan"),
     ],
 )
 def test_invalid_probabilities_are_refused(p, message):
@@ -129,6 +130,12 @@ def test_invalid_probabilities_are_refused(p, message):
 def test_predicted_label_that_is_no_class_is_refused():
     with pytest.raises(ValueError, match=r"y_pred contains \{7\}"):
         score("classification", np.array([0, 1]), np.array([0, 7]), labels=[0, 1])
+
+
+def test_predicted_labels_of_type_object():
+    labels = np.array([0, 1, 2])
+    found = score("classification", labels, labels[[0, 1, 1]].astype(object), labels)
+    assert found["accuracy"] == pytest.approx(2 / 3)
 
 
 def test_probability_scores_unseen_labels():
@@ -182,6 +189,8 @@ def test_interval_scores_known_values():
     assert [small[name] for name in list(scores)[3:]] == [0, 1, 1]
     with pytest.raises(ValueError, match=r"coverage=1 must"):
         interval_scores([0.0], [0.0], [1.0], coverage=1)
+    with pytest.raises(ValueError, match="must not contain NaN"):
+        interval_scores([0.0], [0.0], [np.nan])
     same = interval_scores([0.0, 1.0, 2.0], [-1.0, 0.0, 1.0], [1.0, 2.0, 3.0])
     assert same["coverage_hard"] is None, "all widths are equal"
 

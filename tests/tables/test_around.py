@@ -22,8 +22,8 @@ def csv_text(above="", header=HEADER, below="", rows=ROWS):
 
 
 SURROUNDINGS = {
-    "a title": (csv_text("Sales of the North\n"), "the line above the header"),
-    "a title and a blank line": (csv_text("Sales\n\n"), "the line above"),
+    "a title": (csv_text("Sales of the North\n"), "1 line above the header"),
+    "a title and a blank line": (csv_text("Sales\n\n"), "1 line above"),
     "titles in cells": (
         csv_text("Sales,,,\nFrom,2024-01-01,,\n,,,\n"),
         "2 lines above",

@@ -9,6 +9,7 @@ from scipy.spatial.distance import pdist
 
 from adakern import AdaptiveKernelRegressor
 from adakern.adaptive.views import INDICATOR_SCALE, KernelView, TreeView
+from adakern.datasets import read_table
 from adakern.tables.columns import TableReader, as_columns
 from adakern.tables.typed import typed_columns
 
@@ -33,6 +34,19 @@ def test_typed_numbers_equal_numeric_strings(other):
     _, mixed = fit_transform(cells, [["1.5"], [other], ["<0.5"]])
     np.testing.assert_array_equal(typed, mixed[:2])
     assert typed.shape == (2, 2) and not typed[:, 1].any() and mixed[2, 1] == -1
+
+
+@pytest.mark.parametrize(("price", "expected"), [("12,5", 1.459), ("12.5", 1459)])
+def test_ambiguous_marks_are_those_of_other_columns(tmp_path, price, expected):
+    """As in a file."""
+    pd = pytest.importorskip("pandas")
+    rows = [[price, "1,459"], [price[::-1], "2,318"]] * 10
+    _, table = fit_transform(rows)
+    assert table[0].tolist() == [12.5, expected]
+    frame = pd.DataFrame(rows, columns=["price", "rate"]).assign(y=range(20))
+    frame.to_csv(tmp_path / "t.tsv", sep="\t", index=False)
+    read = read_table(tmp_path / "t.tsv", "y")
+    assert read.X.to_numpy().tolist() == table.tolist()
 
 
 def test_numbers_without_percent_sign_warn():

@@ -322,6 +322,10 @@ def test_parse_date(text, form, expected):
         ("PT{0}H{1}M", lambda h, m: 3600 * h + 60 * m),
         ("-{0} hrs {1} min 5 sec", lambda h, m: -3600 * h - 60 * m - 5),
         ("{0} days {1}:00:30.5", lambda h, m: 86400 * h + 3600 * m + 30.5),
+        ("-{0} days +{1}:00:30", lambda h, m: -86400 * h + 3600 * m + 30),
+        ("-{0} days, {1}:00:30", lambda h, m: -86400 * h + 3600 * m + 30),
+        ("P-{0}DT{1}H0M30S", lambda h, m: -86400 * h + 3600 * m + 30),
+        ("-{0} days {1}:00:30", lambda h, m: -86400 * h - 3600 * m - 30),
         ("5{0}:{1:02}:15", lambda h, m: 3600 * (50 + h) + 60 * m + 15),
         ("{0}°{1}'30\" S", lambda h, m: -h - m / 60 - 1 / 120),
         ("{0}°{1}′E", lambda h, m: h + m / 60),
@@ -333,6 +337,23 @@ def test_durations_and_angles(form, expected):
     column, values, _ = read_column([form.format(*pair) for pair in pairs])
     assert column.kind == "numeric" and "is read as" in column.notes[0]
     np.testing.assert_allclose(values, [expected(*pair) for pair in pairs], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["+49 {0} 1920{1}", "+4917{0}{1}", "+{0} 717 {1}", "+1-{0}-{1}", "+33 ({0}) {1}"],
+)
+def test_telephone_numbers_are_no_numbers(form):
+    cells = [form.format(100 + 7 * k, 204 + 1013 * k) for k in range(30)]
+    assert read_column(cells)[0].kind == "categorical"
+    assert read_column([*cells, "01711234567"])[0].kind == "categorical"
+
+
+def test_numbers_with_a_sign_are_numbers():
+    for form in ("{:+d}", "{:+.7f}", "{:+,}", "{:+.1f}%"):
+        cells = [form.format((-1) ** k * (12345678 + 10**6 * k)) for k in range(30)]
+        assert read_column(cells)[0].kind == "numeric"
+    assert read_column([f"+{k / 7:.7f}" for k in range(30)])[0].kind == "numeric"
 
 
 def test_minutes_with_hours_are_durations_but_scores_are_not():
@@ -605,7 +626,7 @@ def test_limits_add_an_indicator_column(tmp_path):
     assert list(table.X) == ["crp", "crp: limit", "age"]
     assert table.X["crp: limit"].tolist() == LIMITS * 3
     account = {column.column: column for column in table.account}
-    assert account["crp: limit"].undo == "--drop 'crp: limit'"  # quoted for a shell
+    assert account["crp: limit"].option == "--drop 'crp: limit'"  # quoted for a shell
     assert any("another column marks" in note for note in table.notes)
     assert not any("is read as" in note for note in table.notes)  # noted once
     new = read_rows(
@@ -619,7 +640,7 @@ def test_limits_add_an_indicator_column(tmp_path):
     transformed = reader.transform(frame.to_numpy(object))
     np.testing.assert_array_equal(transformed, table.X.to_numpy(float))
     assert list(reader.source_) == [0, 0, 1]
-    assert "limits" in reader.columns_[0].account().became
+    assert "limits" in reader.columns_[0].account().use
 
 
 def test_open_ended_age_class_is_a_limit(tmp_path):

@@ -150,7 +150,7 @@ def test_encoding_improves_score_and_new_levels_are_missing():
     new, y_new = make_table(60, seed=1)
     model = AdaptiveKernelRegressor(members=["linear"], random_state=0).fit(X, y)
     assert model.score(new, y_new) > 0.8  # x alone explains a half
-    assert "target encoding" in model.columns_[0].became
+    assert "target encoding" in model.columns_[0].use
     assert len(model.feature_importances_) == 2
     missing, unseen = new.head(3).copy(), new.head(3).copy()
     missing["site"], unseen["site"] = None, "nowhere"

@@ -222,7 +222,7 @@ def test_fields_are_not_cut_or_shifted(tmp_path, first, line, last, columns):
         (b"a\n1\n2\n", {"target": "a"}, "no feature column is left"),
         (b"a\n1\n2\n", {}, "no separator gives all lines"),
         (b"", {}, "0 lines"),
-        (b"a,y\n", {}, "only 1 line;"),
+        (b"a,y\n", {}, "1 line; a table needs a header and a row"),
         (b"y,b\n1,2\n1,3\n", {}, "same in every row"),
         (b"y,b\n" + b"1,2\n" * 30 + b"3,4,5\n", {}, "line 32, saw 3, .* quotation"),
         (b"b,y\n1,p\n2,q\n3,r\n4,s\n", {}, "4 different categories in 4 rows"),
@@ -403,7 +403,10 @@ def test_uninformative_columns_are_dropped_with_reason(tmp_path):
     ("cells", "reason"),
     [
         ("A-{}", "an identifier"),
-        ("no sign of {} on the left", "free text, which only adakern fit uses"),
+        (
+            "no sign of {} on the left",
+            "free text, which only adakern fit uses, if its type is text",
+        ),
     ],
 )
 def test_dropped_free_text_is_distinguished_from_identifiers(tmp_path, cells, reason):
@@ -411,6 +414,15 @@ def test_dropped_free_text_is_distinguished_from_identifiers(tmp_path, cells, re
     table["note"] = [cells.format(k % (N - 1)) for k in range(N)]
     read = write_and_read(tmp_path, table.to_csv(index=False))
     assert read.dropped == {"note": f"{reason}, {N - 1} different values"}
+
+
+def test_new_rows_of_years_beside_a_column_without_a_name_have_a_header(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        ",2019,2020,y\n" + "".join(f"a{k},{k},{k}.5,{k}\n" for k in range(9))
+    )
+    table = read_table(path, "y", keep=["all"])
+    assert read_rows(path, table.kinds, table.forms).equals(table.X)
 
 
 @pytest.mark.parametrize("name", ["Encounter", "Fallnummer", "Buchungsnr", "case no."])
@@ -442,9 +454,9 @@ def test_read_rows_requires_the_columns_of_the_model(tmp_path):
             r"holds 'tall' \(row 0 from 0\); the model was fitted on numbers: write it",
         ),
         ("city,height\na,1\nb,1e999\n", r"'height' holds infinity \(row 1 from 0\)"),
-        ("city,height\n", "only 1 line;"),
+        ("city,height\n", "1 line; a table needs a header and a row"),
         ("city,height\n,\n", "has no rows"),
-        ("city,0\na,1\n", "no column 'height'"),
+        ("city,0\na,1\n", "no column 'height', which the model requires, among 2"),
     ):
         path.write_text(text)
         with pytest.raises(TableError, match=message):

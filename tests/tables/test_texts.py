@@ -108,7 +108,7 @@ def test_model_learns_from_text():
     model = AdaptiveKernelRegressor(members=["linear"], random_state=0).fit(X, y)
     assert model.oof_score_ > 0.8
     account = model.columns_[0]
-    assert (account.kind, account.undo) == ("text", "categorical_features")
+    assert (account.kind, account.option) == ("text", "categorical_features")
     assert "numbers from its character n-grams" in repr(model.columns_)
     new, y_new = make_texts(100, seed=5)
     predicted = model.predict(np.array([new, np.zeros(100)], dtype=object).T)
@@ -240,7 +240,7 @@ def test_more_than_ten_classes_need_no_ngrams(monkeypatch):
     model = AdaptiveKernelClassifier(members=["linear"], random_state=0)
     model.fit(X, np.arange(120) % 11)
     assert model.columns_[0].kind == "text"
-    assert not model.columns_[0].became.endswith("with target encoding")
+    assert not model.columns_[0].use.endswith("with target encoding")
 
 
 @pytest.mark.parametrize("classify", [False, True])
@@ -253,7 +253,7 @@ def test_target_encoding_improves_on_singular_vectors(classify):
     y = (y > 0).astype(int) if classify else y
     flagship = AdaptiveKernelClassifier if classify else AdaptiveKernelRegressor
     model = flagship(members=["linear"], random_state=0).fit(X[:n], y[:n])
-    assert model.columns_[0].became.endswith("with target encoding")
+    assert model.columns_[0].use.endswith("with target encoding")
     numbers = model.reader_.transform(X)
     linear = LogisticRegression() if classify else Ridge()
     known = np.nan_to_num(numbers[:, : model.reader_.columns_[0].width])

@@ -60,8 +60,8 @@ def test_reused_fits_are_announced_and_not_counted(tmp_path):
     records = [record | {"repeat": k, "run_seconds": 2.0 + 2 * k} for k in (0, 1)]
     file.write_text(json.dumps(records))
     for repeats, summary, missing in [
-        (4, "dank 2 fits (about 6.0 s, 2 kept)", [2, 3]),
-        (2, "0 fits (2 kept)", []),
+        (4, "\n  dank: 2 fits (about 6.0 s, 2 kept)", [2, 3]),
+        (2, "\n  dank: 0 fits (2 kept)", []),
     ]:
         upcoming = Upcoming(tmp_path)
         upcoming.add("heart", "dank", range(repeats), 9.0, "c")
@@ -69,6 +69,18 @@ def test_reused_fits_are_announced_and_not_counted(tmp_path):
         assert upcoming.missing("heart", "dank", range(repeats), "c") == missing
     assert upcoming.missing("heart", "dank", range(2), "other") == [0, 1]
     assert upcoming.missing("heart", "dank", range(2), None) == [0, 1]
+
+
+def test_announcement_of_many_methods(tmp_path):
+    upcoming = Upcoming(tmp_path)
+    for k in range(1, 15):
+        upcoming.add("heart", f"m{k}", range(2), k / 100, "c")
+    first, slowest, *_, last = str(upcoming).splitlines()
+    assert first == "To run: 28 fits (about 2.1 s)"
+    assert slowest == "  m14: 2 fits (about 0.3 s)"
+    assert last == "  4 more methods: 8 fits (about 0.2 s)"
+    upcoming.add("heart", "new", [0], float("nan"), "c")
+    assert str(upcoming).splitlines()[1] == "  new: 1 fit (time unknown)"
 
 
 class Terminal(io.StringIO):

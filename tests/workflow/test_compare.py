@@ -18,7 +18,7 @@ from adakern_bench.report.contrast import against_all
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import leaderboard
 from adakern_bench.report.show import print_table
-from adakern_bench.report.tables import comparison, read_tables
+from adakern_bench.report.tables import comparison, read_runs, read_tables
 from adakern_bench.report.views import make_view
 from adakern_bench.tracking.runs import ranks_of
 from record_factory import demo_records, failed, make_record, write_records
@@ -443,3 +443,14 @@ def test_printed_table_fits_width_and_reports_omissions(tmp_path):
     assert left_out.startswith("(5 more methods and ")
     ranks = [float(line.split()[1]) for line in lines if line.startswith("method-")]
     assert ranks == sorted(ranks) and len(ranks) == 15
+
+
+def test_missing_table_names_the_remedy(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"summary\.csv is missing: run the"):
+        read_tables(tmp_path)
+
+
+def test_damaged_runs_name_the_remedy(tmp_path):
+    (tmp_path / "records.parquet").write_bytes(b"PAR1 cut")
+    with pytest.raises(OSError, match=r"records\.parquet is damaged .*Delete it and"):
+        read_runs(tmp_path)

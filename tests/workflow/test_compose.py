@@ -268,7 +268,45 @@ def test_experiment_change_to_unselected_data_set_raises(conf):
             ["SVR is a regressor; move it to"],
         ),
         ("method", "classifier: {estimator: {C: 1}}", ["new", "_target_"]),
-        ("method", "description: later", ["nothing to run", "methods: new"]),
+        ("method", "description: later", ["method new has no recipe", "classifier"]),
+        (
+            "method",
+            "classifier: {estimator: {_target_: sklearn.svm.SVCC}}",
+            ["'SVCC'. Did you mean 'SVC'?"],
+        ),
+        (
+            "method",
+            "classifier: {estimator: {_target_: methods.mein.Mine}}",
+            ["the project has no file methods/mein.py"],
+        ),
+        (
+            "method",
+            "classifier: {estimator: {_target_: SVC}}",
+            ["a class needs its module, such as sklearn.svm.SVC"],
+        ),
+        (
+            "method",
+            "classifier: {estimator: {_target_: sklearn.svm.SVC}, grid: [1]}",
+            ["method.new.classifier.grid is [1]; expected a mapping"],
+        ),
+        ("method", "cost: fast", ["method.new.cost is 'fast'; expected a mapping"]),
+        (
+            "method",
+            "{cost: {seconds: -3}, n_gram_matrices: -1, classifier: {folds: 0}}",
+            ["cost.seconds=-3", "n_gram_matrices=-1", "new.classifier.folds=0"],
+        ),
+        (
+            "method",
+            "classifier: {estimator: {_target_: sklearn.svm.SVC}, "
+            f"grid: {{C: {[*range(1, 102)]}, tol: {[*range(1, 102)]}}}}}",
+            ["the grid has 10,201 points", "at most 10,000", "random"],
+        ),
+        (
+            "method",
+            "classifier: {estimator: {_target_: sklearn.svm.SVC}, tune_with: krr-cv}",
+            ["krr-cv has no recipe for classification, the task of clowns"],
+        ),
+        ("dataset", "files: a.csv", ["dataset.new.files is 'a.csv'; expected list"]),
         ("dataset", "title: cost ${", ["new.yaml", r"write \${"]),
         ("dataset", "taks: classification", ["taks", "'task'"]),
         (

@@ -59,7 +59,7 @@ def test_grouped_runs_equal_single_jobs_and_are_kept(project):
     # Two more repeats are two more runs of each cell, as announced.
     more = f"{overrides} protocol.repeats=4"
     run = project.run(summary, overrides=more)
-    assert "tuned 6 fits (about " in run.output and ", 6 kept)" in run.output
+    assert "tuned: 6 fits (about " in run.output and ", 6 kept)" in run.output
     after = project.records("s1", "tuned")
     assert len(after) == 2 + 4 and start_times(after[2:4]) == start_times(before)
 
@@ -83,4 +83,4 @@ def test_grouped_runs_equal_single_jobs_and_are_kept(project):
 
     # Repeating the run in another experiment needs no fit.
     run = project.run("--dry-run", overrides="name=third " + more)
-    assert "sleepy 0 fits" in run.output
+    assert "sleepy: 0 fits" in run.output

@@ -10,6 +10,7 @@ import sys
 import threading
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ import openml_server
 from adakern import cli
 from adakern_bench.base import elsewhere_worker
 from adakern_bench.base.paths import CONF
+from adakern_bench.cli import main as cli_main
 from adakern_bench.cli.compare import adopt
 from adakern_bench.cli.main import main
 from adakern_bench.config import compose, recipes
@@ -63,7 +65,7 @@ NO_PACKAGE, NO_CLASS, NO_MODULE = (
     "no module",
 )
 LEAVES, IS_PATH, NO_FILE = (
-    "leaves the project",
+    "is outside the project",
     "is a path outside",
     "name of a file",
 )
@@ -74,6 +76,11 @@ SVC = {"_target_": "sklearn.svm.SVC"}
 MEMORY = {"steps": [["a", "passthrough"]], "memory": "/tmp"}
 #: YAML writes a repeated list once, and aliases for its repetitions.
 ALIASES = functools.reduce(lambda inner, _: [inner] * 10, range(9), ["x"])
+#: The same with references, absolute, relative and through each other.
+CHAIN = {"0": ["x"] * 10} | {
+    str(k + 1): [f"${{settings.a.b.{k}}}", "${.[0]}", f"${{ ..b[{k}][0] }}"] * 4
+    for k in range(8)
+}
 #: Case -> content of an experiment or method file, and the expected error.
 #: A string is an override; None means that no error is raised.
 SETTINGS = {
@@ -139,6 +146,31 @@ SETTINGS = {
     "cache-wildcard": ({"data": {"cache": "x{w}"}}, "must be the path of a folder"),
     "results-nul": ({"results": "a\0b"}, LEAVES),
     "aliases": ({"title": ALIASES}, "expand to more than 100,000 values"),
+    "aliases-by-name": (
+        {"settings": {"a": {"b": CHAIN}}},
+        "expand to more than 100,000",
+    ),
+    "aliases-of-text": (
+        {
+            "description": "x" * 10_000,
+            "settings": {"a": {"b": ["${description}"] * 2000}},
+        },
+        "expand to more than 100,000",
+    ),
+    "aliases-by-call": (
+        {"settings": {"a": {"b": ["${powers:1,0,100}"] * 2000}}},
+        "expand to more than 100,000",
+    ),
+    "name-by-name": ({"title": "${protocol.${name}}"}, "Unsupported interpolation"),
+    "powers": ({"title": "${powers:2,-1000000000,0}"}, "more than 200 powers"),
+    "points": (
+        {"sweep": {"plain": {f"a{k}": [*range(10)] for k in range(9)}}},
+        "1,000,000,000 points of sweeps",
+    ),
+    "repeats": (
+        {"protocol": {"kind": "kfold", "repeats": 100_000, "n_splits": 100_000}},
+        "10,000,000,000 splits",
+    ),
     "cache-database": ("data.cache=mlflow.db", LEAVES),
     "cache-site": ({"data": {"cache": ".venv/lib/site-packages"}}, LEAVES),
     "allow-in-file": ({"allow_outside": True, "results": "/tmp/x"}, "not a setting"),
@@ -251,7 +283,7 @@ ENTRIES = {
     "loader-missing": (loader_entry("methods.evil.load_x"), NONE_OF),
     "loader-path": (
         loader_entry(SETS + "make_blobs", data_home="/tmp"),
-        "leaves the proj",
+        "is outside the proj",
     ),
     "data-py": (file_entry("a/evil.py"), ENDS_IN),
     "data-pth": (file_entry("a/evil.pth"), ENDS_IN),
@@ -516,6 +548,25 @@ def python_call(conf):
             elsewhere_worker.build(recipe, {})
 
 
+def allow_in_results(conf):
+    """Settings in somebody else's folder of results count as those of a file."""
+    run = conf.parent / "results" / "evil" / "run.yaml"
+    run.parent.mkdir(parents=True)
+    outside = ["--allow-outside", "results=/tmp/x"]
+    tracker = ["tracking.uri=http://example.org"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli_main, "ROOT", conf.parent)
+        for overrides, command in product((outside, tracker), ("show", "run")):
+            content = {"experiment": "quickstart", "overrides": overrides}
+            run.write_text(yaml.safe_dump(content))
+            with pytest.raises((SystemExit, ConfigError), match=LEAVES):
+                main([command, "evil", "--dry-run"][: 2 + (command == "run")])
+        for text in ("experiment: [", "[1]", f"experiment: {[1]}\noverrides: []"):
+            run.write_text(text)
+            with pytest.raises(SystemExit, match="is damaged"):
+                main(["show", "evil"])
+
+
 def record_elsewhere(conf):
     """No files are copied for a record whose data set is a parent folder."""
     path = conf / "demo/records/heart/dank/0-0.json"
@@ -570,7 +621,7 @@ OTHERS = {
     attack.__name__.replace("_", "-"): attack
     for attack in (
         *(results_link, results_link_below, data_links, conf_link),
-        *(allow_typed, address_typed, secret_url),
+        *(allow_typed, allow_in_results, address_typed, secret_url),
         *(
             describe_secret,
             describe_elsewhere,

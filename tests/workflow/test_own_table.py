@@ -247,7 +247,7 @@ def test_adopt_again_with_other_options(root_and_file, capsys):
     _, entry, _ = adopt_and_load(path, root)
     assert "drop" not in entry
     columns = root / "data" / "raw" / "my-my" / "how_columns_were_read.csv"
-    roles = pd.read_csv(columns).set_index("column")["became"]
+    roles = pd.read_csv(columns).set_index("column")["use"]
     assert roles["outcome"].startswith("target") and roles["ward"] == "feature"
     _, again, file = adopt_and_load(path, root)
     assert again == entry and "Using conf/dataset/" in capsys.readouterr().out

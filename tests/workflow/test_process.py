@@ -4,10 +4,13 @@ import faulthandler
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from functools import partial
 
 import numpy as np
+import psutil
 import pytest
 
 from adakern_bench.records import process
@@ -31,6 +34,11 @@ def sleep():
     time.sleep(600)
 
 
+def leave_process(file, seconds):
+    file.write_text(str(subprocess.Popen(["sleep", "600"]).pid))
+    time.sleep(seconds)
+
+
 def use_memory():
     return np.ones(25_000_000)[:1_000_000]  # 200 MB, of which 8 MB are returned
 
@@ -49,7 +57,11 @@ def test_peak_memory_of_child_and_large_return_value():
 
 @pytest.mark.parametrize(
     ("function", "arguments", "reason"),
-    [(kill, [signal.SIGSEGV], "killed by SIGSEGV"), (unpicklable, [], "exit code 1")],
+    [
+        (kill, [signal.SIGSEGV], "killed by SIGSEGV"),
+        (unpicklable, [], "exit code 1"),
+        (sys.exit, ["no licence"], "the method exited: SystemExit: no licence"),
+    ],
 )
 def test_failures_have_a_reason(function, arguments, reason):
     """test_faults.py has more failures, in a complete workflow."""
@@ -61,6 +73,15 @@ def test_failures_have_a_reason(function, arguments, reason):
 def test_killed_process_is_restarted(tmp_path):
     outcome = isolated(kill_first_attempt, tmp_path, time_limit=60)
     assert (outcome.status, outcome.value) == ("ok", "done")
+
+
+@pytest.mark.parametrize("seconds", [0, 600])
+def test_processes_of_a_fit_are_killed(tmp_path, seconds):
+    """After a fit that ends as well as one at its time limit."""
+    isolated(leave_process, tmp_path / "pid", seconds, time_limit=3)
+    pid = int((tmp_path / "pid").read_text())
+    if psutil.pid_exists(pid):  # until init has read its exit status
+        assert psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 def test_no_fit_runs_after_the_time_limit(tmp_path):

@@ -1,5 +1,6 @@
 """The HTML report is self-contained and agrees with the tables."""
 
+import json
 import re
 from io import StringIO
 from itertools import pairwise, product
@@ -111,6 +112,41 @@ def test_texts_are_escaped(tmp_path):
     plain = report_elements(tmp_path / "plain", "plain")
     assert report_elements(tmp_path / "hostile", hostile) == plain
     ElementTree.fromstring((tmp_path / "hostile" / "a.svg").read_text())
+
+
+HOSTILE_SVG = """<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY e "http://h">]>
+<svg xmlns="http://www.w3.org/2000/svg" xmlns:x="http://www.w3.org/1999/xlink"
+ style="position:fixed" onload="a()" id="a"><script>a()</script>
+<style>* {background: url(http://h)}</style><foreignObject><p>a</p></foreignObject>
+<h:script xmlns:h="http://www.w3.org/1999/xhtml">a()</h:script>
+<g onclick="a()" style="fill: u\\72l(http://h)"><path style="mask: url(http://h)"/>
+<a x:href="javascript:a()"><text style="fill: red">kept &lt;script&gt;</text></a>
+<image x:href="&e;" width="image-set('http://h')"/><use x:href="data:image/svg+xml,a"/>
+<animate/><set attributeName="href" to="javascript:a()"/></g></svg>"""
+
+
+def test_script_of_a_figure_is_left_out(tmp_path):
+    """The folder of results may be somebody else's."""
+    winner = tmp_path / "figures"
+    winner.mkdir()
+    name = "b' onload='a()"
+    for path in (tmp_path / "a.svg", winner / f"{name}.svg"):
+        path.write_text(HOSTILE_SVG)
+    captions = {name: "a <b>", "../a": "of another folder"}
+    (winner / "captions.json").write_text(json.dumps(captions))
+    config = {"name": "demo", "protocol": {}}
+    report(tmp_path, config, figures=[tmp_path / "a.svg"], winner=winner)
+    text = (tmp_path / "report.html").read_text()
+    drawn = BeautifulSoup(text, "html.parser")("svg")
+    assert len(drawn) == 2 and "another folder" not in text
+    for svg in drawn:
+        inner = {(tag.name, name) for tag in svg(True) for name in ("", *tag.attrs)}
+        assert {name for name, _ in inner} == {"g", "path", "a", "text", "image", "use"}
+        assert {name for _, name in inner} == {"", "style"}
+        assert {*svg.attrs} == {
+            *("id", "fill", "stroke-linejoin", "stroke-linecap", "role", "aria-label")
+        }
+        assert svg.text.strip() == "kept <script>" and "http://" not in str(svg)
 
 
 def test_report_of_many_data_sets_is_small(tmp_path):

@@ -405,7 +405,7 @@ def _folder(path):
             lambda path: path.write_bytes(b"not a table\n" * 500),
             "not an MLflow database",
         ),
-        (_folder, "cannot be opened: it must be a file"),
+        (_folder, "cannot be opened: name a file in a writable folder, and run"),
     ],
 )
 def test_invalid_database_prints_one_line(

@@ -188,7 +188,7 @@ def test_error_growth_within_noise_is_described_as_chance(rng):
     settings, rows = SETTINGS | {"estimator": mean}, np.arange(300)
     figures, _ = explain("mean", table, rows[:200], rows[200:], settings, {}, 0)
     assert (
-        "after it, a difference that chance explains"
+        "after it, a difference that may be due to chance"
         in (figures["6_distance_in_time"][1])
     )
 

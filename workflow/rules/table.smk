@@ -5,7 +5,7 @@ from adakern_bench.data.sources import made_by, made_from, placed_by_hand
 
 rule table:
     input:
-        # Only files placed by hand: downloads are checked against their records.
+        # Only files placed by the user: downloads are checked against their records.
         files=lambda w: placed_by_hand(PLAN.entry(w.dataset), f"{DATA}/raw"),
     output:
         table=f"{DATA}/tables/{{dataset}}.npz",

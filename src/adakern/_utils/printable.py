@@ -6,6 +6,7 @@ import re
 #: characters, which no file takes.
 COMMANDS = {*range(9), *range(11, 32), *range(0x7F, 0xA0)}
 COMMANDS |= {*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)}
+_REPLACED = dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}")
 
 #: Maximum number of characters that are kept of a message.
 LONGEST = 1000
@@ -35,7 +36,7 @@ def printable(text):
     """
     if not isinstance(text, str):
         return text
-    return text.translate(dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}"))
+    return text.translate(_REPLACED)
 
 
 def one_line(text):

@@ -90,8 +90,8 @@ def by_row_blocks(function, X, bytes_per_row, budget=BLOCK_BYTES):
     return array_namespace(*results).concat(results)
 
 
-def require_memory(n_bytes, purpose, way_out):
-    """Raise MemoryError, with the way out, if the machine lacks the memory."""
+def require_memory(n_bytes, purpose, remedy):
+    """Raise MemoryError, with a remedy, if the machine lacks the memory."""
     try:
         physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not known on this system
@@ -103,5 +103,5 @@ def require_memory(n_bytes, purpose, way_out):
     if n_bytes > physical:
         raise MemoryError(
             f"{purpose} needs {n_bytes / 1e9:.1f} GB, which this machine does not "
-            f"have; {way_out}"
+            f"have; {remedy}"
         )

@@ -23,8 +23,8 @@ def warn_unconverged(estimator, left, limit="max_iter", value=None):
     )  # imported here since planning does not need scikit-learn
 
     name, value = type(estimator).__name__, value or getattr(estimator, limit)
-    way_out = f"increase {limit}" + " or tol" * hasattr(estimator, "tol")
+    remedy = f"increase {limit}" + " or tol" * hasattr(estimator, "tol")
     warn_user(
-        f"{name} stopped, with {limit}={value}, at {left}; {way_out}",
+        f"{name} stopped, with {limit}={value}, at {left}; {remedy}",
         ConvergenceWarning,
     )

@@ -33,10 +33,10 @@ TREES_GAIN = 0.25
 
 def choose(wanted, shape, setting, rng):
     """Return unfitted members for a table: the named ones, or all that suit it."""
-    members = [
-        replace(member, setting=setting, random_state=rng.randint(2**31 - 1))
-        for member in REGISTRY.values()
-    ]
+    members = [replace(member, setting=setting) for member in REGISTRY.values()]
+    for member in members:
+        if member.draws:
+            member.random_state = rng.randint(2**31 - 1)
     members = [m for m in members if setting.classify or m.regresses]
     if isinstance(wanted, str):
         return [member for member in members if member.suits(shape)]

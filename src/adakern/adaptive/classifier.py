@@ -26,13 +26,14 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     The members of the blend are those of :class:`AdaptiveKernelRegressor`: kernel ridge
     regressions on class indicators (from 300 to 4,000 rows also with a single length
-    scale for each kernel), logistic regression, support vector machines (up to 4,000
-    rows, and from 9,000 to 25,000 rows if no two classes together have more than
-    9,000), random forests and gradient boosting, each fitted by cross-validation. On
+    scale for each kernel), logistic regression, support vector machines (from 300 to
+    4,000 rows, and from 9,000 to 25,000 rows if no two classes together have more than
+    9,000), random forests, gradient boosting (from 300 rows on) and, below 300 rows of
+    numbers, regularised discriminant analysis. Each is fitted by cross-validation. On
     the out-of-fold scores, each member is calibrated (by its slope alone below 300
     rows), the weights of the mixture maximise its likelihood, and the mixture is
-    calibrated. Kernel and linear members are then refitted on all rows; of trees, the
-    mean over the folds is used.
+    calibrated. Kernel members, linear members, support vector machines and discriminant
+    analysis are then refitted on all rows; of trees, the mean over the folds is used.
 
     Parameters
     ----------

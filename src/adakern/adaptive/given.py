@@ -7,7 +7,7 @@ from sklearn.utils.validation import _check_sample_weight, check_X_y
 
 from adakern._utils.arrays import from_foreign
 from adakern._utils.warn import warn_user
-from adakern.tables.columns import as_columns, in_order_of
+from adakern.tables.columns import as_columns, in_order_of, is_frame
 
 #: With times, fraction of the rows, the earliest ones, that are never left out; and
 #: fraction of the rows in each later block, roughly the horizon of valid intervals.
@@ -23,11 +23,10 @@ def validated(estimator, X, *y, held_out=False):
     reset = bool(y) and not held_out
     X = from_foreign(X)
     y = [from_foreign(v) for v in y]
-    if hasattr(X, "to_pandas") and not hasattr(X, "dtypes"):
+    if hasattr(X, "to_pandas") and not is_frame(X):
         X = X.to_pandas()  # columns of an Arrow array have no names
-    is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
     as_in_fit = False
-    if not reset and is_frame and hasattr(estimator, "feature_names_in_"):
+    if not reset and is_frame(X) and hasattr(estimator, "feature_names_in_"):
         X, as_in_fit = in_order_of(estimator.feature_names_in_, X)
     rows, categorical = as_columns(X)
     if as_in_fit and not y and rows.size and rows.dtype == object:

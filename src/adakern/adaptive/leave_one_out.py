@@ -5,10 +5,16 @@ from typing import NamedTuple
 import numpy as np
 from array_api_compat import array_namespace
 from scipy.optimize import minimize
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 from adakern._utils.arrays import as_index, as_numpy, to_device
-from adakern.kernels import DECAYING_KERNELS, gram_matrix, squared_distances
+from adakern.kernels import (
+    DECAYING_KERNELS,
+    MANY_INDICATORS,
+    gram_matrix,
+    manhattan_distances,
+    squared_distances,
+)
 from adakern.linalg import (
     add_to_diagonal,
     invert_definite,
@@ -79,7 +85,11 @@ class LeaveOneOutError:
             n = len(X)
             distances = np.empty((self._groups.max() + 1, n * (n - 1) // 2))
             for group, of_pairs in enumerate(distances):
-                pdist(X[:, self._groups == group], "cityblock", out=of_pairs)
+                part = X[:, self._groups == group]
+                if part.shape[1] >= MANY_INDICATORS:
+                    of_pairs[:] = squareform(manhattan_distances(part), checks=False)
+                else:
+                    pdist(part, "cityblock", out=of_pairs)
             self._parts = to_device(distances)
             first, second = np.triu_indices(n, 1)
             self._above = as_index(first * n + second, self._parts)

@@ -59,8 +59,8 @@ def score(task, y_true, y_pred, labels=None):
     Examples
     --------
     >>> from adakern.evaluation import score
-    >>> found = score("regression", [1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
-    >>> {name: round(value, 3) for name, value in found.items()}
+    >>> scores = score("regression", [1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
+    >>> {name: round(value, 3) for name, value in scores.items()}
     {'rmse': 0.577, 'relative_mse': 0.5, 'r2': 0.5, 'mae': 0.333}
     >>> score("classification", ["a", "b", "b"], ["a", "b", "a"])["accuracy"]
     0.6666666666666666
@@ -88,6 +88,7 @@ def _classification_scores(y_true, y_pred, labels):
             f"y_pred contains {shortened(unknown)}, which are not among the classes "
             f"{shortened(classes.tolist())}."
         )
+    y_pred = y_pred.astype(classes.dtype)  # it may be of type object
     binary = {"average": "binary", "pos_label": classes[-1]}
     f1 = binary if len(classes) <= 2 else {"average": "macro"}
     recall = recall_score(
@@ -206,15 +207,17 @@ def probability_scores(y_true, probabilities, classes):
     Examples
     --------
     >>> from adakern.evaluation import probability_scores
-    >>> found = probability_scores([0, 1], [[0.9, 0.1], [0.4, 0.6]], [0, 1])
-    >>> {name: round(found[name], 3) for name in ("log_loss", "auc", "brier")}
+    >>> scores = probability_scores([0, 1], [[0.9, 0.1], [0.4, 0.6]], [0, 1])
+    >>> {name: round(scores[name], 3) for name in ("log_loss", "auc", "brier")}
     {'log_loss': 0.308, 'auc': 1.0, 'brier': 0.17}
     """
     y_true, classes = np.asarray(y_true), np.asarray(classes)
     p = np.asarray(probabilities, float)
     truth = y_true[:, None] == classes
     sums = p.sum(axis=-1)
-    if p.shape != truth.shape or (p < 0).any() or (np.abs(sums - 1) > SUM_TOL).any():
+    # NaN compares false with everything.
+    are_valid = (p >= 0).all() and (np.abs(sums - 1) <= SUM_TOL).all()
+    if p.shape != truth.shape or not are_valid:
         raise ValueError(
             f"Probabilities must have the shape {truth.shape}, a column for each "
             "class, and be non-negative with rows that sum to 1; got the shape "
@@ -275,8 +278,8 @@ def interval_scores(y_true, low, high, coverage=0.9):
     Examples
     --------
     >>> from adakern.evaluation import interval_scores
-    >>> found = interval_scores([1.0, 2.0, 4.0], [0.0, 3.0, 0.0], [2.0, 5.0, 5.0])
-    >>> {name: round(value, 3) for name, value in list(found.items())[:3]}
+    >>> scores = interval_scores([1.0, 2.0, 4.0], [0.0, 3.0, 0.0], [2.0, 5.0, 5.0])
+    >>> {name: round(value, 3) for name, value in list(scores.items())[:3]}
     {'interval_coverage': 0.667, 'interval_width': 3.0, 'interval_score': 9.667}
     """
     if not 0 <= coverage < 1:
@@ -285,6 +288,8 @@ def interval_scores(y_true, low, high, coverage=0.9):
     if y_true.ndim == 2:
         of_one = partial(interval_scores, coverage=coverage)
         return _mean(_score_each_target(of_one, y_true, low, high))
+    if np.isnan(low).any() or np.isnan(high).any():
+        raise ValueError("low and high must not contain NaN.")
     held = (low <= y_true) & (y_true <= high)
     width = high - low
     outside = np.maximum(low - y_true, 0) + np.maximum(y_true - high, 0)

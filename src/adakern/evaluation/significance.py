@@ -382,10 +382,10 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     Examples
     --------
     >>> from adakern.evaluation import compare_over_sets
-    >>> found = compare_over_sets(
+    >>> comparison = compare_over_sets(
     ...     [0.9, 0.8, 0.7, 0.9, 0.8, 0.6], [0.8, 0.7, 0.7, 0.7, 0.6, 0.5]
     ... )
-    >>> found[:4], round(found.p_better, 2)
+    >>> comparison[:4], round(comparison.p_better, 2)
     ((6, 5, 0, 1), 0.99)
     """
     a, b = _paired(a, b, finite=False)

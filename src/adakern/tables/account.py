@@ -5,6 +5,9 @@ from dataclasses import dataclass
 #: Maximum number of columns printed; the number of others is given.
 MOST_LINES = 40
 
+#: Maximum number of characters printed of a cell; only the use is printed whole.
+MOST_LETTERS = 60
+
 
 @dataclass
 class Account:
@@ -20,9 +23,9 @@ class Account:
         Number of missing values.
     levels : int or None
         Number of categories; None for numbers, dates and texts.
-    became : str
+    use : str
         "feature", "target", or the reason why it is neither.
-    undo : str
+    option : str
         Option that changes this.
     """
 
@@ -31,20 +34,22 @@ class Account:
     form: str
     missing: int
     levels: int | None
-    became: str
-    undo: str = ""
+    use: str
+    option: str = ""
 
 
 class AccountTable(list):
     """A list of :class:`Account` that prints as a table."""
 
     def __repr__(self):
-        heads = ("column", "kind", "form", "missing", "levels", "became", "undo")
+        # The longest column is last, since it is not cut.
+        heads = ("column", "kind", "form", "missing", "levels", "option", "use")
         rows = [heads]
         for account in self[:MOST_LINES]:
             cells = vars(account) | {"levels": account.levels or ""}
             # A line break in a name would begin a line of its own.
-            rows.append(tuple(" ".join(str(cells[h]).split())[:60] for h in heads))
+            *short, use = (" ".join(str(cells[head]).split()) for head in heads)
+            rows.append((*map(_shortened, short), use))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         right = {heads.index(head) for head in ("missing", "levels")}
         lines = [
@@ -57,3 +62,7 @@ class AccountTable(list):
         if len(self) > MOST_LINES:
             lines.append(f"and {len(self) - MOST_LINES} more")
         return "\n".join(lines)
+
+
+def _shortened(text):
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 3]}..."

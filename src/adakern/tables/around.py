@@ -53,6 +53,11 @@ def header_row(rows, target=None):
     return place if is_header and place < len(above) else 0
 
 
+def about_above(n):
+    """Notes about rows above a header, if there are any."""
+    return [f"left out: {count(n, 'line')} above the header"] * bool(n)
+
+
 def names_recur(first, others):
     """Whether cells of the first row recur in their columns, so it is not a header."""
     others = [row for row in others if row != first]  # a header may be repeated

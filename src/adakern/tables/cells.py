@@ -99,16 +99,16 @@ class Cells:
                 row = int(np.flatnonzero(codes == code)[0])
                 raise ValueError(
                     f"{name} has a NUL character (row {row}, from 0): save the file "
-                    "anew"
+                    "again"
                 )
         return cls(name, list(places), codes)
 
     def counts(self, marks=MISSING):
         """Number of occurrences of each string, without markers of missing values."""
-        found = np.bincount(self.codes, minlength=len(self.distinct)).tolist()
+        counts = np.bincount(self.codes, minlength=len(self.distinct)).tolist()
         return {
             value: count
-            for value, count in zip(self.distinct, found, strict=True)
+            for value, count in zip(self.distinct, counts, strict=True)
             if isinstance(value, str) and value.casefold() not in marks
         }
 
@@ -131,6 +131,8 @@ class Cells:
 
 def _plain(value):
     """Make a value comparable: "" if it is missing, and strings are stripped."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="backslashreplace").replace("\0", "\\x00")
     if isinstance(value, str):
         return plain_text(value)
     if isinstance(value, time):  # Excel has cells of times
@@ -144,8 +146,11 @@ def _plain(value):
 
 
 def plain_text(text):
-    """Remove invisible characters, and a formula that protects text from Excel."""
-    text = text.strip()
+    """Remove invisible characters, and a formula that protects text from Excel.
+
+    Letters with accents are written in the usual one of their forms in Unicode (NFC).
+    """
+    text = unicodedata.normalize("NFC", text.strip())
     if not text.isprintable():
         text = text.strip(_INVISIBLE)
     return text[2:-1] if text[:2] == '="' and text[-1] == '"' else text
@@ -257,8 +262,8 @@ def without_decimals(text):
     >>> without_decimals("1.0"), without_decimals("1.05"), without_decimals("v1.0")
     ('1', '1.05', 'v1.0')
     """
-    found = re.fullmatch(r"(-?\d+)\.0+", text or "")
-    return found[1] if found else text
+    match = re.fullmatch(r"(-?\d+)\.0+", text or "")
+    return match[1] if match else text
 
 
 def plain_spelling(value):

@@ -24,18 +24,26 @@ from adakern.tables.means import (
     means_of_levels,
     worth,
 )
+from adakern.tables.numbers import exceed_float
 from adakern.tables.texts import MOST_CHARACTERS, TextVectors
+
+
+def is_frame(X):
+    """Whether X has columns with types, as those of pandas and Polars."""
+    # pandas computes the types at each access.
+    return hasattr(type(X), "dtypes") and hasattr(X, "columns")
 
 
 def as_columns(X):
     """Convert X to an array, of objects if needed, and find categorical dtypes."""
-    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+    if not is_frame(X):
         words = isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U"
         # In an array of strings, NaN would be a string.
         return np.asarray(X, dtype=object) if words else X, None
     types = list(X.dtypes)
     categorical = np.array(
-        [str(t).startswith(("cat", "Cat", "Enum")) for t in types], dtype=bool
+        [str(t).startswith(("cat", "Cat", "Enum", "dictionary")) for t in types],
+        dtype=bool,
     )
     if hasattr(X, "iloc") and any(t.kind == "O" for t in types):
         # Columns of a data frame of pandas take long, compared with a single row.
@@ -51,7 +59,11 @@ def as_columns(X):
         else [column for _, column in X.items()]
     )
     arrays = [np.asarray(column) for column in columns]
-    if all(a.dtype.kind in "biuf" for a in arrays) and not categorical.any():
+    for name, array in zip(X.columns, arrays, strict=True):
+        if array.ndim > 1:
+            raise TypeError(f"column {name!r} has lists or structs: expand it")
+    are_numbers = all(a.dtype.kind in "biuf" for a in arrays)
+    if are_numbers and not any([*categorical, *map(exceed_float, columns)]):
         return (np.column_stack(arrays) if arrays else np.empty(X.shape)), categorical
     table = np.empty(X.shape, dtype=object)
     for j, column in enumerate(columns):
@@ -65,7 +77,9 @@ def _as_objects(column):
     # As objects, times in nanoseconds of Polars and Arrow would become integers.
     if array.dtype.kind in "mM":
         return array.astype(f"{array.dtype.kind}8[us]").astype(object)
-    return np.asarray(column, dtype=object)
+    # Polars would round integers beside missing values.
+    values = [*column] if exceed_float(column) else column
+    return np.asarray(values, dtype=object)
 
 
 def in_order_of(names, X):
@@ -73,20 +87,20 @@ def in_order_of(names, X):
 
     Also return whether the result has exactly these columns.
     """
-    found = {str(name): name for name in X.columns}
     if list(X.columns) == list(names):
         return X, True
-    if len(found) < len(X.columns) or list(found) == list(names):
+    originals = {str(name): name for name in X.columns}
+    if len(originals) < len(X.columns) or list(originals) == list(names):
         return X, False
-    if missing := [name for name in names if name not in found]:
+    if missing := [name for name in names if name not in originals]:
         raise ValueError(
             f"X lacks the columns {', '.join(missing)}, which were passed to fit"
         )
-    if extra := sorted(set(found) - set(names)):
+    if extra := sorted(set(originals) - set(names)):
         warn_user(
             f"X has columns that were not in training: {', '.join(extra)}; ignored"
         )
-    return X[[found[name] for name in names]], False
+    return X[[originals[name] for name in names]], False
 
 
 def declared_categorical(features, n_columns, names):
@@ -153,15 +167,15 @@ class ReadColumn(Column):
 
     def account(self):
         """Return its :class:`~adakern.tables.account.Account`."""
-        became = {
+        uses = {
             "date": ", ".join([*PARTS, HOUR][: self.width]),
             "text": f"feature, {self.width} numbers from its character n-grams",
         }
         if self.with_limits:
-            became["numeric"] = "feature, with a mark of cells that are limits"
+            uses["numeric"] = "feature, with an indicator of limits"
         if self.means is not None:
-            became["categorical"] = "feature, with target encoding of its levels"
-            became["text"] += ", with target encoding"
+            uses["categorical"] = "feature, with target encoding of its levels"
+            uses["text"] += ", with target encoding"
         is_changed = self.form or self.kind == "text"
         return Account(
             self.name,
@@ -169,7 +183,7 @@ class ReadColumn(Column):
             self.form,
             self.n_missing,
             len(self.codes) if self.kind == "categorical" else None,
-            became.get(self.kind, "feature"),
+            uses.get(self.kind, "feature"),
             "categorical_features" if is_changed else "",
         )
 
@@ -200,14 +214,19 @@ class TableReader:
     def fit(self, X):
         """Infer the kind of each column of X (n, d), an array of any type."""
         self.columns_ = []
+        usual = kinds.usual_mark(
+            Cells.of(X[:, j], self._name(j))
+            for j in (range(X.shape[1]) if X.dtype.kind not in "biuf" else [])
+            if any(isinstance(value, str) for value in X[:, j])
+        )
         for j, declared in enumerate(self.categorical):
             name = str(j if self.names is None else self.names[j])
             values = X[:, j]
-            is_other = declared or X.dtype.kind not in "biuf"
+            is_other = declared or X.dtype.kind not in "biuf" or exceed_float(values)
             # Integers such as 20240131 are dates if the column's name suggests it.
             is_day = self.names is not None and suggests_date(name)
             if is_other or (is_day and kinds.form_of_days(Cells.of(values, name))):
-                column = self._learned(values, j)
+                column = self._learned(values, j, usual)
             else:
                 column = ReadColumn("numeric", n_missing=int(np.isnan(values).sum()))
             column.name = name
@@ -233,8 +252,10 @@ class TableReader:
     @property
     def is_categorical(self):
         """Mask of the output columns that contain category codes."""
-        found = np.array([column.kind == "categorical" for column in self.columns_])
-        flags = found[self.source_]
+        categorical = np.array(
+            [column.kind == "categorical" for column in self.columns_]
+        )
+        flags = categorical[self.source_]
         flags[sum(column.width for column in self.columns_) :] = False
         return flags
 
@@ -306,14 +327,16 @@ class TableReader:
     def _name(self, j):
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
 
-    def _learned(self, values, j):
+    def _learned(self, values, j, usual):
         cells = Cells.of(values, self._name(j))
         declared = self.categorical[j]
-        found = Column("categorical") if declared else kinds.describe(cells)
-        if found.kind == "categorical" and not declared and kinds.is_text(cells):
-            found = Column("text")
-        column = ReadColumn(found.kind, found.form, found.notes)
-        read, _ = read_cells(cells, found.kind, found.form)
+        described = Column("categorical")
+        if not declared:
+            described = kinds.describe(cells, usual=usual)
+        if described.kind == "categorical" and not declared and kinds.is_text(cells):
+            described = Column("text")
+        column = ReadColumn(described.kind, described.form, described.notes)
+        read, _ = read_cells(cells, described.kind, described.form)
         is_missing = [value is None or value != value for value in read]
         column.n_missing = sum(is_missing)
         if column.kind == "categorical":

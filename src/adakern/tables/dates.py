@@ -153,10 +153,10 @@ def parse_date(text, form):
         return None
     try:
         if form == ISO:
-            found = datetime.fromisoformat(text.removesuffix(" UTC"))
-            return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
-        found = _pattern(form).fullmatch(text)
-        return _build_time(found.groupdict()) if found else None
+            match = datetime.fromisoformat(text.removesuffix(" UTC"))
+            return match.astimezone(UTC).replace(tzinfo=None) if match.tzinfo else match
+        match = _pattern(form).fullmatch(text)
+        return _build_time(match.groupdict()) if match else None
     except (ValueError, KeyError, OverflowError, re.error):  # a form given by a user
         return None
 
@@ -216,8 +216,8 @@ def _build_time(parts):
     minute = int(parts.get("M") or 0)
     second = int(parts.get("S") or 0)
     day = int(parts.get("d") or 1)
-    found = datetime(year, month, day, hour, minute, second, micro)
-    return found - _offset(parts.get("z"), parts.get("n"))
+    moment = datetime(year, month, day, hour, minute, second, micro)
+    return moment - _offset(parts.get("z"), parts.get("n"))
 
 
 def _offset(zone, name):
@@ -246,9 +246,9 @@ def parse_whole(value):
     text = f"{number:.0f}"
     if len(text) not in (8, 14) or not number.is_integer():
         return None
-    found = parse_date(text, WHOLE_TIME if len(text) > 8 else WHOLE)
+    date = parse_date(text, WHOLE_TIME if len(text) > 8 else WHOLE)
     first, last = _WHOLE_YEARS
-    return found if found and first <= found.year <= last else None
+    return date if date and first <= date.year <= last else None
 
 
 def find_form(counts, most_bad):
@@ -269,23 +269,23 @@ def find_form(counts, most_bad):
     if sum(counts.values()) - sum(counts[text] for text in texts) > most_bad:
         return None, None
     sample = texts[:: max(1, len(texts) // _SAMPLE)]
-    found = []
+    candidates = []
     for form in [ISO, *FORMS]:
         if form == ISO and not any(map(_ISO_DATE.match, sample)):
             continue
         read = [parse_date(text, form) for text in sample]
-        is_known = any(n_bad == 0 and read == same for n_bad, _, same in found)
+        is_known = any(n_bad == 0 and read == same for n_bad, _, same in candidates)
         if is_known or 2 * read.count(None) > len(sample):
             continue
         n_bad = sum(
             count for text, count in counts.items() if parse_date(text, form) is None
         )
         if n_bad <= most_bad:
-            found.append((n_bad, form, read))
-    if not found:
+            candidates.append((n_bad, form, read))
+    if not candidates:
         return None, None
-    best, form, read = min(found, key=lambda one: one[0])
-    others = (one for n_bad, one, same in found if n_bad == best and same != read)
+    best, form, read = min(candidates, key=lambda one: one[0])
+    others = (one for n_bad, one, same in candidates if n_bad == best and same != read)
     return form, next(others, None)
 
 

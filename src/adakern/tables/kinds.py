@@ -2,6 +2,9 @@
 
 import re
 from dataclasses import dataclass, field
+from datetime import timedelta
+
+import numpy as np
 
 from adakern._utils.printable import shortened
 from adakern._utils.wording import count, listed
@@ -70,13 +73,13 @@ def describe(cells, *, usual=".", is_target=False):
         return _describe_dates(cells, texts) or Column("categorical")
     if not is_target and (form := form_of_days(cells)):
         return Column("date", form, [f"dates: {cells.name}, read as {form}"])
-    found = _describe_numbers(cells, texts, usual, is_target)
-    if found is None and is_target:
-        found = _describe_amounts(cells, usual)
-    if found is None and not others:
-        found = _describe_dates(cells, texts) or _describe_base_60(cells, texts)
-    if found is not None:
-        return found
+    column = _describe_numbers(cells, texts, usual, is_target)
+    if column is None and is_target:
+        column = _describe_amounts(cells, usual)
+    if column is None and not others:
+        column = _describe_dates(cells, texts) or _describe_base_60(cells, texts)
+    if column is not None:
+        return column
     notes = []
     if is_target:
         kept = sorted({t for t in cells.counts({""}) if t.casefold() in NO_VALUE})
@@ -86,6 +89,28 @@ def describe(cells, *, usual=".", is_target=False):
                 "missing"
             ]
     return Column("categorical", notes=notes)
+
+
+def usual_mark(columns, default="."):
+    """Decimal mark of columns (of Cells) in which it is ambiguous.
+
+    It is that of more cells of the other columns, or the default.
+    """
+    votes = {".": 0, ",": 0}
+    some_are_open = False
+    for cells in columns:
+        texts = cells.counts(NO_VALUE)
+        if numbers.plain_numbers([*texts]) is not None:
+            votes["."] += sum(n for text, n in texts.items() if "." in text)
+            continue
+        shapes = numbers.shapes_of(texts)
+        mark, sure, is_open = numbers.find_mark(shapes, numbers.find_unit(shapes))
+        some_are_open |= is_open
+        if mark is not None:
+            votes[mark] += sure
+    if votes["."] != votes[","]:
+        return max(votes, key=votes.__getitem__)
+    return default if some_are_open else "."
 
 
 def column_of_form(cells, form):
@@ -138,10 +163,10 @@ def is_one_word(strays):
 def about_subtotals(cells):
     """Yield a note if some categories may be names of subtotals."""
     texts = cells.counts()
-    found = [text for text in texts if _SUBTOTAL.fullmatch(text)]
-    if found and len(found) < len(texts):
-        n_rows = count(len(cells.rows_of(found)), "row")
-        yield f"{n_rows} may be subtotals, such as {found[0]!r} in {cells.name}: kept"
+    totals = [text for text in texts if _SUBTOTAL.fullmatch(text)]
+    if totals and len(totals) < len(texts):
+        n_rows = count(len(cells.rows_of(totals)), "row")
+        yield f"{n_rows} may be subtotals, such as {totals[0]!r} in {cells.name}: kept"
 
 
 def _most_strays(n):
@@ -153,14 +178,16 @@ def _describe_numbers(cells, texts, usual, is_target):
     """Return the column of numbers, or None if it is not numeric."""
     if not is_target and _are_truths([*texts, *cells.others()]):
         return Column("numeric", TRUE_OR_FALSE)
-    if numbers.are_codes(texts):
+    integers = [v for v in cells.others() if isinstance(v, int | np.integer)]
+    if numbers.are_codes([*texts, *map(str, integers)]):
         return None
     if texts and not cells.others() and numbers.plain_numbers([*texts]) is not None:
         return Column("numeric", "." if any("." in text for text in texts) else usual)
     shapes = numbers.shapes_of(texts)
     unit = numbers.find_unit(shapes)
     mark, _, is_open = numbers.find_mark(shapes, unit)
-    form = (mark or usual) + unit if texts else ""
+    durations = [v for v in cells.others() if isinstance(v, timedelta)]
+    form = (mark or usual) + unit if texts else numbers.BASE_60 * bool(durations)
     read = {v: number_named(cells, v, form) for v in [*texts, *cells.others()]}
     strays = [value for value, number in read.items() if number is None]
     n = len(cells.rows_of(read))
@@ -209,10 +236,10 @@ def _describe_amounts(cells, usual):
     If there are few distinct numbers, they are classes, and so is the marker.
     """
     texts = cells.counts(NO_VALUE)
-    found = _describe_numbers(cells, texts, usual, is_target=False)
-    if found is None or found.form == TRUE_OR_FALSE or len(texts) <= FEW_NUMBERS:
+    column = _describe_numbers(cells, texts, usual, is_target=False)
+    if column is None or column.form == TRUE_OR_FALSE or len(texts) <= FEW_NUMBERS:
         return None
-    return found
+    return column
 
 
 def _about_mark(name, texts, form):

@@ -82,7 +82,7 @@ def resolve_task(y, kind, task, notes):
 
 def repeated_identifier(frame, kinds, others, notes):
     """Return an identifier with repeated values, whose rows no split may separate."""
-    found = {
+    sizes = {
         name: frame[name].nunique()
         for name in frame.columns
         if name not in others
@@ -92,13 +92,13 @@ def repeated_identifier(frame, kinds, others, notes):
         and not frame[name].isna().any()
         and (kinds[name] != "numeric" or is_whole(frame[name]))
     }
-    found = {name: n for name, n in found.items() if _FEWEST_GROUPS <= n < len(frame)}
-    if not found:
+    sizes = {name: n for name, n in sizes.items() if _FEWEST_GROUPS <= n < len(frame)}
+    if not sizes:
         return None
     # A patient has several visits: use the coarser identifier.
-    name = min(found, key=found.get)
+    name = min(sizes, key=sizes.get)
     notes.append(
-        f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows that "
+        f"groups: {name!r} has {sizes[name]} values in {len(frame)} rows; rows that "
         "share one are kept together (--group none if rows are independent)"
     )
     return name
@@ -131,7 +131,7 @@ def why_no_feature(values, kind, position, n_different):
             words = values.str.split().str.len().mean()
             what = "an identifier"
             if words >= FEWEST_WORDS:
-                what = "free text, which only adakern fit uses"
+                what = "free text, which only adakern fit uses, if its type is text"
             return f"{what}, {n_kinds} different values"
         return "an identifier, another in every row" * (n_kinds == n_different > 20)
     return ""
@@ -139,10 +139,10 @@ def why_no_feature(values, kind, position, n_different):
 
 def _alike(categories):
     """Return lists of categories that differ only in case, blanks and accents."""
-    found: dict[str, list[str]] = {}
+    spellings: dict[str, list[str]] = {}
     for category in categories:
-        found.setdefault(plain_spelling(category), []).append(category)
-    return [alike for alike in found.values() if len(alike) > 1]
+        spellings.setdefault(plain_spelling(category), []).append(category)
+    return [alike for alike in spellings.values() if len(alike) > 1]
 
 
 def about(X, kinds, time):
@@ -152,15 +152,15 @@ def about(X, kinds, time):
             known = X[name].dropna().unique()
             shown = listed([" ".join(category.split()) for category in known])
             yield f"categories: {name!r} has {len(known)} ({shown})"
-            if found := _alike(known):
-                pairs = listed([" and ".join(map(shortened, some)) for some in found])
+            if texts := _alike(known):
+                pairs = listed([" and ".join(map(shortened, some)) for some in texts])
                 yield (
                     f"spellings: {pairs} of {name!r} differ in case, blanks or accents "
                     "alone, and are different categories "
                     f"(--merge {name!r} merges them)"
                 )
-    if found := [name for name, kind in kinds.items() if kind == "text"]:
-        yield f"text: {', '.join(map(repr, found))}, read as character n-grams"
+    if texts := [name for name, kind in kinds.items() if kind == "text"]:
+        yield f"text: {', '.join(map(repr, texts))}, read as character n-grams"
     if n_missing := X.isna().sum().sum():
         yield (
             f"missing values: {n_missing} in {count(X.isna().any(axis=1).sum(), 'row')}"
@@ -190,6 +190,7 @@ def about(X, kinds, time):
 
 def _about_codes(values):
     """Yield a note about repeated numbers such as -9 or 99 that are far from others."""
+    values = values.astype(float)  # eight bits are too few for sums
     counts = values[values.isin(_CODES)].value_counts()
     suspects = counts.index[counts > 1]
     others = values[~values.isin(suspects)].dropna()

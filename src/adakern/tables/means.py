@@ -77,5 +77,5 @@ def worth(table, codes):
     Missing and new categories have zeros.
     """
     missing = np.isnan(codes)
-    found = table[np.where(missing, 0, codes).astype(int)]
-    return np.where(missing[:, None], 0.0, found)
+    values = table[np.where(missing, 0, codes).astype(int)]
+    return np.where(missing[:, None], 0.0, values)

@@ -65,6 +65,11 @@ _INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 BASE_60 = "base 60"
 #: With the factors of their numbers; a sign comes first, a hemisphere last.
 _BASES_60 = {
+    # A sign of the days of pandas and Python is not one of the time.
+    re.compile(
+        r"()P?(-?\d+)(?:DT| days?, | days? \+)(\d+)[:H](\d+)[:M](\d+(?:\.\d+)?)S?()",
+        re.IGNORECASE,
+    ): (86400, 3600, 60, 1),
     re.compile(
         rf"(-)?P?(?:{_NUMBER}\s?d(?:ays?)?,?\s?)?T?(?:{_NUMBER}\s?h(?:(?:ou)?rs?)?\.?\s?)?"
         rf"(?:{_NUMBER}(?:\s?m(?:in(?:ute)?s?)?\.?\s?|(?(3)$|(?!))))?"
@@ -91,6 +96,8 @@ _SIDES = {"dr": 1.0, "cr": -1.0}
 _UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ‰″\"*†‡§][^\d()]*)$")
 _DIGIT = re.compile(r"\d")
 _SIGN = re.compile(rf"{_CURRENCY}|%")
+#: Telephone numbers with the code of a country.
+_PHONE = re.compile(r"\+[1-9](?:[\s/()-]{0,2}\d){7,14}")
 #: The last class of ages, such as 85+; 1+ and 5+ may be grades and codes.
 _OPEN_ENDED = re.compile(r"[^A-Za-z]*\d\d\+")
 
@@ -101,10 +108,10 @@ def parse_number(text, form="."):
     >>> parse_number("1.234,5 kg", ",kg"), parse_number("($1,200)"), parse_number("x")
     (1234.5, -1200.0, None)
     """
-    found = _reading(shape_of(text), form)
-    if found is None:
+    reading = _reading(shape_of(text), form)
+    if reading is None:
         return None
-    size, start, stop, unread = found
+    size, start, stop, unread = reading
     digits = text[start:stop].translate(unread)
     return size * float(digits or 0)
 
@@ -116,9 +123,9 @@ def parse_base_60(text):
     (9000.0, 93601.0, -52.5)
     """
     for pattern, factors in _BASES_60.items():
-        found = pattern.fullmatch(text[: _LONGEST + 1])
-        if found and re.search(r"\d", text):
-            minus, *parts, side = found.groups()
+        match = pattern.fullmatch(text[: _LONGEST + 1])
+        if match and re.search(r"\d", text):
+            minus, *parts, side = match.groups()
             known = [float((part or "0").replace(",", ".")) for part in parts]
             size = float(np.dot(known, factors))
             return -size if minus or side in ("S", "W") else size
@@ -144,10 +151,10 @@ def shape_of(text):
 
 def shapes_of(counts):
     """Convert numbers of occurrences of texts to those of shapes."""
-    found: Counter = Counter()
+    shapes: Counter = Counter()
     for text, count in counts.items():
-        found[shape_of(text)] += count
-    return found
+        shapes[shape_of(text)] += count
+    return shapes
 
 
 @lru_cache(maxsize=1 << 14)
@@ -163,14 +170,14 @@ def _reading(shape, form):
         return 1.0, 0, len(shape), _ARABIC
     if _NOTHING.fullmatch(shape):
         return 0.0, 0, 0, {}
-    found = _pattern(mark).fullmatch(shape)
-    if not found or not re.search(r"\d", found["number"]):
+    match = _pattern(mark).fullmatch(shape)
+    if not match or not re.search(r"\d", match["number"]):
         return None
-    if found["gap"] and "e" in found["number"].lower():
+    if match["gap"] and "e" in match["number"].lower():
         return None  # the comma of 1,234E+05 is a decimal comma
-    tail = found["tail"].strip()
+    tail = match["tail"].strip()
     size = 1.0
-    is_money = bool(found["before"] or found["after"])
+    is_money = bool(match["before"] or match["after"])
     sizes = MAGNITUDES | _MILLIONS if is_money else MAGNITUDES
     if tail in sizes and (unit == AMOUNTS or is_money):
         size = sizes[tail]
@@ -180,14 +187,14 @@ def _reading(shape, form):
         size = _SIDES[tail.casefold()]
     elif tail and tail != unit:
         return None
-    written = shape.removesuffix(found["beside"] or "")
+    written = shape.removesuffix(match["beside"] or "")
     n_open = written.count("(")
     if n_open > 1 or written.count(")") != n_open:
         return None
-    signs = found["sign"], found["second"], found["last"]
+    signs = match["sign"], match["second"], match["last"]
     sign = -1 if n_open or set(signs) & {*_MINUS} else 1
     unread = _ARABIC | str.maketrans(mark, ".", other_mark(mark) + _GAPS)
-    return sign * size, *found.span("number"), unread
+    return sign * size, *match.span("number"), unread
 
 
 def limit_side(value):
@@ -239,10 +246,10 @@ def find_unit(counts):
     units = Counter()
     n = 0
     for text, count in counts.items():
-        found = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
+        match = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
         n += count * bool(re.search(r"\d", text))
-        if found and (found[1] in MAGNITUDES or not found[1][0].isnumeric()):  # not "½"
-            units[found[1].strip()] += count
+        if match and (match[1] in MAGNITUDES or not match[1][0].isnumeric()):  # not "½"
+            units[match[1].strip()] += count
         elif "%" in (text[:1], text[-1:]):
             units["%"] += count
     if not units:
@@ -296,17 +303,32 @@ def find_mark(counts, unit=""):
 def are_codes(texts):
     """Whether all cells are codes of digits rather than amounts.
 
-    Codes have leading zeros, like ZIP codes, or more digits than float64. Cells without
-    digits do not matter.
+    Codes have leading zeros, like ZIP codes, or most of them have more digits than
+    float64, or are telephone numbers. Cells without digits do not matter.
     """
+    if any(text[:1] == "+" for text in texts) and _are_phones(texts):
+        return True
     if not all(text.isdecimal() or not has_digit(text) for text in texts):
         return False
     codes = [text for text in texts if text.isdecimal()]
-    if any(len(text.lstrip("0")) > _MOST_DIGITS for text in codes):
+    if 2 * sum(len(text.lstrip("0")) > _MOST_DIGITS for text in codes) > len(codes):
         return True
     n_padded = sum(text[0] == "0" != text for text in codes)
     same_length = len({len(text) for text in codes}) == 1
     return n_padded > 0 and (same_length or 2 * n_padded > len(codes))
+
+
+def _are_phones(texts):
+    """Whether at least half of the numbers are those of telephones, and none < 0."""
+    numbers = [text for text in texts if has_digit(text)]
+    n_phones = sum(bool(_PHONE.fullmatch(text)) for text in numbers)
+    return 2 * n_phones >= len(numbers) and not any(t[0] == "-" for t in numbers)
+
+
+def exceed_float(values):
+    """Whether some numbers of an array or a column are integers that may be codes."""
+    is_long = re.match(r"(?i)u?int64", str(values.dtype))
+    return bool(is_long and (values >= 10**_MOST_DIGITS).any())
 
 
 def has_digit(value):

@@ -11,8 +11,9 @@ from adakern._utils.wording import count
 from adakern.tables import kinds as columns
 from adakern.tables.account import Account, AccountTable
 from adakern.tables.around import OTHERS, PREDICTED
-from adakern.tables.cells import sides_of_limits
-from adakern.tables.files import SHORT, Layout, cells_of_file
+from adakern.tables.cells import plain_text, sides_of_limits
+from adakern.tables.delimited import SHORT, Layout
+from adakern.tables.files import cells_of_file
 from adakern.tables.meaning import (
     about,
     is_whole,
@@ -99,16 +100,19 @@ def read_table(
 
     Supported are delimited text (.csv, .tsv, .txt; separated by comma, semicolon, tab,
     bar or blanks; with decimal points or commas; in UTF-8, UTF-16 or code page 1252),
-    Parquet and Excel (.xlsx, requires openpyxl), compressed or not.
+    Parquet and Excel (.xlsx, requires openpyxl), compressed or not. Cells of Excel that
+    are merged downwards are filled with the first.
 
     A column is numeric if at least 19 of 20 cells are numbers, including formats such
     as ``$45,123``, ``33%`` and ``12 kg``, or if the other cells are a single word in at
     most half of the rows and there are more than 30 distinct numbers or these seldom
-    recur; other cells become missing values. The decimal mark is the one with which
-    more cells can be read. NA, N/A, NaN, null, ? and empty cells are missing values, in
-    numeric columns also none, n.a., - and the like. In a categorical target, only empty
-    cells are missing; NA and none are classes. Rows without a target and a final row of
-    totals are dropped. The header is the line with the name of the target.
+    recur; other cells become missing values. Digits with leading zeros, telephone
+    numbers and integers most of which exceed 15 digits are categories. The decimal mark
+    is the one with which more cells can be read. NA, N/A, NaN, null, ? and empty cells
+    are missing values, in numeric columns also none, n.a., - and the like. In a
+    categorical target, only empty cells are missing; NA and none are classes. Rows
+    without a target and a final row of totals are dropped. The header is the line with
+    the name of the target.
 
     Parameters
     ----------
@@ -160,8 +164,8 @@ def read_table(
     ...     path = os.path.join(folder, "prices.csv")
     ...     with open(path, "w") as file:
     ...         _ = file.write("area;city;price\\n1,5;A;$1.200\\n2,5;B;$9\\n4;A;$8\\n")
-    ...     found = read_table(path, "price")
-    >>> found.kinds, found.task, found.y.tolist()
+    ...     table = read_table(path, "price")
+    >>> table.kinds, table.task, table.y.tolist()
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
     return read_columns(
@@ -195,7 +199,7 @@ def read_columns(
     with _file_content(Path(path)) as (data, name):
         layout = Layout(keep=[key for key in keep if key in OTHERS])
         keep = [key for key in keep if key not in OTHERS]
-        target = target.strip() if isinstance(target, str) else target
+        target = plain_text(target) if isinstance(target, str) else target
         typed = typed_columns(data, name, target, layout, categorical, **read)
         several = target if isinstance(target, list | tuple) else [target]
         keep = [*keep, *categorical]
@@ -228,18 +232,19 @@ def read_rows(path, kinds, forms=None, decimal=None):
     import pandas as pd
 
     with _file_content(Path(path)) as (data, name):
-        raw, _, notes = cells_of_file(data, name, next(iter(kinds)), all_rows=True)
+        named = (column for column in kinds if not column.startswith("Unnamed: "))
+        raw, _, notes = cells_of_file(data, name, next(named, None), all_rows=True)
         for note in notes:
             if any(mark in note for mark in (PREDICTED, "left out", SHORT)):
                 warn_user(note)
-        found = {}
+        columns = {}
         forms = forms or {}
         add_limits(raw, forms)
         for column, kind in kinds.items():
             form = forms.get(column) or (kind == "numeric" and decimal) or ""
             values = raw[find_column(raw, column, by_place=False)]
-            found[column] = read_as(values, column, kind, form)
-        return pd.DataFrame(found, index=raw.index)
+            columns[column] = read_as(values, column, kind, form)
+        return pd.DataFrame(columns, index=raw.index)
 
 
 def add_limits(given, forms):
@@ -419,30 +424,30 @@ def _dropped(frame, kinds, roles, group, notes):
 
 def _account(frame, kinds, forms, dropped, roles, group, task):
     """Return the :class:`AccountTable` of all columns of a file."""
-    found = AccountTable()
+    account = AccountTable()
     for name in frame.columns:
         kind = kinds[name]
         form = forms[name]
-        became = "feature"
+        use = "feature"
         typed = shlex.quote(str(name))
-        undo = f"--categorical {typed}" if kind != "categorical" else ""
+        option = f"--categorical {typed}" if kind != "categorical" else ""
         if name in roles.targets:
             is_number = task == "classification" and kind == "numeric"
-            became = f"target, {task}"
-            undo = "--task regression" * is_number
+            use = f"target, {task}"
+            option = "--task regression" * is_number
         elif name in dropped:
-            became = f"dropped: {dropped[name]}"
-            undo = "--group none" if name == group else f"--keep {typed}"
+            use = f"dropped: {dropped[name]}"
+            option = "--group none" if name == group else f"--keep {typed}"
             if name in roles.drop or name == roles.group:
-                undo = ""
+                option = ""
         elif name == roles.time:
-            became = "feature, and the order of the rows"
+            use = "feature, and the order of the rows"
         elif form.startswith(LIMITS_OF):
-            became = "feature, -1 below a limit and 1 above"
-            undo = f"--drop {typed}"
+            use = "feature, -1 below a limit and 1 above"
+            option = f"--drop {typed}"
         elif kind == "text":
-            became = "feature, numbers from its character n-grams"
+            use = "feature, numbers from its character n-grams"
         n_levels = frame[name].nunique() if kind == "categorical" else None
         n_missing = int(frame[name].isna().sum())
-        found.append(Account(name, kind, form, n_missing, n_levels, became, undo))
-    return found
+        account.append(Account(name, kind, form, n_missing, n_levels, use, option))
+    return account

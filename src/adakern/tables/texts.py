@@ -46,9 +46,9 @@ class TextVectors:
         hashed = _hash_ngrams(learned)
         self.weights_ = TfidfTransformer().fit(hashed).idf_
         n_vectors = min(MOST_VECTORS, len(learned) // TEXTS_PER_VECTOR)
-        found = TruncatedSVD(n_vectors, random_state=0).fit(self._weighted(hashed))
-        kept = found.singular_values_ > 1e-6 * found.singular_values_[0]
-        self.vectors_ = found.components_[kept].T
+        svd = TruncatedSVD(n_vectors, random_state=0).fit(self._weighted(hashed))
+        kept = svd.singular_values_ > 1e-6 * svd.singular_values_[0]
+        self.vectors_ = svd.components_[kept].T
         return self
 
     @property
@@ -100,9 +100,9 @@ class NgramEffects:
         rows = weights.tobytes()
         new = [ridge for ridge in ridges if (rows, ridge) not in self._known]
         if new:
-            found = np.split(self._fit(weights, new), len(new), axis=1)
+            solutions = np.split(self._fit(weights, new), len(new), axis=1)
             keys = [(rows, ridge) for ridge in new]
-            self._known.update(zip(keys, found, strict=True))
+            self._known.update(zip(keys, solutions, strict=True))
         return np.hstack([self._known[rows, ridge] for ridge in ridges])
 
     def _fit(self, weights, ridges):

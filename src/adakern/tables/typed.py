@@ -9,7 +9,6 @@ from adakern._utils.wording import listed
 from adakern.tables import kinds as columns
 from adakern.tables.around import OTHERS
 from adakern.tables.cells import (
-    NO_VALUE,
     TRUE_OR_FALSE,
     Cells,
     form_of_merged,
@@ -17,7 +16,9 @@ from adakern.tables.cells import (
     sides_of_limits,
 )
 from adakern.tables.files import cells_of_file
-from adakern.tables.numbers import find_mark, find_unit, plain_numbers, shapes_of
+from adakern.tables.numbers import (
+    exceed_float,
+)
 from adakern.tables.unpack import TableError
 
 #: Used in place of column names to select all columns.
@@ -47,7 +48,8 @@ def typed_columns(
     if both := declared & stated.keys():
         raise TableError(f"{min(both)!r} cannot both have a form and be categorical.")
     cells = {key: cells_of(raw[key], key) for key in raw.columns}
-    layout.decimal = _usual_mark(cells, layout)
+    by_separator = "," if layout.separator == ";" else "."
+    layout.decimal = columns.usual_mark(cells.values(), layout.decimal or by_separator)
     notes += ["decimal comma"] * (layout.decimal == ",")
     values = {}
     kinds = {}
@@ -56,19 +58,24 @@ def typed_columns(
         column = raw[key].astype("category") if key in declared else raw[key]
         is_target = key in targets
         alike = key in merged
-        found, values[key] = _read_typed(
+        described, values[key] = _read_typed(
             column, cells[key], layout.decimal, is_target, alike, stated.get(key)
         )
-        may_be_text = texts and not (is_target or alike or key in declared)
-        if may_be_text and found.kind == "categorical" and columns.is_text(cells[key]):
-            found.kind = "text"
-        kinds[key] = found.kind
-        forms[key] = found.form
-        notes += found.notes
-        if found.kind == "categorical" or found.notes:
+        is_declared = isinstance(column.dtype, pd.CategoricalDtype)
+        may_be_text = texts and not (is_target or alike or is_declared)
+        if (
+            may_be_text
+            and described.kind == "categorical"
+            and columns.is_text(cells[key])
+        ):
+            described.kind = "text"
+        kinds[key] = described.kind
+        forms[key] = described.form
+        notes += described.notes
+        if described.kind == "categorical" or described.notes:
             notes += columns.about_subtotals(cells[key])
         sides = sides_of_limits(cells[key])
-        if found.kind == "numeric" and not is_target and sides.any():
+        if described.kind == "numeric" and not is_target and sides.any():
             name = _unused_name(f"{key}: limit", raw)
             values[name] = sides
             kinds[name] = "numeric"
@@ -95,28 +102,35 @@ def _read_typed(values, cells, usual, is_target, is_merged, form):
     import pandas as pd
 
     kind = values.dtype.kind
-    is_number = kind in "iuf" and (is_target or not columns.form_of_days(cells))
+    is_number = (
+        kind in "iuf"
+        and (is_target or not columns.form_of_days(cells))
+        and not exceed_float(values)
+    )
     if not form and (is_number or (kind == "b" and not is_target)):
         has_no_gap = kind in "iu" and not values.isna().any()
         form = TRUE_OR_FALSE * (kind == "b")
         return columns.Column("numeric", form), (
             values if has_no_gap else values.astype(float)
         )
+    if is_target:  # classes are True and False, not 1 and 0
+        cells.distinct = [
+            str(value) if isinstance(value, bool | np.bool_) else value
+            for value in cells.distinct
+        ]
     try:
-        found = columns.Column("categorical")
+        column = columns.Column("categorical")
         if form:
-            found = columns.column_of_form(cells, form)
-        elif kind == "b":
-            cells.distinct = [str(value) for value in cells.distinct]
+            column = columns.column_of_form(cells, form)
         elif not isinstance(values.dtype, pd.CategoricalDtype):
-            found = columns.describe(cells, usual=usual, is_target=is_target)
-        if found.kind == "categorical" and is_merged:
-            found.form = form_of_merged(cells)
-        read, _ = read_cells(cells, found.kind, found.form, is_target)
+            column = columns.describe(cells, usual=usual, is_target=is_target)
+        if column.kind == "categorical" and is_merged:
+            column.form = form_of_merged(cells)
+        read, _ = read_cells(cells, column.kind, column.form, is_target)
     except ValueError as error:
         raise TableError(f"the {error}.") from error
     refuse_infinity(read, cells)
-    return found, read
+    return column, read
 
 
 def refuse_infinity(values, cells):
@@ -138,30 +152,6 @@ def cells_of(values, name):
         return Cells.of(array, f"column {name!r}")
     except (TypeError, ValueError) as error:
         raise TableError(f"the {error}.") from error
-
-
-def _usual_mark(cells, layout):
-    """Decimal mark of columns in which it is ambiguous.
-
-    It is that of the other columns if they have one, otherwise that of the layout, or
-    the one that is usual with the separator.
-    """
-    votes = {".": 0, ",": 0}
-    is_open = False
-    for column in cells.values():
-        texts = column.counts(NO_VALUE)
-        if plain_numbers([*texts]) is not None:
-            votes["."] += sum(n for text, n in texts.items() if "." in text)
-            continue
-        shapes = shapes_of(texts)
-        mark, sure, both = find_mark(shapes, find_unit(shapes))
-        is_open |= both
-        if mark is not None:
-            votes[mark] += sure
-    if votes["."] != votes[","]:
-        return max(votes, key=votes.__getitem__)
-    by_separator = "," if layout.separator == ";" and is_open else "."
-    return layout.decimal or by_separator
 
 
 def _find_target(raw, target, layout):
@@ -191,6 +181,8 @@ def find_column(frame, key, by_place=True):
     hint = did_you_mean(str(key), map(str, columns))
     if str(key).startswith("rows:"):
         hint = f" Rows are kept by {', '.join(OTHERS)}."
+    needed = "" if by_place else ", which the model requires,"
     raise TableError(
-        f"no column {key!r} among {len(columns)}.{hint} Columns: {listed(columns, 20)}."
+        f"no column {key!r}{needed} among {len(columns)}.{hint} "
+        f"Columns: {listed(columns, 20)}."
     )

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import tarfile
 import zipfile
 import zlib
@@ -15,6 +16,11 @@ _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.op
 #: treated as an attack, or as a mistake that would exhaust the memory.
 _MOST_TIMES_LARGER = 100
 _FREE_BYTES = 64 * 2**20
+#: Files of an archive that programs and authors add to a table.
+_BESIDE = re.compile(
+    r"(?i)__MACOSX/.*|(.*/)?(\..*|(read[ _-]?me|licen[cs]e|copying|changelog|citation)"
+    r"(\.\w+)?|thumbs\.db|[^/]*\.(md|rst|pdf|docx?|html?))"
+)
 
 
 class TableError(ValueError):
@@ -94,18 +100,18 @@ def _member(sizes, most, name, member):
     """Return the requested file of an archive, the only one, or its namesake."""
     stem = PurePosixPath(name).stem
     for wanted in filter(None, (member, PurePosixPath(name).name, stem)):
-        found = [path for path in sizes if wanted in (path, PurePosixPath(path).name)]
-        if len(found) == 1:
+        members = [path for path in sizes if wanted in (path, PurePosixPath(path).name)]
+        if len(members) == 1:
             break
     else:
-        found = list(sizes)
-    if len(found) != 1:
+        members = [path for path in sizes if not _BESIDE.fullmatch(path)] or list(sizes)
+    if len(members) != 1:
         raise TableError(
             f"{name}: the archive holds {', '.join(sizes) or 'no file'}; set member to "
             "one of them, or unpack it."
         )
-    check_size(sizes[found[0]], most, name)
-    return found[0]
+    check_size(sizes[members[0]], most, name)
+    return members[0]
 
 
 def check_size(n_bytes, most, name):

@@ -4,6 +4,7 @@
 
 import os
 import re
+import sys
 import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -13,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from adakern._utils.dotted import resolve
+from adakern._utils.hints import did_you_mean
 from adakern_bench.base.elsewhere_worker import build, check_passed_on
 from adakern_bench.base.paths import ROOT
 
@@ -65,6 +67,10 @@ def estimator_class(dotted):
     top = module.partition(".")[0]
     if NOT_PUBLIC.search(dotted):
         why = "it is private, or a test: name a public class"
+    elif not module:
+        why = "a class needs its module, such as sklearn.svm.SVC"
+    elif top == OWN_METHODS and not is_own(module):
+        why = f"the project has no file {module.replace('.', '/')}.py"
     elif (
         not is_own(module)
         and canonicalize_name(distribution_of(top) or top) not in _declared()
@@ -79,7 +85,9 @@ def estimator_class(dotted):
         try:
             found = resolve(dotted)
         except (ImportError, AttributeError) as error:
-            raise ValueError(f"_target_ {dotted!r} cannot be used: {error}") from None
+            hint = did_you_mean(dotted.rpartition(".")[2], dir(sys.modules.get(module)))
+            told = f"_target_ {dotted!r} cannot be used: {error}.{hint}"
+            raise ValueError(told) from None
         if isinstance(found, type) and issubclass(found, BaseEstimator):
             return found
         why = "it is not a class derived from sklearn.base.BaseEstimator"

@@ -24,8 +24,15 @@ TIMEOUT, RETRIES = 30.0, 3
 LONGEST = 3600.0
 
 #: Maximum size of a download in bytes, since it is held in memory; a larger file must
-#: be put in place by hand.
+#: be put in place manually.
 MOST_BYTES = 2 * 2**30
+
+#: Maximum number of redirects of a download.
+MOST_REDIRECTS = 10
+
+#: Encodings that are unpacked in small steps. A chain of several, or another one, could
+#: unpack to gigabytes in a single step.
+ENCODINGS = ("", "identity", "gzip", "deflate")
 
 
 class Refused(Exception):
@@ -34,6 +41,10 @@ class Refused(Exception):
 
 class Absent(Refused):
     """The server has no such resource."""
+
+
+class _Moved(Exception):
+    """The server redirects to this URL, which may be used."""
 
 
 class _Content(io.BytesIO):
@@ -66,29 +77,50 @@ def _check_bytes(n_bytes):
 
 def download(url, hosts, progress=True):
     """Return the bytes of a URL, after a limited number of retries."""
-    import pooch
     from requests.exceptions import RequestException
 
     deadline = time.monotonic() + LONGEST
     for attempt in range(RETRIES + 1):
         time.sleep(attempt)
         content = _Content()
-        hooks = {"response": [partial(_check_answer, hosts), content.watch]}
-        fetch = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT, hooks=hooks)
         try:
-            _within(deadline - time.monotonic(), partial(fetch, url, content, None))
+            fetch = partial(_fetch, url, hosts, content, progress)
+            _within(deadline - time.monotonic(), fetch)
             return content.getvalue()
         except RequestException as error:
-            why = str(error)
+            # Without the connection pools and the URL that urllib3 puts before it.
+            reason = getattr(next(iter(error.args), ""), "reason", error)
+            why = str(reason).rpartition("): ")[2]
         except ValueError as error:  # a redirect to an invalid URL
             raise Refused(str(error)) from None
         except TimeoutError:
             content.close()  # discards what still arrives
             raise Refused(
                 f"the download was not complete after {LONGEST / 60:.0f} minutes; "
-                "download the file by hand"
+                "download the file manually"
             ) from None
     raise Refused(why)
+
+
+def _fetch(url, hosts, content, progress):
+    """Write the bytes of a URL to `content`.
+
+    Redirects are followed here, since requests reads their bodies, of any size.
+    """
+    import pooch
+
+    fetch = pooch.HTTPDownloader(
+        progressbar=progress,
+        timeout=TIMEOUT,
+        hooks={"response": [partial(_check_answer, hosts), content.watch]},
+        headers={"Accept-Encoding": "gzip, deflate"},
+    )
+    for _ in range(MOST_REDIRECTS + 1):
+        try:
+            return fetch(url, content, None)
+        except _Moved as moved:
+            (url,) = moved.args
+    raise Refused(f"it redirects more than {MOST_REDIRECTS} times")
 
 
 def _within(seconds, task):
@@ -120,7 +152,12 @@ def host_of(url):
 
 
 def _check_answer(hosts, response, **_):
-    """Refuse an error status, and a redirect to a host other than `hosts`."""
+    """Refuse an error status, an encoding other than `ENCODINGS`, and a redirect to a
+    host other than `hosts` or without encryption.
+    """
+    encoding = response.headers.get("content-encoding", "").lower()
+    if encoding not in ENCODINGS:
+        raise Refused(f"the response has the encoding {encoding[:60]!r}")
     if 400 <= response.status_code < 500:
         said = _message(next(response.iter_content(2000), b""))
         raise Absent(f"the server returned HTTP status {response.status_code}{said}")
@@ -128,6 +165,10 @@ def _check_answer(hosts, response, **_):
         place = urljoin(response.url, response.headers["location"])
         if host_of(place) not in hosts:
             raise Refused(f"it redirects to {place}, a host that is not in the entry")
+        if not place.startswith(("https:", f"{urlsplit(response.url).scheme}:")):
+            raise Refused(f"it redirects to {place}, which is not encrypted")
+        response.close()
+        raise _Moved(place)
 
 
 def _message(answer):
@@ -149,7 +190,7 @@ def kept(path):
     """Return the bytes of a cached file; remove and refuse it if they have changed."""
     data = path.read_bytes()
     if not is_fetched(path):
-        return data  # put there by hand; its content is checked later
+        return data  # put there by the user; its content is checked later
     try:
         recorded = json.loads(_record_of(path).read_text())["sha256"]
     except (ValueError, KeyError):
@@ -166,7 +207,7 @@ def kept(path):
 
 
 def is_fetched(path):
-    """Whether a cached file was downloaded rather than put there by hand."""
+    """Whether a cached file was downloaded rather than put there by the user."""
     return _record_of(Path(path)).is_file()
 
 

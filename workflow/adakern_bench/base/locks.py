@@ -60,7 +60,7 @@ def at_work(path):
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             far = progress.read_text() if progress.exists() else "no progress yet"
-            return f"{path} is at work ({lock.read()}): {far}"
+            return f"{path} is running ({lock.read()}): {far}"
     return None
 
 

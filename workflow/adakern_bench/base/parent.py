@@ -4,6 +4,9 @@ import ctypes
 import os
 import signal
 import sys
+from contextlib import suppress
+
+import psutil
 
 #: Functions that end the processes a fit has started, so that its peak memory includes
 #: theirs.
@@ -17,3 +20,12 @@ def die_with_parent():
         ctypes.CDLL(None).prctl(parent_death_signal, signal.SIGKILL)
         if os.getppid() == 1:
             os._exit(1)
+
+
+def kill_below(pid):
+    """Kill the processes that a process has started, which would compete with later
+    fits.
+    """
+    for process in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()

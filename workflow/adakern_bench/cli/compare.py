@@ -367,7 +367,7 @@ def _entry(path):
 
 
 def _made(path):
-    """Return what an entry was inferred from; {} if it was written by hand."""
+    """Return what an entry was inferred from; {} if the user wrote it."""
     line = re.search(
         f"^{_MADE_FROM}(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE
     )

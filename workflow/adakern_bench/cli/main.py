@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from adakern._utils.printable import as_written, printable
+from adakern._utils.printable import as_written, one_line
 from adakern._utils.wording import count
 from adakern._version import __version__
 from adakern.cli import add_commands, parsed
@@ -46,9 +46,9 @@ def main(argv=None):
     try:
         return arguments.handle(arguments, overrides)
     except (ConfigError, DatasetError, RunningAlready) as error:
-        sys.exit(printable(str(error)))
+        sys.exit(str(error))
     except OSError as error:
-        sys.exit(printable(why_not_written(error)))
+        sys.exit(why_not_written(error))
 
 
 def _parser():
@@ -137,8 +137,12 @@ def _of_results(name):
     is_known = not is_folder and (CONF / "experiment" / f"{name}.yaml").exists()
     if is_known or not kept.is_file():
         return []
-    config = yaml.load(kept.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    chosen = [f"experiment={config['experiment']}", *config["overrides"]]
+    try:
+        config = yaml.load(kept.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        chosen = ["experiment=" + config["experiment"], *config["overrides"]]
+        "".join(chosen)  # raises a TypeError for other values than text
+    except (yaml.YAMLError, LookupError, TypeError, ValueError) as error:
+        sys.exit(f"{kept} is damaged ({one_line(str(error))}): name the experiment")
     folder = kept.parent.name.partition("~")[0]
     # A copied folder has another name than its run.
     return chosen + [f"name={folder}"] * (config.get("name", folder) != folder)
@@ -147,9 +151,9 @@ def _of_results(name):
 def _planned(arguments, overrides, *, is_to_run=False):
     from adakern_bench.config.plan import load_plan
 
-    return load_plan(
-        _selected(arguments, overrides, is_to_run=is_to_run), is_to_run=is_to_run
-    )
+    # Settings in a folder of results, which may be somebody else's, are not typed.
+    selected = _selected(arguments, overrides, is_to_run=is_to_run)
+    return load_plan(selected, typed=overrides, is_to_run=is_to_run)
 
 
 def _check_finished(plan, file):
@@ -187,7 +191,7 @@ def _describe(arguments, overrides):
     if Path(name).is_file():
         sys.exit(
             f"{name} is a file, not the name of a data set: adakern compare {name} "
-            "--target COLUMN --dry-run prints what becomes of its columns"
+            "--target COLUMN --dry-run prints how its columns are read"
         )
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config = load_config([f"dataset=[{name}]", *settings])
@@ -220,14 +224,13 @@ def _show(arguments, overrides):
 
 
 def _leaderboard(arguments, overrides):
-    import pandas as pd
-
     from adakern_bench.report.compare import shared
     from adakern_bench.report.leaderboard import leaderboard
+    from adakern_bench.report.tables import read_runs
 
     plan = _planned(arguments, overrides)
     _check_finished(plan, "records.parquet")
-    runs = shared(pd.read_parquet(plan.results / "records.parquet"))
+    runs = shared(read_runs(plan.results))
     for task, of_task in runs.groupby("task"):
         print(f"\n{task.capitalize()}")
         board = leaderboard(of_task, metric=plan.config.metric)
@@ -270,7 +273,7 @@ def _track(arguments, overrides):
         try:
             n = track(folder)
         except (ValueError, OSError) as error:  # invalid records, unusable store
-            sys.exit(printable(str(error)))
+            sys.exit(str(error))
         written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
         print(f"{folder.name}: {written}, {n.removed} removed")
     return 0

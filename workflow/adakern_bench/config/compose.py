@@ -1,7 +1,7 @@
 """Composition by Hydra: YAML files in ``conf/`` and overrides to a typed ``Config``."""
 
 import re
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -12,20 +12,29 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from hydra.plugins.config_source import ConfigResult
-from omegaconf import OmegaConf
-from omegaconf.errors import GrammarParseError, OmegaConfBaseException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import (
+    ConfigTypeError,
+    GrammarParseError,
+    OmegaConfBaseException,
+    ValidationError,
+)
 from yaml import CollectionNode, YAMLError
 
 from adakern._utils.hints import did_you_mean
+from adakern._utils.printable import shortened
 from adakern_bench.base.dotted import use_own_resolvers
 from adakern_bench.base.paths import CONF
 from adakern_bench.config import entry, openml, schema
+from adakern_bench.config.references import n_referenced
 from adakern_bench.config.suite import expand_suite, suite_sets
 
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
 
-#: Maximum number of values in a file after its aliases are expanded.
+#: Maximum number of values in a file after its aliases are expanded, of values to which
+#: all references expand, and of values of ``${powers:...}``.
 MOST_VALUES = 100_000
+MOST_POWERS = 200
 
 #: Override that fixes a parameter for both tasks, such as ``method.dank.eta=0.5``.
 _OF_A_METHOD = "|".join(field.name for field in fields(schema.Method))
@@ -55,6 +64,7 @@ def load_config(overrides=(), conf=CONF):
     """Return the configuration of an experiment, composed by Hydra and checked."""
     try:
         composed = _compose([_checked(override) for override in overrides], conf)
+        _check_references(composed)
         OmegaConf.set_struct(composed, False)
         _fix_parameters(composed, overrides)
         config = _typed_config(composed)
@@ -65,7 +75,9 @@ def load_config(overrides=(), conf=CONF):
                     raise ConfigError(_unknown("method", name, conf))
                 path = Path(conf) / "method" / f"{name}.yaml"
                 _check_file(path, conf)
-                config.method[name] = _typed(schema.Method, OmegaConf.load(path))
+                method = OmegaConf.load(path)
+                _check_references(method)
+                config.method[name] = _typed(schema.Method, method)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
     if config.suite is not None and not (config.suite.openml or config.suite.tables):
@@ -112,7 +124,7 @@ def _readable(override):
     try:
         if not OverridesParser.create().parse_override(override).is_sweep_override():
             return override
-    except HydraException:
+    except (HydraException, ValueError):  # or a number of more than 4,300 digits
         pass
     key, _, value = override.partition("=")
     said = override.lstrip("+")
@@ -210,10 +222,27 @@ def _file_of_openml(group, name="", *_):
     return ConfigResult("openml", name, content, header, defaults_list=[])
 
 
+def _check_references(composed):
+    """Raise a ConfigError if references expand to too many values."""
+    try:
+        n = n_referenced(OmegaConf.to_container(composed, resolve=False))
+    except RecursionError:
+        raise ConfigError("its references are nested too deeply") from None
+    except ValueError as error:
+        raise ConfigError(_in_one_line(error)) from None
+    if n > MOST_VALUES:
+        raise ConfigError(
+            f"its references, such as ${{name}}, expand to more than {MOST_VALUES:,} "
+            "values; write out the values instead"
+        )
+
+
 def _powers(base, first, last, step=1):
     """Return base^first, ..., base^last, both included; a negative step descends."""
-    end = last + (1 if step > 0 else -1)
-    return [float(base) ** k for k in range(first, end, step)]
+    exponents = range(first, last + (1 if step > 0 else -1), step)
+    if exponents[MOST_POWERS:]:
+        raise ValueError(f"these are more than {MOST_POWERS} powers")
+    return [float(base) ** k for k in exponents]
 
 
 def _sigmas(base, low, high, step=1):
@@ -253,7 +282,13 @@ def _typed_config(composed):
         made = {name: as_typed(entry.DatasetEntry, e) for name, e in entries.items()}
         config = _typed(schema.Config, OmegaConf.masked_copy(composed, others))
     except (AttributeError, LookupError, TypeError, OmegaConfBaseException):
-        return _typed(schema.Config, composed)  # its message says what is wrong
+        try:
+            return _typed(schema.Config, composed)
+        except OmegaConfBaseException:
+            for group, of_type in _ENTRY_OF.items():
+                for name, content in composed[group].items():
+                    _check_types(of_type, content, f"{group}.{name}")
+            raise  # its message says what is wrong
     return replace(config, dataset=made)
 
 
@@ -277,6 +312,29 @@ def as_typed(hint, value):
 
 
 _hints = cache(get_type_hints)
+_ENTRY_OF = {"method": schema.Method, "dataset": entry.DatasetEntry}
+
+
+def _check_types(of_type, node, where):
+    """Raise a ConfigError that names the first setting of the wrong type."""
+    for key, value in node.items():
+        hint = _hints(of_type).get(key, Any)
+        kind = get_origin(hint) or hint
+        parts = () if kind in (list, dict) else (hint, *get_args(hint))
+        section = [part for part in parts if is_dataclass(part)]
+        if section and isinstance(value, DictConfig):
+            _check_types(section[0], value, f"{where}.{key}")
+            continue
+        try:
+            _typed(of_type, {key: value})
+        except (ConfigTypeError, ValidationError):
+            is_mapping = section or kind is dict
+            expected = "a mapping" if is_mapping else getattr(kind, "__name__", hint)
+            raise ConfigError(
+                f"{where}.{key} is {shortened(value)}; expected {expected}"
+            ) from None
+        except OmegaConfBaseException:  # the caller raises it, with its place
+            continue
 
 
 def _typed(of_type, node):

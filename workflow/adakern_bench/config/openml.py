@@ -237,7 +237,9 @@ class Answers:
             if absent is None or not isinstance(error, Absent):
                 kind, _, number = what.rpartition("/")
                 raise DatasetError(
-                    f"OpenML's {kind} {number} could not be downloaded: {error} ({url})"
+                    f"OpenML's {kind} {number} could not be downloaded: {error} "
+                    f"({url}). Without a network, name the data set's files in an "
+                    "entry of conf/dataset"
                 ) from None
             data = json.dumps(absent).encode()
         found = _parsed(data, url)

@@ -17,6 +17,7 @@ from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.config.sweeps import (
     Variant,
     base_name,
+    check_number,
     expand_datasets,
     expand_sweep,
 )
@@ -51,7 +52,7 @@ def load_plan(overrides=(), conf=CONF, typed=None, choose=None, *, is_to_run=Tru
     config.compared = [name for name in config.compared if name in config.method]
     plan = Plan(as_variant(config, settings))
     validate(plan, conf, typed, is_to_run=is_to_run)
-    plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
+    plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in typed)
     return plan
 
 
@@ -147,6 +148,8 @@ class Plan:
         own = (name for name in self.datasets if name.startswith("my-"))
         self.own = next(own, None)
         self.variants = expand_sweep(self.methods, config.sweep)
+        n_cells = len(self.datasets) * len(self.variants)
+        check_number(n_cells, "pairs of a data set and a method")
         self.methods_of = {
             dataset: [
                 method
@@ -181,6 +184,12 @@ class Plan:
         whose parameters it takes over.
         """
         recipe = self._recipe_or_none(dataset, method)
+        if recipe is None:
+            raise ConfigError(
+                f"tune_with={method}: {method} has no recipe for "
+                f"{self.entry(dataset).task}, the task of {dataset}; name a method "
+                "that has, or set tune_with: self"
+            )
         fixed = self._settings(dataset, base_name(method))
         if method in self.variants:
             fixed |= self.variants[method].params

@@ -14,6 +14,9 @@ from adakern_bench.config.compose import available, load_config, nearest
 from adakern_bench.config.estimators import DISTRIBUTIONS, expand_grid, is_relative
 from adakern_bench.config.schema import TASK_RECIPE
 
+#: Maximum number of points of a grid that is searched as a whole.
+MOST_POINTS = 10_000
+
 
 def method_named(name, task):
     """Return the estimator of a file of ``conf/method``, for ``adakern fit
@@ -71,6 +74,7 @@ def _values(recipe, estimator):
     """Yield invalid parameters and grid points, found by the estimator's own checks."""
     known = estimator.get_params()
     grid = {}
+    n_points = 1
     for axis, values in recipe["grid"].items():
         try:
             points = _points(axis, values, known, recipe["random"])
@@ -83,8 +87,16 @@ def _values(recipe, estimator):
             )
             continue
         grid[axis] = points
+        n_points *= len(points)
         if not points:
             yield f"the grid axis {axis!r} has no points; give it values or remove it"
+    if n_points > MOST_POINTS and not recipe["random"]:
+        yield (
+            f"the grid has {n_points:,} points, and each is fitted in every fold; at "
+            f"most {MOST_POINTS:,} are allowed: leave values out, or set random to the "
+            "number of points to draw"
+        )
+        return
     for name, value in recipe["estimator"].items():
         if is_relative(value) and value["relative_to"] in recipe["grid"]:
             yield (

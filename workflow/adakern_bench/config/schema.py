@@ -21,11 +21,11 @@ class Recipe:
     #: Number of points drawn at random instead of the whole grid. An axis may then be a
     #: distribution: ``{uniform: [low, high]}``, ``{log_uniform: ...}``,
     #: ``{integers: ...}`` or ``{log_integers: ...}``, bounds included.
-    random: int | None = None
+    random: int | None = number(None, least=1, most=100_000)
     #: "self", or the method whose best parameters are taken over before the search.
     tune_with: str = "self"
     #: Folds of the search; 1 means a single 20 % validation part, null uses ``search``.
-    folds: int | None = None
+    folds: int | None = number(None, least=1)
 
 
 @dataclass
@@ -33,13 +33,13 @@ class Cost:
     """Cost of one fit on one core with 1,000 training rows of 10 columns."""
 
     #: Null if it has not been measured.
-    seconds: float | None = None
+    seconds: float | None = number(None, least=0)
     #: The time of a fit grows with this power of the number of rows.
     power: float = 1.0
     #: Time of a search in seconds; a search uses at most 1,000 rows.
-    search: float = 0.0
+    search: float = number(0.0, least=0)
     #: Number of n x n matrices (n training rows) held in memory at once.
-    matrices: float = 0.0
+    matrices: float = number(0.0, least=0)
 
     def of(self, rows, d, unknown):
         """Estimated seconds of a search and of a fit; `unknown` replaces a missing
@@ -76,7 +76,7 @@ class Method:
     validates_from: int | None = number(None, least=0)
     #: Number of n x n matrices (n rows); a run is refused if they exceed
     #: jobs.memory_mb.
-    n_gram_matrices: float = 0
+    n_gram_matrices: float = number(0, least=0)
     #: Used by `adakern compare` to choose methods that fit the time and the memory.
     cost: Cost = field(default_factory=Cost)
     #: `adakern compare` never leaves out a baseline.

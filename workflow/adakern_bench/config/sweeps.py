@@ -13,8 +13,12 @@ Each point of the axes' product is a separate method, ``dank@tau=0.01``.
 
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 
 from adakern_bench.config.compose import ConfigError
+
+#: Maximum number of methods, data sets, their pairs, and fits of a pair.
+MOST_RUNS = 100_000
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,9 @@ def expand_sweep(methods, sweep):
                 f"sweep.{method}={axes!r} must map parameters to values, such as "
                 f"sweep.{method}.C=[1,2]"
             )
-        for point in product(*(expand_axis(*axis) for axis in axes.items())):
+        points = [expand_axis(*axis) for axis in axes.items()]
+        check_number(len(variants) + prod(map(len, points)), "points of sweeps")
+        for point in product(*points):
             params = {k: v for part, _ in point for k, v in part.items()}
             swept = {axis: value for axis, (_, value) in zip(axes, point, strict=True)}
             variants[_label(method, swept)] = Variant(params, swept)
@@ -57,12 +63,19 @@ def expand_datasets(datasets, protocol):
     if protocol.kind == "both":
         axes["kind"] = ["holdout", "declared"]
     axes = {axis: values for axis, values in axes.items() if values}
+    check_number(len(datasets) * prod(map(len, axes.values())), "data sets")
     points = [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
     return {
         _label(name, swept): Variant(swept=swept)
         for name in datasets
         for swept in points
     }
+
+
+def check_number(n, of):
+    """Raise a ConfigError if an experiment has too many of something."""
+    if n > MOST_RUNS:
+        raise ConfigError(f"{n:,} {of} are more than the maximum of {MOST_RUNS:,}")
 
 
 def expand_axis(name, axis):

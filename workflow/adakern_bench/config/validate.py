@@ -21,7 +21,8 @@ from adakern_bench.base.plain_text import bullets
 from adakern_bench.config.code_version import code_version, functions_of
 from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.entry import check_entry, setting_problems
-from adakern_bench.config.sweeps import base_name
+from adakern_bench.config.schema import TASK_RECIPE
+from adakern_bench.config.sweeps import MOST_RUNS, base_name
 
 #: Modules of the report whose functions are figures and tables.
 VIEWS = ("confirmation", "contrast", "leaderboard", "sweep")
@@ -88,8 +89,8 @@ def _places(config, typed):
     for setting, place in used:
         if not is_inside(place, database=setting == "tracking.uri"):
             yield (
-                f"{setting}={place} leaves the project, lies among its code or in a "
-                "hidden folder, or is the path of a file or a database (.db). Use a "
+                f"{setting}={place} is outside the project, among its code or in a "
+                "hidden folder, or the path of a file or a database (.db). Use a "
                 f"folder inside {Path.cwd()}, or pass --allow-outside (with snakemake: "
                 "--config allow_outside=true)"
             )
@@ -145,6 +146,14 @@ def _ranges(config):
     """Yield the settings that are outside the range that the schema allows."""
     for section in ("protocol", "search", "jobs", "data"):
         yield from setting_problems(section, getattr(config, section))
+    for name, method in config.method.items():
+        recipes = {task: getattr(method, task) for task in TASK_RECIPE.values()}
+        parts = {"": method, ".cost": method.cost}
+        parts |= {f".{task}": one for task, one in recipes.items() if one is not None}
+        for part, settings in parts.items():
+            yield from setting_problems(f"method.{name}{part}", settings)
+        if not any(recipes.values()):
+            yield f"method {name} has no recipe; its file needs classifier or regressor"
     if config.tracking.register and not config.tracking.models:
         yield ("tracking.register requires tracking.models=true")
     if re.search("[/:]", config.tracking.register or ""):
@@ -185,6 +194,8 @@ def _selection(plan):
             f"{', ...' * (len(plan.datasets) > 5)})"
         )
     for dataset in plan.datasets:
+        if (n := plan.n_repeats(dataset)) > MOST_RUNS:
+            yield f"{dataset} has {n:,} splits, more than the maximum of {MOST_RUNS:,}"
         if config.special and plan.n_repeats(dataset) > 1:
             yield (
                 f"{', '.join(config.special)} uses one split, but {dataset} has "

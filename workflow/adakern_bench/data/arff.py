@@ -30,8 +30,9 @@ def arff_as_csv(data, name):
         for found in _ATTRIBUTE.findall(text[: mark.start()])
     ]
     lines = [
-        line
-        for line in text[mark.end() :].splitlines()
+        # Weka writes tabs and ends of lines by a letter.
+        re.sub(r"\\(.)", lambda found: " " if found[1] in "nrt" else found[0], line)
+        for line in text[mark.end() :].split("\n")  # texts may have other separators
         if line.strip() and not line.lstrip().startswith("%")
     ]
     if lines and lines[0].lstrip().startswith("{"):

@@ -5,6 +5,8 @@ from collections import ChainMap
 
 import numpy as np
 
+from adakern._utils.printable import shortened
+from adakern._utils.wording import listed
 from adakern.tables import kinds
 from adakern.tables.cells import (
     ALIKE,
@@ -178,8 +180,8 @@ def table_from_loader(name, entry, seed):
             "adakern.datasets, and functions load_..., make_... or fetch_... in the "
             "project's folder methods/ (_target_: methods.mine.load_mine)."
         ) from error
-    for parameter, value in outside_paths(arguments):
-        raise DatasetError(f"{name}.loader: {parameter}={value!r} leaves the project.")
+    for key, value in outside_paths(arguments):
+        raise DatasetError(f"{name}.loader: {key}={value!r} is outside the project.")
     if "random_state" in inspect.signature(function).parameters:
         arguments.setdefault("random_state", seed)
     try:
@@ -279,6 +281,11 @@ def _target_values(values, entry, name):
         raise DatasetError(
             f"{name}: the target is missing in {missing} of {len(values)} rows."
         )
+    if values.nunique() == 1 < len(values):
+        raise DatasetError(
+            f"{name}: the target has the same value in all {len(values)} rows, "
+            f"{shortened(values.tolist()[0])}; name another column as target."
+        )
     if entry.task == "regression":
         return _numbers(values.to_frame(), name).ravel()
     many = values.dtype.kind == "f" and values.nunique() > max(2, len(values) // 2)
@@ -308,5 +315,10 @@ def _labels(y, entry, name):
         y = y.astype(np.int64)
     if entry.labels:
         renamed = {str(old): new for old, new in entry.labels.items()}
+        if absent := renamed.keys() - {*map(str, y.tolist())}:
+            raise DatasetError(
+                f"{name}.labels: no row has the class {min(absent)}; the classes are "
+                f"{listed(np.unique(y).tolist(), most=10)}."
+            )
         y = np.array([renamed.get(str(label), label) for label in y.tolist()])
     return y if y.dtype.kind == "i" else y.astype(str)

@@ -197,7 +197,8 @@ class _Places:
             folder / file.path for folder in filter(None, (self.cache_dir, self.mirror))
         ]
         tried = [
-            f"{place} {self.failures.get(place, 'is not there')}" for place in places
+            f"{place} {self.failures.get(place) or _why_absent(place)}"
+            for place in places
         ]
         tried += [f"{url}: {self.failures[url]}" for url in file.urls]
         return (
@@ -208,3 +209,7 @@ class _Places:
             f"{MIRROR_VARIABLE}) to a folder that holds {file.path}, or leave {name} "
             "out of the experiment."
         )
+
+
+def _why_absent(place):
+    return "is a folder; a file is needed" if place.is_dir() else "is not there"

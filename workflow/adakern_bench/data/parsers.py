@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from adakern._utils.resources import require_memory
-from adakern.tables.files import Layout
+from adakern.tables.delimited import Layout
 from adakern.tables.typed import typed_columns
 from adakern.tables.unpack import TableError, unpack
 from adakern_bench.config.entry import FORMATS, DatasetError

@@ -68,7 +68,7 @@ def _makers_of(entry):
 
 
 def placed_by_hand(entry, folder):
-    """Files of a data set that were put into the cache by hand and may change."""
+    """Files of a data set that the user put into the cache, and may change."""
     paths = [Path(folder) / file.path for file in entry.sources]
     return [str(path) for path in paths if path.is_file() and not is_fetched(path)]
 

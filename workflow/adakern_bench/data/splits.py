@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 
+from adakern._utils.wording import count
 from adakern.tables.unpack import unpack
 from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.arff import arff_as_csv
@@ -49,16 +50,18 @@ def row_lists(data, file, n):
         raise DatasetError(f"{file.path}: expected row numbers: {error}.") from None
     if len(lines) % 2 or not lines:
         raise DatasetError(
-            f"{file.path} has {len(lines)} lines; expected two per split, training "
-            "and test rows."
+            f"{file.path} has {count(len(lines), 'line')} with row numbers; expected "
+            "two per split, training and test rows."
         )
     tests = lines[1::2]
     for number, (train, test) in enumerate(zip(lines[::2], tests, strict=True)):
         rows, times = np.unique(np.concatenate([train, test]), return_counts=True)
         if not np.array_equal(rows, np.arange(n)) or times.max() > 1:
+            wrong = {*rows.tolist()} ^ {*range(n)} or {*rows[times > 1].tolist()}
             raise DatasetError(
                 f"{file.path}: split {number} does not partition the {n} rows: each of "
-                f"0 to {n - 1} must occur once in its two lines."
+                f"0 to {n - 1} must occur once in its two lines, but row {min(wrong)} "
+                "is missing, repeated, or not a row of the table."
             )
     return _masks(tests, n)
 

@@ -3,12 +3,14 @@
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from adakern._utils.files import atomic_path
 from adakern.tables.dates import ISO, times_of, written_date
+from adakern.tables.unpack import check_size, most_unpacked
 from adakern_bench.config.entry import DatasetError
 from adakern_bench.data.fingerprint import content_fingerprint
 
@@ -153,8 +155,11 @@ def provenance_of(path):
 @contextmanager
 def opened(path):
     """Arrays in the file of a table, read on demand."""
+    path = Path(path)
     try:
         with np.load(path, allow_pickle=False) as stored:
+            n_bytes = sum(part.file_size for part in stored.zip.infolist())
+            check_size(n_bytes, most_unpacked(path.stat().st_size), path.name)
             yield stored
     except FileNotFoundError:
         raise

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from adakern._utils.printable import one_line
-from adakern_bench.base.parent import ENDINGS, die_with_parent
+from adakern_bench.base.parent import ENDINGS, die_with_parent, kill_below
 
 #: Maximum number of lost attempts; the second one has more memory and time.
 MOST_LOST = 2
 KILLED = "the process was killed by "
 #: Reason of a run ended by `adakern compare --minutes`; not a failure of its method.
-OVER = "the time for all runs was over (the same call goes on)"
+OVER = "the time limit of all runs was reached (repeat the command to continue)"
 
 
 @dataclass
@@ -162,6 +162,7 @@ def _run(function, args, time_limit):
         return Outcome("failed", reason=_exit_reason(child.exitcode)), child.exitcode
     finally:
         if child.is_alive():
+            kill_below(child.pid)
             child.kill()
         child.join()
         receiver.close()
@@ -176,16 +177,22 @@ def _call(sender, function, args):
         outcome = Outcome("failed", reason=f"MemoryError: {error}")
     except Exception as error:
         traceback.print_exc()
-        reason = one_line(f"{type(error).__name__}: {error}")
-        outcome = Outcome("failed", reason=reason)
+        outcome = Outcome("failed", reason=_reason(error))
+    except SystemExit as error:
+        outcome = Outcome("failed", reason=f"the method exited: {_reason(error)}")
     for end in ENDINGS:
         end()
+    kill_below(os.getpid())
     # Includes at least this process, since a child with another Python starts as a copy
     # of it.
     elsewhere = _peak_memory(resource.RUSAGE_CHILDREN)
     outcome.peak_memory_bytes = max(0, _peak_memory() - before, elsewhere)
     sender.send(outcome)
     sender.close()
+
+
+def _reason(error):
+    return one_line(f"{type(error).__name__}: {error}")
 
 
 def _peak_memory(who=resource.RUSAGE_SELF):

@@ -34,8 +34,8 @@ def registered(records, flagship, rivals, sentences):
     significant with so few data sets and so many rivals.
     """
     if flagship not in records["method"].unique():
-        told = f"{flagship} was not run, so no registered hypothesis is tested."
-        return pd.DataFrame({"sentence": [told]}).reindex(
+        sentence = f"{flagship} was not run, so no registered hypothesis is tested."
+        return pd.DataFrame({"sentence": [sentence]}).reindex(
             columns=[*COLUMNS, "sentence"]
         )
     return per_task(records, _of_task, flagship, rivals, sentences)
@@ -46,9 +46,9 @@ def errors(runs):
     method; a failed run counts as the worst finished one.
     """
     metric, floor = ERROR[runs["task"].iloc[0]]
-    found = scores_of(runs, metric)
-    worst = found.groupby([runs["dataset"], runs["repeat"]]).transform("max")
-    cells = found.fillna(worst).groupby([runs["dataset"], runs["method"]])
+    scores = scores_of(runs, metric)
+    worst = scores.groupby([runs["dataset"], runs["repeat"]]).transform("max")
+    cells = scores.fillna(worst).groupby([runs["dataset"], runs["method"]])
     return floor + cells.mean().unstack()
 
 
@@ -60,11 +60,11 @@ def _of_task(task, runs, flagship, rivals, sentences):
         if run := [method for method in methods if method in table]:
             row |= _compared(table, flagship, run)
         rows.append(row)
-    found = pd.DataFrame(rows).reindex(columns=COLUMNS)
-    found["p"] = holm_correction(found["p"].astype(float))
-    least = 2 / 2 ** len(table) * found["method"].notna().sum()
-    return found.assign(
-        sentence=[_sentence(row, least, sentences) for row in found.itertuples()]
+    comparisons = pd.DataFrame(rows).reindex(columns=COLUMNS)
+    comparisons["p"] = holm_correction(comparisons["p"].astype(float))
+    least = 2 / 2 ** len(table) * comparisons["method"].notna().sum()
+    return comparisons.assign(
+        sentence=[_sentence(row, least, sentences) for row in comparisons.itertuples()]
     )
 
 
@@ -87,8 +87,8 @@ def _sentence(row, least, sentences):
         outcome = "few"
     elif not row.p <= ALPHA:
         outcome = "undecided"
-    told = sentences[outcome]
+    sentence = sentences[outcome]
     if outcome == "undecided" and least > ALPHA:
-        told += f" {sentences['floor']}"
+        sentence += f" {sentences['floor']}"
     counts = {key: int(getattr(row, key)) for key in ("better", "worse", "tied")}
-    return told.format(**row._asdict() | counts, least=min(1.0, least))
+    return sentence.format(**row._asdict() | counts, least=min(1.0, least))

@@ -73,11 +73,11 @@ def _contrast(task, runs, parameter, reference, values, metric):
         *(name for name in runs if name[:6] == "sweep_" and name != axis),
     ]
     scores = cell_means(runs, [*point, "base_dataset", axis], metric).unstack(axis)
-    for where, found in scores.groupby(level=point, sort=False, dropna=False):
+    for where, group in scores.groupby(level=point, sort=False, dropna=False):
         head = {"task": task} | dict(zip(point, where, strict=True))
         for value in values:
             if value != reference:
-                compared = _compared(found[value], found[reference], metric)
+                compared = _compared(group[value], group[reference], metric)
                 rows.append(head | {parameter: value} | compared)
     if not rows:  # only the reference
         return pd.DataFrame(columns=["task", "method", parameter])
@@ -113,10 +113,10 @@ def agreement(records, parameter, reference, metric=None):
         task: _losses(runs, axis, metric) for task, runs in records.groupby("task")
     }
     if len(scores) > 1:
-        scores["all"] = {k: v for found in scores.values() for k, v in found.items()}
+        scores["all"] = {k: v for losses in scores.values() for k, v in losses.items()}
     rows = [
-        {"task": task, parameter: value} | _agreement(found, value, reference)
-        for task, found in scores.items()
+        {"task": task, parameter: value} | _agreement(losses, value, reference)
+        for task, losses in scores.items()
         for value in values
     ]
     return pd.DataFrame(rows)
@@ -139,8 +139,8 @@ def _losses(runs, axis, metric):
 
 def _agreement(losses, value, reference):
     """One row of `agreement`, from the losses of each data set."""
-    both = [found[[value, reference]] for found in losses.values()]
-    means = [found.T.groupby(level=0).mean().T for found in both]
+    both = [frame[[value, reference]] for frame in losses.values()]
+    means = [frame.T.groupby(level=0).mean().T for frame in both]
     taus = np.array([_tau(m[value], m[reference]) for m in means])
     low, high = interval(taus)
     everywhere = set.intersection(*(set(m.index) for m in means))
@@ -156,7 +156,7 @@ def _agreement(losses, value, reference):
         "low": low,
         "high": high,
         "tau_of_mean_ranks": _tau(by_value[value], by_value[reference]),
-        "across": np.nanmean([_mean_tau(found, value, reference) for found in both]),
+        "across": np.nanmean([_mean_tau(frame, value, reference) for frame in both]),
         "within": np.nanmean([_mean_tau(f, reference, reference) for f in both]),
         "same_best": sum(m[value].idxmin() == m[reference].idxmin() for m in means),
     }
@@ -197,14 +197,14 @@ def ranks_by(records, parameter, metric=None):
         scores = cell_means(runs, cells, main).unstack("method").dropna()
         covered = cell_means(runs, cells, "interval_coverage").groupby([axis, "method"])
         shares = {"covered": covered.mean(), "least": covered.min()}
-        found = pd.DataFrame(index=scores.columns)
+        ranks = pd.DataFrame(index=scores.columns)
         for value, part in scores.groupby(level=axis):
-            found[f"rank_{value}"] = mean_ranks(
+            ranks[f"rank_{value}"] = mean_ranks(
                 part, greater_is_better=GREATER_IS_BETTER[main]
             )
         for (name, share), value in product(shares.items(), runs[axis].unique()):
-            found[f"{name}_{value}"] = share[value]
-        rows.append(found.rename_axis("method").reset_index().assign(task=task))
+            ranks[f"{name}_{value}"] = share[value]
+        rows.append(ranks.rename_axis("method").reset_index().assign(task=task))
     table = pd.concat(rows, ignore_index=True).dropna(axis=1, how="all")
     first = ["task", "method"]
     table = table[[*first, *(name for name in table if name not in first)]]
@@ -229,8 +229,8 @@ def _compared(scores, of_reference, metric):
     pairs = pd.DataFrame({"value": scores, "reference": of_reference}).dropna()
     errors = (1 - pairs if GREATER_IS_BETTER[metric] else pairs).round(12)
     relative = (errors["value"] / errors["reference"]).fillna(1.0).median()
-    found = over_sets(scores, of_reference, metric)._asdict()
-    return {**pairs.mean(), "relative_error": relative, **found}
+    summary = over_sets(scores, of_reference, metric)._asdict()
+    return {**pairs.mean(), "relative_error": relative, **summary}
 
 
 def over_sets(ours, theirs, metric):
@@ -258,8 +258,8 @@ def against_all(records, leader, metric=None):
     scores = by_dataset(records, metric=metric)
     is_tested = len(scores) >= FEWEST_SETS and not dependent(records)
     names = scores.columns.drop(leader) if is_tested else []
-    found = [
+    comparisons = [
         over_sets(scores[leader], scores[name], metric)._asdict() for name in names
     ]
-    rows = pd.DataFrame(found, columns=SetComparison._fields)
+    rows = pd.DataFrame(comparisons, columns=SetComparison._fields)
     return rows.assign(method=names, holm=holm_correction(rows["pvalue"]))

@@ -170,8 +170,8 @@ def _cell(pairs, metric):
     """Compare one cell, whose runs are paired by repeat."""
     ok = {when: pairs[f"status_{when}"] == "ok" for when in ("before", "after")}
     whole = pairs[ok["before"] & ok["after"]]
-    found = {"metric": metric, "n": len(whole)}
-    found["new_failures"] = int((ok["before"] & ~ok["after"]).sum())
+    row = {"metric": metric, "n": len(whole)}
+    row["new_failures"] = int((ok["before"] & ~ok["after"]).sum())
     n_train, n_test = (whole[f"{n}_after"].astype(float) for n in ("n_train", "n_test"))
     for name, column in {"score": f"test_{metric}", "seconds": "fit_seconds"}.items():
         values = whole.reindex(columns=[f"{column}_before", f"{column}_after"])
@@ -181,18 +181,18 @@ def _cell(pairs, metric):
         (pair,) = compare_methods(values, n_train=n_train, n_test=n_test)
         means = np.array([pair.mean_a, pair.mean_b])
         means = np.exp(means) if name == "seconds" else means
-        found |= {f"{name}_before": means[0], f"{name}_after": means[1]}
-        found[f"{name}_pvalue"] = pair.corrected_pvalue
-    return found
+        row |= {f"{name}_before": means[0], f"{name}_after": means[1]}
+        row[f"{name}_pvalue"] = pair.corrected_pvalue
+    return row
 
 
-def judged(found, tolerance):
+def judged(difference, tolerance):
     """Add verdicts to cells and methods: better, worse, failed, and faster or slower by
     more than the relative ``tolerance``.
     """
-    if not len(found.cells):
-        return found.cells, found.methods
-    cells = found.cells
+    if not len(difference.cells):
+        return difference.cells, difference.methods
+    cells = difference.cells
     up = cells["metric"].map(GREATER_IS_BETTER).astype(bool)
     gain = (cells["score_after"] - cells["score_before"]) * np.where(up, 1, -1)
     ratio = cells["seconds_after"] / cells["seconds_before"]
@@ -205,27 +205,27 @@ def judged(found, tolerance):
             & (table["ratio"] < 1 / (1 + tolerance)),
             slower=table["seconds_significant"] & (table["ratio"] > 1 + tolerance),
         )
-        for table in (cells.assign(gain=gain, ratio=ratio), found.methods)
+        for table in (cells.assign(gain=gain, ratio=ratio), difference.methods)
     )
 
 
-def sentence(found, cells):
+def sentence(difference, cells):
     """Summarise the verdicts on the cells in one line."""
     if not len(cells):
-        said = "the two runs have no data set, method and repeat in common"
+        text = "the two runs have no data set, method and repeat in common"
     else:
         counts = [f"{cells[name].sum()} {name}" for name in VERDICTS]
         common = count(len(cells), "combination")
-        said = f"{common} of data set and method in both runs: {', '.join(counts)}"
+        text = f"{common} of data set and method in both runs: {', '.join(counts)}"
         if untested := int((cells["n"] < FEWEST).sum()):
-            said += f"; {untested} with fewer than {FEWEST} repeats, not tested"
+            text += f"; {untested} with fewer than {FEWEST} repeats, not tested"
     for others, where in (
-        (found.only_before, "only before"),
-        (found.only_after, "only after"),
-        (found.other_splits, "with other rows or splits"),
+        (difference.only_before, "only before"),
+        (difference.only_after, "only after"),
+        (difference.other_splits, "with other rows or splits"),
     ):
-        said += f"; {len(others)} {where}" if others else ""
-    return said
+        text += f"; {len(others)} {where}" if others else ""
+    return text
 
 
 def shown(cells, methods):
@@ -240,32 +240,32 @@ def shown(cells, methods):
 
 
 def _table(rows, headings):
-    said = [
+    verdicts = [
         ", ".join(name for name in VERDICTS if row[name])
         for row in rows.to_dict("records")
     ]
     table = rows[["task", "method", *headings]].rename(columns=headings)
     numbers = table.select_dtypes("float").columns
     table[numbers] = table[numbers].map(_number).astype(object)
-    return table.assign(verdict=said)
+    return table.assign(verdict=verdicts)
 
 
 def _number(value):
     return f"{value:.3g}" if np.isfinite(value) else "-"
 
 
-def page(found, cells, methods, tolerance, before, after):
+def page(difference, cells, methods, tolerance, before, after):
     """Return the comparison as an HTML page."""
     return rendered(
         "diff.html.j2",
         before=before,
         after=after,
-        line=sentence(found, cells),
+        line=sentence(difference, cells),
         tolerance=tolerance,
         tables=shown(cells, methods),
         alone={
-            f"Only in {before}": found.only_before,
-            f"Only in {after}": found.only_after,
-            "With other rows or splits": found.other_splits,
+            f"Only in {before}": difference.only_before,
+            f"Only in {after}": difference.only_after,
+            "With other rows or splits": difference.other_splits,
         },
     )

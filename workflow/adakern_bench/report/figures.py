@@ -4,11 +4,11 @@ They use Matplotlib's object interface, without global figure and back end. The 
 tables give the same bytes.
 """
 
-import html
 import io
 import re
 from itertools import cycle, product, zip_longest
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
@@ -51,6 +51,15 @@ STYLE = {
 }
 #: Minimum ratio of the largest to the smallest value for a logarithmic axis.
 _DECADES = 20
+#: Elements and attributes that a page takes over from an SVG file by Matplotlib, and
+#: functions in their values that it does not, as they could load a file.
+_ELEMENTS = re.compile("defs|g|a|path|use|t(ext|span)|clipPath|rect|image|pattern")
+_ATTRIBUTES = re.compile(
+    "style|x|y|d|transform|width|height|viewBox|clip-path|patternUnits"
+)
+_OTHER_FUNCTION = re.compile(
+    r"(?<!matrix)(?<!translate)(?<!scale)(?<!rotate)(?<!rgb)(?<!rgba)\((?!#)|\\"
+)
 #: Maximum number of data sets of figures with a panel for each.
 MOST_PANELS = 20
 
@@ -149,15 +158,38 @@ def inline_svg(svg, prefix, label):
     """Prepare the text of an SVG file for inclusion in a page.
 
     Black becomes the text colour of the page, ids are made unique, the figure scales
-    down to the width of the page, and has a text alternative.
+    down to the width of the page, and has a text alternative. Whatever Matplotlib does
+    not write is left out, such as a script in somebody else's results.
     """
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub("#(000000|262626|b0b0b0|cccccc)", "currentColor", svg)
-    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}-", svg)
-    label = html.escape(label, quote=True)
-    # Matplotlib does not write the colour of black text.
-    opening = f'<svg role="img" aria-label="{label}" fill="currentColor" '
-    return svg.replace("<svg ", opening, 1)
+    black = re.compile("#(000000|262626|b0b0b0|cccccc)")
+    root = ElementTree.fromstring(black.sub("currentColor", svg))
+    for element in root.iter():
+        element.tag = _local_name(element.tag)
+        element[:] = [
+            part for part in element if _ELEMENTS.fullmatch(_local_name(part.tag))
+        ]
+        given = {_local_name(name): value for name, value in element.items()}
+        element.attrib.clear()
+        for name, value in given.items():
+            if name == "href" and re.match("#|data:image/png;base64,", value):
+                element.set(name, re.sub("^#", lambda _: f"#{prefix}-", value))
+            elif name == "id":
+                element.set(name, f"{prefix}-{value}")
+            elif _ATTRIBUTES.fullmatch(name) and not _OTHER_FUNCTION.search(value):
+                element.set(name, value.replace("url(#", f"url(#{prefix}-"))
+    root.attrib.pop("style", None)  # it could cover the page
+    # Matplotlib sets the ends of lines in an element <style>, which is left out, and
+    # does not write the colour of black text.
+    root.set("stroke-linejoin", "round")
+    root.set("stroke-linecap", "butt")
+    root.set("fill", "currentColor")
+    root.set("role", "img")
+    root.set("aria-label", label)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _local_name(name):
+    return name.rpartition("}")[2]
 
 
 def plot_repeats(records, metric, styles, order):

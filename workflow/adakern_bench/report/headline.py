@@ -17,8 +17,8 @@ CONSTANT = "dummy"
 
 def headline(tables, records):
     """Sentences on the best method, its lead and significance, failures and cost."""
-    *said, cost = verdict(tables, records, is_short=True)
-    return [*said, *evidence(tables, records), cost]
+    *sentences, cost = verdict(tables, records, is_short=True)
+    return [*sentences, *evidence(tables, records), cost]
 
 
 def verdict(tables, records, *, is_short=False):
@@ -55,12 +55,12 @@ def _certainty(ranks, tests, records):
         return ""
     leader = ranked["method"].iloc[0]
     if records["dataset"].nunique() > 1:
-        found = against_all(records, leader, ranks["metric"].iloc[0])
-        untested = found["method"][found["holm"].isna()]
-        found = found[found["holm"].notna()]
-        others = found["method"]
+        pairs = against_all(records, leader, ranks["metric"].iloc[0])
+        untested = pairs["method"][pairs["holm"].isna()]
+        pairs = pairs[pairs["holm"].notna()]
+        others = pairs["method"]
         how = "Over these data sets"
-        alike = others[(found["holm"] > ALPHA) | (found["better"] <= found["worse"])]
+        alike = others[(pairs["holm"] > ALPHA) | (pairs["better"] <= pairs["worse"])]
     else:
         mine = _tests_of(leader, tests)
         names = mine["method_a"].where(mine["method_a"] != leader, mine["method_b"])
@@ -239,8 +239,8 @@ def _over_sets(ranks, records):
             "not independent."
         )
     first, second = (*ranks["method"], "", "")[:2]
-    found = against_all(records, first, ranks["metric"].iloc[0])
-    for pair in found[(found["method"] == second) & found["holm"].notna()].itertuples():
+    pairs = against_all(records, first, ranks["metric"].iloc[0])
+    for pair in pairs[(pairs["method"] == second) & pairs["holm"].notna()].itertuples():
         sure = "" if pair.holm <= 0.05 else "not "
         failed = records["dataset"].nunique() - pair.n_datasets
         more = f" ({failed} more with failed runs)" if failed else ""
@@ -249,7 +249,7 @@ def _over_sets(ranks, records):
             f"{second} "
             f"on {pair.better} and worse on {pair.worse}, {sure}significantly (p = "
             f"{pair.holm:.2g}, Wilcoxon's signed-rank test after Holm's correction "
-            f"over {count(len(found), 'comparison')})."
+            f"over {count(len(pairs), 'comparison')})."
         )
 
 
@@ -263,13 +263,13 @@ def _failures(records):
     more = f" and {count(len(counts) - 3, 'more method')}" if len(counts) > 3 else ""
     kinds = {"timeout": "ran out of time", "failed": "failed"}
     how = " or ".join(kinds[status] for status in sorted(set(missing["status"])))
-    said = f"{len(missing):,} of {count(len(records), 'run')} {how}: {named}{more}."
+    text = f"{len(missing):,} of {count(len(records), 'run')} {how}: {named}{more}."
     is_compared = shared(records)["status"].ne("ok").any()
     if is_compared and records["method"].nunique() > 1:
-        said += (
+        text += (
             " A method is ranked last on a data set if one of its runs there failed."
         )
-    return said
+    return text
 
 
 def _cost(records):
@@ -291,11 +291,14 @@ def _cost(records):
     )
     runs = times[["run_seconds", "fit_seconds"]].max(axis=1).sum()
     fits = times["fit_seconds"].sum()
-    parts = {"searches": searches, "fits": fits}
-    parts["start-up, predictions and interrupted runs"] = runs - fits
-    told = [
+    parts = {
+        "searches": searches,
+        "fits": fits,
+        "start-up, predictions and interrupted runs": runs - fits,
+    }
+    shares = [
         f"{duration(s)} in {what}"
         for what, s in parts.items()
         if s >= 0.1 or what == "fits"
     ]
-    return f"Total job time: {duration(searches + runs)} ({', '.join(told)})."
+    return f"Total job time: {duration(searches + runs)} ({', '.join(shares)})."

@@ -33,10 +33,10 @@ def make_command(experiment, overrides):
 
 def selection(plan):
     """Arguments of Snakemake that select the experiment of a plan."""
-    said = [word for word in plan.config.overrides if word != ALLOW_OUTSIDE]
+    settings = [word for word in plan.config.overrides if word != ALLOW_OUTSIDE]
     chosen = ["--config", f"experiment={plan.config.experiment}"]
     chosen += ["allow_outside=true"] * (ALLOW_OUTSIDE in plan.config.overrides)
-    return [*chosen, f"overrides={in_one(said)}"] if said else chosen
+    return [*chosen, f"overrides={in_one(settings)}"] if settings else chosen
 
 
 def in_one(overrides):

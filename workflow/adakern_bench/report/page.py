@@ -84,10 +84,10 @@ def report(
     """Write the report of one experiment."""
     out = Path(out)
     records = pd.DataFrame(columns=["dataset"])
-    found = {}
+    results = {}
     if (out / "records.parquet").exists():
         records = pd.read_parquet(out / "records.parquet")
-        found = _comparison(out, config, records, rare)
+        results = _comparison(out, config, records, rare)
     page = rendered(
         "report.html.j2",
         name=config["name"],
@@ -105,7 +105,7 @@ def report(
         own_figures=[_own_figure(Path(figure)) for figure in figures],
         data=_data(config, provenance or {}, records),
         configuration=yaml.safe_dump(plain(config), sort_keys=False, width=88),
-        **found,
+        **results,
     )
     write_text(out / "report.html", page)
 
@@ -180,9 +180,11 @@ def _task(task, records, styles, tables, rare):
     cells = comparison(tables, task)
     details = {}
     for part, metric in _DETAILS[task]:
-        found = comparison(tables, task, metric, part)
-        if len(found) and (part, metric) != ("test", main):
-            details[part, metric] = _grid(found, metric, heading(metric) + _PARTS[part])
+        others = comparison(tables, task, metric, part)
+        if len(others) and (part, metric) != ("test", main):
+            details[part, metric] = _grid(
+                others, metric, heading(metric) + _PARTS[part]
+            )
     # If a class is rare, a method that never predicts it has a high accuracy.
     here = {*records["dataset"].map(base_name)} if main == "accuracy" else set()
     unbalanced = sorted(here.intersection(rare))
@@ -268,25 +270,25 @@ def _shown(title, rows):
 def _by_target(records):
     """A table of R² on each of several targets, means of the repeats."""
     for name, rows in records.groupby("dataset"):
-        if "targets" in rows and (told := rows["targets"].dropna()).size:
-            each = [{k: v["r2"] for k, v in json.loads(cell).items()} for cell in told]
-            means = pd.DataFrame(each, told.index).groupby(rows["method"]).mean()
+        if "targets" in rows and (known := rows["targets"].dropna()).size:
+            each = [{k: v["r2"] for k, v in json.loads(cell).items()} for cell in known]
+            means = pd.DataFrame(each, known.index).groupby(rows["method"]).mean()
             yield _shown(f"R² of each target of {name}", means.reset_index())
 
 
 def _winner(folder):
     """Pictures of the best method, and what is said where there are none."""
     captions = read_json(folder / "captions.json")
-    pictures = [name for name in sorted(captions) if name]
+    pictures = [path for path in sorted(folder.glob("*.svg")) if path.stem in captions]
     return {
         "note": captions.get("", ""),
         "figures": [
             _figure(
-                (folder / f"{name}.svg").read_text(encoding="utf-8"),
-                f"best-{name}",
-                captions[name],
+                path.read_text(encoding="utf-8"),
+                f"best-{path.stem}",
+                captions[path.stem],
             )
-            for name in pictures
+            for path in pictures
         ],
     }
 
@@ -319,13 +321,13 @@ def _at_random(records):
 def _chosen(rows):
     """Data set -> the combination of parameters chosen most often."""
     used = nested(rows[rows["status"] == "ok"].set_index("dataset"), "best")
-    found = {}
+    chosen = {}
     for dataset, point in zip(used.index, used.to_dict("records"), strict=True):
         known = {name: v for name, v in point.items() if pd.notna(v)}
-        told = {k: f"{v:.3g}" if isinstance(v, float) else v for k, v in known.items()}
-        if shown := [f"{k} = {v}" for k, v in told.items()]:
-            found.setdefault(dataset, Counter())[", ".join(shown)] += 1
-    return {dataset: counts.most_common(1)[0][0] for dataset, counts in found.items()}
+        texts = {k: f"{v:.3g}" if isinstance(v, float) else v for k, v in known.items()}
+        if shown := [f"{k} = {v}" for k, v in texts.items()]:
+            chosen.setdefault(dataset, Counter())[", ".join(shown)] += 1
+    return {dataset: counts.most_common(1)[0][0] for dataset, counts in chosen.items()}
 
 
 def _published(table):
@@ -383,7 +385,7 @@ def _origin(provenance):
 def _versions(records):
     columns = nested(records, "version")
     columns["code of the runs"] = records["code_version"]
-    found = {
+    versions = {
         name: sorted(columns[name].dropna().astype(str).unique()) for name in columns
     }
-    return {name: ", ".join(values) for name, values in found.items() if values}
+    return {name: ", ".join(values) for name, values in versions.items() if values}

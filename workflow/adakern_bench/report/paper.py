@@ -244,8 +244,8 @@ def _sentences(tables, records):
     for task, ranks in tables["ranks"].groupby("task"):
         leader, metric = ranks[["method", "metric"]].iloc[0]
         runs = shared(records[records["task"] == task])
-        found = against_all(runs, leader, metric)
-        for pair in found[found["holm"].notna()].itertuples():
+        comparisons = against_all(runs, leader, metric)
+        for pair in comparisons[comparisons["holm"].notna()].itertuples():
             yield (
                 f"{task.capitalize()}: {leader} against {pair.method} over "
                 f"{count(pair.n_datasets, 'data set')}: better on {pair.better}, worse "

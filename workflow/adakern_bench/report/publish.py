@@ -4,8 +4,8 @@
 
 This copies the records, tables and figures, makes those for a paper, and records their
 provenance and the command that reproduces them. Large tables are compressed; pages are
-rendered from them when the documentation is built. Nothing in these folders is written
-by hand. Runs are refused if they are incomplete, have failures (unless
+rendered from them when the documentation is built. Nothing in these folders is edited
+manually. Runs are refused if they are incomplete, have failures (unless
 ``--with-failures`` is given), or come from several commits or uncommitted files. If
 files were committed only after the run, and Snakemake would repeat no job with them,
 the provenance names the later commit and says so.

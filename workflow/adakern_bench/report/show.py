@@ -15,7 +15,13 @@ from adakern._utils.printable import printable
 from adakern._utils.wording import count
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
-from adakern_bench.report.tables import MARK, comparison, heading, read_tables
+from adakern_bench.report.tables import (
+    MARK,
+    comparison,
+    heading,
+    read_runs,
+    read_tables,
+)
 from adakern_bench.report.wording import duration, span
 
 #: Name of the MLflow view of runs that shows the main score.
@@ -73,7 +79,7 @@ def print_table(out, stream=None, width=None):
     width = width or shutil.get_terminal_size((80, 24)).columns
     out = Path(out)
     tables = read_tables(out)
-    records = pd.read_parquet(out / "records.parquet")
+    records = read_runs(out)
     seconds = cost_seconds(records).groupby([records["task"], records["method"]]).sum()
     lines = []
     for task, ranks in tables["ranks"].groupby("task"):

@@ -1,5 +1,7 @@
 """Tables of a comparison by data set and method, for terminal and report."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from adakern._utils.printable import as_written
@@ -25,7 +27,13 @@ def read_tables(out):
     tables = {}
     for name in ("summary", "ttest", "ranks", "published"):
         path = out / f"{name}.csv"
-        table = read_csv(path if path.exists() else f"{path}.gz")
+        packed = Path(f"{path}.gz")
+        if not (path.exists() or packed.exists()):
+            raise FileNotFoundError(
+                f"{path} is missing: run the experiment again, which makes it from the "
+                "records without new fits"
+            )
+        table = read_csv(path if path.exists() else packed)
         blank = {c: table[c].astype(object).fillna("") for c in texts if c in table}
         tables[name] = table.assign(**blank)
     return tables
@@ -41,6 +49,18 @@ def read_csv(path):
     """Read one of these tables; names are text, including "2048" and "NA"."""
     names = dict.fromkeys(("dataset", "method", "method_a", "method_b", "winner"), str)
     return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
+
+
+def read_runs(results):
+    """Read the table of runs in a folder of results."""
+    path = results / "records.parquet"
+    try:
+        return pd.read_parquet(path)
+    except ValueError as error:
+        raise OSError(
+            f"{path} is damaged ({error}). Delete it and run the experiment again, "
+            "which makes it from the records without new fits"
+        ) from None
 
 
 def _quantity(metric):

@@ -7,6 +7,9 @@ from adakern._utils.wording import count
 from adakern_bench.records.repeats import repeats_there
 from adakern_bench.report.wording import duration
 
+#: Maximum number of methods listed one by one.
+MOST = 10
+
 
 class Upcoming:
     """Number of fits of each method to run, their time, and number of reused fits."""
@@ -45,12 +48,27 @@ class Upcoming:
         self.seconds[method] += len(missing) * each if missing else 0.0
 
     def __str__(self):
-        told = []
-        for method, n in self.fits.most_common():
-            seconds, kept = self.seconds[method], self.kept[method]
-            time = "time unknown" if isnan(seconds) else f"about {duration(seconds)}"
-            about = [time] * bool(n) + [f"{kept:,} kept"] * bool(kept)
-            told.append(f"{method} {count(n, 'fit')} ({', '.join(about)})")
-        if not told:
+        if not self.fits:
             return "Nothing to fit; tables, figures and report are made again."
-        return f"To run: {'; '.join(told)}"
+        lines = [f"To run: {self._described(self.fits)}"]
+        listed = sorted(self.fits, key=self._unknown_then_slowest)
+        lines += [
+            f"  {method}: {self._described([method])}" for method in listed[:MOST]
+        ]
+        if rest := listed[MOST:]:
+            more = count(len(rest), "more method")
+            lines.append(f"  {more}: {self._described(rest)}")
+        return "\n".join(lines)
+
+    def _unknown_then_slowest(self, method):
+        seconds = self.seconds[method]
+        return not isnan(seconds), -seconds, method
+
+    def _described(self, methods):
+        n, kept, seconds = (
+            sum(each[method] for method in methods)
+            for each in (self.fits, self.kept, self.seconds)
+        )
+        time = "time unknown" if isnan(seconds) else f"about {duration(seconds)}"
+        about = [time] * bool(n) + [f"{kept:,} kept"] * bool(kept)
+        return f"{count(n, 'fit')} ({', '.join(about)})"

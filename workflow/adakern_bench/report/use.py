@@ -44,11 +44,11 @@ def out_of_time(out):
     runs = pd.read_parquet(Path(out) / "records.parquet")["status"]
     cut = int((runs == "timeout").sum())
     others = " and are not compared" * (cut < len(runs))
-    said = (
+    text = (
         f"{cut} of {len(runs)} runs ran out of time{others}. Repeat the command to "
         "continue, or increase --minutes."
     )
-    return 2 * cut > len(runs), said if cut else ""
+    return 2 * cut > len(runs), text if cut else ""
 
 
 def model_lines(out, config, file=None):

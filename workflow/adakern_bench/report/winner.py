@@ -114,7 +114,7 @@ def explain_files(
     """Write the figures and the table of :func:`explain` of a repeat."""
     with threadpool_limits(settings["threads"]):
         train, test = load_split(split, repeat)
-        drawn, found = explain(
+        drawn, importances = explain(
             method,
             Table.load(table),
             train,
@@ -130,7 +130,7 @@ def explain_files(
             save_svg(figure, figures / f"{name}.svg")
     captions = {name: caption for name, (_, caption) in drawn.items()}
     write_json(figures / "captions.json", captions)
-    write_csv(columns, found.map(without_formula), float_format="%.4g")
+    write_csv(columns, importances.map(without_formula), float_format="%.4g")
 
 
 def explain(method, table, train, test, settings, best_params, repeat, metric=None):
@@ -145,9 +145,9 @@ def explain(method, table, train, test, settings, best_params, repeat, metric=No
     columns = _columns(best, table, train, seed)
     drawn = draw_all(best, columns)
     if others:
-        told = f"Target {name!r}, the first of {1 + len(others)}"
+        prefix = f"Target {name!r}, the first of {1 + len(others)}"
         drawn = {
-            key: (figure, f"{told}: {said}") for key, (figure, said) in drawn.items()
+            key: (figure, f"{prefix}: {text}") for key, (figure, text) in drawn.items()
         }
     return drawn, columns
 
@@ -252,9 +252,9 @@ def _predictive_power(table, train, metric):
     tree = DecisionTreeClassifier(max_leaf_nodes=32, min_samples_leaf=least)
     for column in table.X[train].T:
         p = cross_val_predict(tree, column[:, None], y, cv=3, method="predict_proba")
-        found = _of_probabilities(y, p, classes, metric)
+        value = _of_probabilities(y, p, classes, metric)
         gap = perfect - base
-        yield max((found - base) / gap, 0.0) if abs(gap) > 1e-9 else 0.0
+        yield max((value - base) / gap, 0.0) if abs(gap) > 1e-9 else 0.0
 
 
 def _of_probabilities(y, p, classes, metric):

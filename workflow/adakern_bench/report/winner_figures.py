@@ -42,13 +42,13 @@ def draw_all(best, columns):
         "7 columns": _bars,
         "8 dependence": _dependences,
     }
-    found = {}
+    figures = {}
     with matplotlib.rc_context(STYLE | PLAIN_TEXT):
         for name, draw in pictures.items():
             figure = Figure(figsize=SIZE, layout="constrained")
             if caption := draw(figure.subplots(), best, columns):
-                found[name.replace(" ", "_")] = figure, caption
-    return found
+                figures[name.replace(" ", "_")] = figure, caption
+    return figures
 
 
 def _is_binary(best):
@@ -126,14 +126,14 @@ def _cost_of_thresholds(event, truth, p, balanced):
     n = len(truth)
     events = int(truth.sum())
     called = p >= balanced
-    found = int(truth[called].sum())
+    n_found = int(truth[called].sum())
     # Number of rows to inspect to find nine in ten.
     needed = 1 + int(np.searchsorted(_found(truth, p), np.ceil(0.9 * events)))
     return (
         f"Precision is the share of rows predicted as '{event}' that are '{event}'; "
         f"recall is the share of '{event}' that is predicted as such. They are closest "
         f"at a threshold of {_percent(balanced)}: of {count(called.sum(), 'row')} "
-        f"predicted as '{event}', {found:,} are, out of {events:,} in the test part. "
+        f"predicted as '{event}', {n_found:,} are, out of {events:,} in the test part. "
         f"To find nine in ten, {needed:,} of {n:,} rows must be inspected. A threshold "
         "scores better on the rows that it was chosen on than on new ones."
     )
@@ -144,13 +144,13 @@ def _gains(axis, best, columns):
     if (events := _events(best)) is None:
         return None
     truth, p = events
-    found = np.append(0, _found(truth, p)) / truth.sum()
-    looked_at = np.linspace(0, 1, len(found))
-    axis.plot(looked_at, found, color=COLOURS[1])
+    gains = np.append(0, _found(truth, p)) / truth.sum()
+    looked_at = np.linspace(0, 1, len(gains))
+    axis.plot(looked_at, gains, color=COLOURS[1])
     axis.plot([0, 1], [0, 1], **GUIDE)
     first = int(np.ceil(0.1 * len(truth)))
-    lift = found[first] * len(truth) / first
-    axis.plot(looked_at[first], found[first], "o", color=COLOURS[0])
+    lift = gains[first] * len(truth) / first
+    axis.plot(looked_at[first], gains[first], "o", color=COLOURS[0])
     axis.set(
         title=f"Cumulative gains for {best.event}",
         xlabel="share of the rows inspected, the most probable first",
@@ -159,7 +159,7 @@ def _gains(axis, best, columns):
     _percent_ticks(axis.xaxis, axis.yaxis)
     return (
         f"The tenth of the rows with the highest probability contains "
-        f"{_percent(found[first])} of '{best.event}', {lift:.1f} times as many as a "
+        f"{_percent(gains[first])} of '{best.event}', {lift:.1f} times as many as a "
         "random tenth (lift). The dashed line is a random order."
     )
 
@@ -279,7 +279,7 @@ def _distance(axis, best, columns):
     plain_ticks(axis.xaxis, axis.yaxis)
     first, last = shown["error"].iloc[[0, -1]]
     sure = abs(last - first) > 1.96 * np.hypot(*shown["sem"].iloc[[0, -1]])
-    chance = "" if sure else ", a difference that chance explains"
+    chance = "" if sure else ", a difference that may be due to chance"
     day = "days" if best.times_are_dates else "units of time"
     if n_spans < 2 or not first > 0:
         return "All test rows have the same time, or the error is zero."
@@ -394,8 +394,8 @@ def _values(column):
     """Values of a column for partial dependence; [] if it has too many categories."""
     known = column.dropna()
     if not pd.api.types.is_numeric_dtype(column):
-        found = sorted(known.unique())
-        return found if len(found) <= MOST_VALUES else []
+        values = sorted(known.unique())
+        return values if len(values) <= MOST_VALUES else []
     if known.nunique() <= MOST_VALUES:
         return np.unique(known)
     low, high = np.quantile(known, [0.05, 0.95])

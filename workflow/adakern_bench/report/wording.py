@@ -41,9 +41,11 @@ def duration(seconds):
     """Format a duration in seconds.
 
     >>> from adakern_bench.report.wording import duration
-    >>> duration(3.14159), duration(3), duration(75), duration(7300)
-    ('3.1 s', '3 s', '1 min 15 s', '2 h 2 min')
+    >>> duration(0.012), duration(3.14159), duration(3), duration(75), duration(7300)
+    ('12 ms', '3.1 s', '3 s', '1 min 15 s', '2 h 2 min')
     """
+    if seconds < 0.0995 and not isinstance(seconds, int):
+        return f"{1000 * seconds:.2g} ms"
     if seconds < 60:
         return f"{seconds} s" if isinstance(seconds, int) else f"{seconds:.1f} s"
     if seconds < 3600:

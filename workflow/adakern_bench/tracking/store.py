@@ -51,7 +51,7 @@ _REASONS = {
     "malformed": "is damaged: move it away",
     **dict.fromkeys(
         ("unable to open database file", "File exists", "Not a directory"),
-        "cannot be opened: it must be a file in a writable folder",
+        "cannot be opened: name a file in a writable folder",
     ),
     "out-of-date database schema": (
         "belongs to another version of MLflow: install the newer version and run "

@@ -27,7 +27,8 @@ MANY_ROWS = 4000
 ROWS_PER_SCALE = 100
 
 #: Below this number of rows, scales per feature maximise the evidence instead of
-#: minimising the leave-one-out error, and boosting is not used.
+#: minimising the leave-one-out error, and neither boosting nor support vector machines
+#: are used.
 FEW_ROWS = 300
 
 #: Up to this multiple of ``max_support``, all rows are centres of the kernel members,
@@ -105,6 +106,10 @@ class Member:
 
     #: Whether it supports regression, in addition to classification.
     regresses = True
+
+    #: Whether a random state is drawn for it. Drawing none for a new member keeps those
+    #: of the others, and hence their models, as they are.
+    draws = True
 
     #: Whether it is refitted to all rows, instead of predicting by the mean over folds.
     refit = False
@@ -201,13 +206,16 @@ def copy_or_constant(member, X, Y):
     return ConstantMember() if constant else copy(member)
 
 
-def log_proba(proba, classes, n_classes, n_votes=None):
-    """Log probabilities of all classes, including unseen ones, at least log(1e-6).
+def log_proba(probabilities, models, n_classes, n_votes=None):
+    """Log probabilities (m, n, k) of all classes by each model, at least log(1e-6).
 
-    If probabilities are shares of ``n_votes`` votes, they are shrunk slightly to 1/2.
+    A model may not have seen all classes. Probabilities that are shares of ``n_votes``
+    votes, a number for each model, are shrunk slightly to 1/2.
     """
-    every = np.zeros((len(proba), n_classes))
-    every[:, classes] = proba
+    every = np.zeros((len(models), len(probabilities[0]), n_classes))
+    for values, model, proba in zip(every, models, probabilities, strict=True):
+        values[:, model.classes_] = proba
     if n_votes:
+        n_votes = np.reshape(n_votes, (-1, 1, 1))
         every = (every * n_votes + 0.5) / (n_votes + 1)
     return np.log(np.maximum(every, 1e-6))

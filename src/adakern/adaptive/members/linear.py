@@ -49,7 +49,7 @@ class Linear(Member):
             proba = (
                 np.hstack([1 - expit(z), expit(z)]) if binary else softmax(z, axis=1)
             )
-            return log_proba(proba, self.model_.classes_, self.n_classes_)
+            return log_proba([proba], [self.model_], self.n_classes_)[0]
         return (X - self.centre_) @ self.coef_ + self.intercept_
 
 

@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 from scipy.sparse import csc_array
-from sklearn.svm import SVC
+from sklearn.svm import SVC, _libsvm
 from sklearn.utils import check_random_state
 
 from adakern._utils.resources import (
@@ -17,7 +17,12 @@ from adakern._utils.resources import (
 )
 from adakern.adaptive.blend import Calibration, log_loss, log_probabilities
 from adakern.adaptive.leave_one_out import tune_scales
-from adakern.adaptive.members.base import ENOUGH_ROWS, Member, prepared_centres
+from adakern.adaptive.members.base import (
+    ENOUGH_ROWS,
+    FEW_ROWS,
+    Member,
+    prepared_centres,
+)
 from adakern.kernels import gram_matrix, kernel_product
 
 #: Candidates: kernels, factors of the scales found by ridge regression, and values of
@@ -51,10 +56,10 @@ class SupportVectorMachine(Member):
     waits = True
 
     def suits(self, shape):
-        classify = self.setting.classify
-        fast = self.setting.fast
+        if self.setting.fast or not self.setting.classify:
+            return False
         by_pairs = shape.pair <= PAIR_ROWS < shape.n <= MOST_ROWS
-        return classify and not fast and (shape.n <= SHARED_GRAM_ROWS or by_pairs)
+        return FEW_ROWS <= shape.n <= SHARED_GRAM_ROWS or by_pairs
 
     def seconds(self, shape):
         n, _, k, n_folds, _ = shape
@@ -236,7 +241,17 @@ def _scores_of_block(model, n_classes, by_odds, given):
         kernel = given[:, model.support_]
         decision = -(kernel @ model.dual_coef_.T + model.intercept_)
     else:
-        decision = model._dense_decision_function(given)
+        decision = _libsvm.decision_function(
+            np.ascontiguousarray(given),
+            model.support_,
+            model.support_vectors_,
+            model._n_support,
+            model._dual_coef_,
+            model._intercept_,
+            model._probA,
+            model._probB,
+            kernel="precomputed",
+        )
     first, second = np.triu_indices(len(present), 1)
     against = np.zeros((len(given), len(present), len(present)))
     if by_odds:

@@ -18,6 +18,7 @@ from adakern.adaptive.tree_predictions import (
     ROWS_FOR_THREADS,
     joined_tree,
     mean_of_trees,
+    probabilities,
     require_columns,
     sums_of_iterations,
 )
@@ -117,8 +118,7 @@ class Forest(Member):
         return shape.n_folds * (0.05 + slower * 8e-6 * shape.n * shape.d**0.7)
 
     def fit(self, X, Y, weights):
-        self.empty_ = np.isnan(X).all(axis=0)
-        X = np.where(self.empty_, 0.0, X)
+        X = _without_empty_columns(X)
         n = len(X)
         classify = self.setting.classify
         rough = self.setting.screening and not classify
@@ -156,22 +156,19 @@ class Forest(Member):
 
     def predict_each(self, models, X):
         """Predict by each model; for few rows, by all trees together if possible."""
-        for member in models:
-            require_columns(member.model_, X)
         forests = [member.model_ for member in models]
-        rows = (np.where(m.empty_, 0.0, X).astype(np.float32) for m in models)
+        for forest in forests:
+            require_columns(forest, X)
+        rows = X.astype(np.float32)
         classes = {tuple(getattr(forest, "classes_", ())) for forest in forests}
         if len(X) <= FEW_ROWS_PREDICTED and len(classes) == 1:
-            leaves = joined_tree(forests).leaves([*rows])
+            leaves = joined_tree(forests).leaves(rows)
             means = [values.cumsum(axis=0)[-1] / len(values) for values in leaves]
         else:
-            means = [*map(mean_of_trees, forests, rows)]
+            means = [mean_of_trees(forest, rows) for forest in forests]
         if not self.setting.classify:
             return means
-        return [
-            log_proba(mean, forest.classes_, self.n_classes_, len(forest))
-            for mean, forest in zip(means, forests, strict=True)
-        ]
+        return log_proba(means, forests, self.n_classes_, [*map(len, forests)])
 
 
 class Boosting(Member):
@@ -194,8 +191,7 @@ class Boosting(Member):
         return shape.n_folds * (0.05 + trees)
 
     def fit(self, X, Y, weights):
-        self.empty_ = np.isnan(X).all(axis=0)
-        X = np.where(self.empty_, 0.0, X)
+        X = _without_empty_columns(X)
         targets = Y.T
         small = len(X) < SMALL_ROWS
         early_stopping = False
@@ -244,16 +240,17 @@ class Boosting(Member):
 
     def predict_each(self, models, X):
         """Predict by each model; for few rows, by the trees of all models together."""
-        rows = [np.where(member.empty_, 0.0, X) for member in models]
         models_by_target = zip(*(member.models_ for member in models), strict=True)
-        by_target = [sums_of_iterations(each, rows) for each in models_by_target]
+        by_target = [sums_of_iterations(each, X) for each in models_by_target]
         if not self.setting.classify:
             return [np.hstack(sums) for sums in zip(*by_target, strict=True)]
-        return [
-            log_proba(model._loss.predict_proba(sums), model.classes_, self.n_classes_)
-            for member, sums in zip(models, *by_target, strict=True)
-            for model in member.models_
-        ]
+        fitted = [model for member in models for model in member.models_]
+        return log_proba(probabilities(fitted, *by_target), fitted, self.n_classes_)
+
+
+def _without_empty_columns(X):
+    """Replace columns without any value by zeros: no tree splits a constant column."""
+    return np.where(np.isnan(X).all(axis=0), 0.0, X)
 
 
 def _share(share, X):

@@ -1,0 +1,79 @@
+"""References in a configuration, such as ``${name}``, and what they expand to."""
+
+import re
+
+#: Functions that a configuration may call, as in ``${powers:2,-5,5}``.
+FUNCTIONS = ("oc.env", "powers", "sigmas")
+
+#: Number of values that a call counts for, and of characters that count as a value.
+_CALL, _TEXT = 100, 100
+
+
+def n_referenced(tree):
+    """Number of values that the references in nested mappings and lists expand to.
+
+    A ValueError is raised for references whose names contain references.
+    """
+    sizes = {}
+
+    def size(node, path):
+        """Number of values of a node, and how many of them references expand to."""
+        if path in sizes:
+            return sizes[path]
+        sizes[path] = 0, 0  # for a cycle; OmegaConf refuses it
+        if isinstance(node, dict | list):
+            parts = node.items() if isinstance(node, dict) else enumerate(node)
+            inner = [size(part, (*path, key)) for key, part in parts]
+            whole, referenced = map(sum, zip((1, 0), *inner, strict=True))
+        else:
+            text = node if isinstance(node, str) else ""
+            n_calls, names = _references(text)
+            targets = (_find(tree, name, path) for name in names)
+            referenced = _CALL * n_calls + sum(size(*target)[0] for target in targets)
+            whole = 1 + len(text) // _TEXT + referenced
+        sizes[path] = whole, referenced
+        return sizes[path]
+
+    return size(tree, ())[1]
+
+
+def _references(text):
+    """Number of calls in a text, and the names of settings to which it refers."""
+    names = []
+
+    def noted(found):
+        names.append(found[1])
+        return "\0"
+
+    # An odd number of backslashes makes ${ literal.
+    left = re.sub(r"\\+\$\{", lambda said: "${" * (len(said[0]) % 2 == 0), text)
+    n_found = -1
+    while n_found != len(names):  # from the inside out
+        n_found = len(names)
+        left = re.sub(r"\$\{([^{}]*)\}", noted, left)
+    parts = [name.partition(":") for name in names]
+    functions = [name.strip() for name, is_call, _ in parts if is_call]
+    is_nested = any("\0" in name for name, *_ in parts)
+    if is_nested or "${" in left or {*functions} - {*FUNCTIONS}:
+        raise ValueError(f"Unsupported interpolation in {text[:60]!r}")
+    return len(functions), [name for name, is_call, _ in parts if not is_call]
+
+
+def _find(tree, name, path):
+    """Value and path of a setting that is named in the text at a path; those of the
+    reference that leads to it, if there is one on the way.
+    """
+    name = name.strip()
+    n_up = len(name) - len(name.lstrip("."))
+    keys = [key.strip() for key in re.split(r"[][.]", name) if key.strip()]
+    found: tuple = ()
+    for key in (*(path[:-n_up] if n_up else ()), *keys):
+        if isinstance(tree, str):
+            break
+        try:
+            key = range(len(tree))[int(key)] if isinstance(tree, list) else key
+            tree = tree[key]
+        except (LookupError, TypeError, ValueError):
+            return None, (*path, name)  # OmegaConf has an error for it
+        found = (*found, key)
+    return tree, found
