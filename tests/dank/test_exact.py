@@ -143,11 +143,11 @@ def test_default_eta_does_not_depend_on_tolerance_of_libsvm(task, strategy, offs
     assert make_model(task, tol=1e-4, eta=3.0, **options).fit(X, y).eta_ == 3.0
 
 
-@pytest.mark.parametrize("strategy", ["decomposed", "whole"])
+@pytest.mark.parametrize("strategy", ["exact", "decomposed", "whole"])
 @pytest.mark.filterwarnings("error")
 def test_default_eta_is_exact_if_libsvm_stops_early(strategy):
     X, y = (
-        100 * np.random.default_rng(0).normal(size=(40, 2)),
+        1000 * np.random.default_rng(0).normal(size=(40, 2)),
         np.repeat([1.0, -1.0], 20),
     )
     dual = cp.Variable(40)

@@ -60,3 +60,12 @@ def test_duality_gap_bounds_suboptimality(dual, u, tau):
         F = objective.best_factor(scale * u, K, dual, ETA, tau)
         suboptimality = optimum - objective.concave_value(scale * u, K, dual, ETA, tau)
         assert 0 <= suboptimality <= objective.duality_gap(scale * u, F, K, dual)
+
+
+def test_large_gap_at_zero_does_not_overflow():
+    y = problem(N, 0, "classification")[1]
+    large = dual_of("classification", y, C=1e9)
+    thresholded = objective.ThresholdedObjective(K, large, ETA, 0.1)
+    point = thresholded(np.zeros(N))
+    with np.errstate(all="raise"):
+        assert thresholded(np.zeros(N), point).value == pytest.approx(point.value)

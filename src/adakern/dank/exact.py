@@ -22,7 +22,7 @@ from adakern.kernels import TrainingRows
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm import ascent
 from adakern.svm.dual import Ascent, Solution
-from adakern.svm.libsvm import svm_dual
+from adakern.svm.libsvm import dual_on_gram
 
 #: Smallest step of a line search, relative to the distance of its target.
 SHORTEST = 1e-6
@@ -112,17 +112,18 @@ def fit_exact(estimator, X, dual):
 
 def make_problem(K, dual, eta, tau, tol):
     """Return h on a Gram matrix, and the starting point u, a multiple of the SVM's."""
-    epsilon = dual.epsilon if dual.is_regression else None
-    d, _ = svm_dual(K, dual.target, dual.C, SVM_TOL, epsilon, dual.weights)
+    d, converged = dual_on_gram(K, dual, SVM_TOL)
+    if eta == "svm" and not converged:
+        d = _svm(K, replace(dual, fit_intercept=True), d)
     if not dual.fit_intercept:  # LIBSVM always has one
-        d = _without_intercept(K, dual, np.clip(d, dual.lower, dual.upper))
+        d = _svm(K, dual, d)
     svm = dual.project(dual.variables(d))
     if eta == "svm":
         d = dual.coefficients(svm)
         eta = svm_eta(
             [dual.squares(d)],
             dual.C,
-            lambda: [dual.squares(_without_intercept(K, dual, d))],
+            lambda: [dual.squares(_svm(K, replace(dual, fit_intercept=False), d))],
         )
     start = best_multiple(K, dual, eta, svm, tol)
     if tau > 0:
@@ -174,11 +175,11 @@ def _line_search(problem, point, target):
 METHODS = {"newton": newton, "accelerated": ascent.solve}
 
 
-def _without_intercept(K, dual, start):
-    """Coefficients of the SVM without an intercept, starting from ``start``."""
+def _svm(K, dual, start):
+    """Coefficients of the SVM, starting from ``start``."""
+    start = np.clip(start, dual.lower, dual.upper)
     goal = SVM_TOL**2 * max(abs(dual.linear @ dual.variables(start)), dual.C)
-    problem = Quartic(K, replace(dual, fit_intercept=False), np.inf)
-    return quartic.solve(problem, start, goal).d
+    return quartic.solve(Quartic(K, dual, np.inf), start, goal).d
 
 
 def best_multiple(K, dual, eta, u, tol):

@@ -228,8 +228,8 @@ class ThresholdedObjective:
         size = np.linalg.norm(d / s)
         bound = self.dual.C * np.sqrt(2 * (s @ s)) + 2 * size
         slope = self.K.diagonal().max() * size * bound  # the largest entry of K
-        rise = 0.1 * aim / max(slope, np.finfo(float).tiny)
-        return min(np.sqrt(1e-8 * aim / self.eta), rise, 1e-4)
+        rise = 0.1 * aim / max(slope, 1e3 * aim, np.finfo(float).tiny)  # at most 1e-4
+        return min(np.sqrt(1e-8 * aim / self.eta), rise)
 
     def maximise_model(self, point, tol):
         """Maximiser of the second-order model of h, a quadratic program in d.
