@@ -22,7 +22,7 @@ from adakern.kernels import TrainingRows
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm import ascent
 from adakern.svm.dual import Ascent, Solution
-from adakern.svm.libsvm import dual_on_gram
+from adakern.svm.libsvm import fit_dual
 
 #: Smallest step of a line search, relative to the distance of its target.
 SHORTEST = 1e-6
@@ -112,7 +112,8 @@ def fit_exact(estimator, X, dual):
 
 def make_problem(K, dual, eta, tau, tol):
     """Return h on a Gram matrix, and the starting point u, a multiple of the SVM's."""
-    d, converged = dual_on_gram(K, dual, SVM_TOL)
+    options = {"kernel": "precomputed", "cache_size": 500}
+    d, converged = fit_dual(K, dual, SVM_TOL, **options)
     if eta == "svm" and not converged:
         d = _svm(K, replace(dual, fit_intercept=True), d)
     if not dual.fit_intercept:  # LIBSVM always has one

@@ -33,14 +33,21 @@ def svm_dual(K, y, C, tol=1e-4, epsilon=None, weights=None):
     return _full_length(fit_libsvm(model, K, y, weights), len(y))
 
 
-def dual_on_gram(K, dual, tol):
-    """Coefficients of LIBSVM's model on a Gram matrix, and whether it converged."""
-    model = _model_of(dual, tol).set_params(kernel="precomputed", cache_size=500)
-    return _interruptible(model, as_numpy(K), dual)
+def fit_dual(rows, dual, tol, **params):
+    """Coefficients of LIBSVM's model on rows or a Gram matrix, and whether it
+    converged, which the callers handle.
+    """
+    model = SVR(epsilon=dual.epsilon) if dual.is_regression else SVC()
+    model.set_params(C=dual.C, tol=tol, **params)
+    model._warn_from_fit_status = lambda: None
+    target = as_numpy(dual.target).astype(float)
+    weights = None if dual.weights is None else as_numpy(dual.weights)
+    model = fit_libsvm(model, as_numpy(rows), target, weights)
+    return _full_length(model, len(target))[0], model.fit_status_ == 0
 
 
 def dual_on_rows(X, dual, kernel, tol):
-    """:func:`dual_on_gram` for rows of features and few iterations.
+    """:func:`fit_dual` for rows of features, with few iterations.
 
     The coefficients are zero if there is only one class.
     """
@@ -48,28 +55,13 @@ def dual_on_rows(X, dual, kernel, tol):
     if not dual.is_regression and np.ptp(as_numpy(dual.target)) == 0:
         return asarray_like(np.zeros(n), X), True
     named = kernel["kernel"] in ("rbf", "poly", "linear")
-    model = _model_of(dual, tol)
-    model.set_params(shrinking=False, max_iter=max(10_000, 100 * n))
-    model.set_params(**(kernel if named else {"kernel": "precomputed"}))
+    params = {"shrinking": False, "max_iter": max(10_000, 100 * n)}
+    params |= kernel if named else {"kernel": "precomputed"}
     if kernel["kernel"] == "rbf":  # LIBSVM expands |x - y|^2
         X = X - centre_of(X)
-    rows = as_numpy(X if named else gram_matrix(X, **kernel))
-    d, converged = _interruptible(model, rows, dual)
+    rows = X if named else gram_matrix(X, **kernel)
+    d, converged = fit_dual(rows, dual, tol, **params)
     return asarray_like(d, X), converged
-
-
-def _model_of(dual, tol):
-    model = SVR(epsilon=dual.epsilon) if dual.is_regression else SVC()
-    return model.set_params(C=dual.C, tol=tol)
-
-
-def _interruptible(model, rows, dual):
-    """Coefficients of a model and whether it converged, which the callers handle."""
-    model._warn_from_fit_status = lambda: None
-    target = as_numpy(dual.target).astype(float)
-    weights = None if dual.weights is None else as_numpy(dual.weights)
-    d, _ = _full_length(fit_libsvm(model, rows, target, weights), len(target))
-    return d, model.fit_status_ == 0
 
 
 def _full_length(model, n):

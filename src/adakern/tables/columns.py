@@ -214,15 +214,19 @@ class TableReader:
     def fit(self, X):
         """Infer the kind of each column of X (n, d), an array of any type."""
         self.columns_ = []
-        usual = kinds.usual_mark(
-            Cells.of(X[:, j], self._name(j))
-            for j in (range(X.shape[1]) if X.dtype.kind not in "biuf" else [])
-            if any(isinstance(value, str) for value in X[:, j])
-        )
+        kind = X.dtype.kind
+        usual = "."
+        if kind not in "biuf":
+            usual = kinds.usual_mark(
+                Cells.of(X[:, j], self._name(j))
+                for j in range(X.shape[1])
+                if any(isinstance(value, str) for value in X[:, j])
+            )
         for j, declared in enumerate(self.categorical):
             name = str(j if self.names is None else self.names[j])
             values = X[:, j]
-            is_other = declared or X.dtype.kind not in "biuf" or exceed_float(values)
+            is_other = declared or kind not in "biuf"
+            is_other = is_other or (kind in "iu" and exceed_float(values))
             # Integers such as 20240131 are dates if the column's name suggests it.
             is_day = self.names is not None and suggests_date(name)
             if is_other or (is_day and kinds.form_of_days(Cells.of(values, name))):
