@@ -5,7 +5,11 @@ import inspect
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.base import is_classifier
+
+from discovery import all_estimators
 
 docscrape = pytest.importorskip("numpydoc.docscrape")
 
@@ -40,3 +44,26 @@ def test_parameters_are_described(name):
         if missing := arguments - documented:
             wanting[path] = sorted(missing)
     assert not wanting
+
+
+@pytest.mark.parametrize("kind", all_estimators())
+def test_fitted_attributes_are_described(kind):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    y = X[:, 0] + 0.1 * rng.standard_normal(40)
+    estimator = kind()
+    before = set(vars(estimator))
+    estimator.fit(X, (y > 0).astype(int) if is_classifier(estimator) else y)
+    fitted = {
+        name
+        for name in vars(estimator)
+        if name.endswith("_") and not name.startswith("_")
+    }
+    sections = docscrape.NumpyDocString(inspect.getdoc(kind))
+    documented = {
+        part.strip()
+        for attribute in sections["Attributes"]
+        for part in attribute.name.split(",")
+    }
+    # scikit-learn's developer guide describes these.
+    assert fitted - before - documented <= {"n_features_in_", "feature_names_in_"}

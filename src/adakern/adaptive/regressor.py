@@ -103,6 +103,10 @@ class AdaptiveKernelRegressor(MultiOutputMixin, RegressorMixin, AdaptiveKernel):
     record_ : dict
         ``defaults_version``, increased whenever a change of the defaults changes the
         fitted models.
+    columns_ : AccountTable
+        How each column was read and used.
+    reader_ : TableReader
+        Converts tables to numbers as in training.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of str

@@ -87,7 +87,7 @@ class BayesianMKLClassifier(_BayesianMKL, OneVsOneBaseline):
 
     Attributes
     ----------
-    classes_, bank_, kernel_weights_, models_, support_
+    classes_, bank_, kernel_weights_, models_, pair_rows_, support_
         As in :class:`UniformMKLClassifier`; the weights are posterior means and can be
         negative, and each model has a ``history["lower_bound"]``.
     objective_ : float

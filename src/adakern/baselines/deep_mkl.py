@@ -48,7 +48,7 @@ class DeepMKL(BankMixin, OneVsOneBaseline):
 
     Attributes
     ----------
-    classes_, bank_, models_, support_
+    classes_, bank_, models_, pair_rows_, support_
         As in :class:`UniformMKLClassifier`.
     kernel_weights_ : ndarray of shape (3, n_kernels)
         Preceded by an axis of the pairs of classes if there are more than two

@@ -58,6 +58,10 @@ class KernelSVC(_KernelModel, BaselineClassifier):
         Indices of the support vectors.
     dual_coef_, intercept_, n_iter_ :
         As in ``SVC``.
+    gamma_ : float
+        Value of ``gamma`` used.
+    model_ : SVC
+        Model fitted to the Gram matrix.
     """
 
     def _model(self):
@@ -96,6 +100,10 @@ class KernelSVR(_KernelModel, BaselineRegressor):
     ----------
     support_, dual_coef_, intercept_, n_iter_ :
         As in ``SVR``.
+    gamma_ : float
+        Value of ``gamma`` used.
+    model_ : SVR
+        Model fitted to the Gram matrix.
     """
 
     _parameter_constraints = _KernelModel._parameter_constraints | constraints(

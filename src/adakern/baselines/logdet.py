@@ -51,6 +51,8 @@ class LogDetKernel(OneVsOneBaseline):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+    pair_rows_ : list
+        Training rows of each pair of classes.
     models_ : list
         One per pair of classes. The inverse of its learned kernel matrix is the inverse
         of the given one plus ``sum_c multipliers_c (e_i - e_j)(e_i - e_j)'`` over the

@@ -105,7 +105,11 @@ class LOOKernelRidgeRegressor(_LOOKernelRidge, BaselineRegressor):
     ----------
     gamma_, alpha_ : float
         Selected values; the ridge is added to the Gram matrix.
+    support_vectors_ : ndarray of shape (n, d)
+        Training rows.
     dual_coef_ : ndarray of shape (n,)
+    intercept_ : float
+        Mean of y.
     loo_prediction_ : ndarray of shape (n,)
         Leave-one-out predictions, with the mean of all rows as the intercept.
     """
@@ -125,8 +129,11 @@ class LOOKernelRidgeClassifier(_LOOKernelRidge, BaselineClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    gamma_, alpha_ : float
+    gamma_, alpha_, support_vectors_ :
+        As in :class:`LOOKernelRidgeRegressor`.
     dual_coef_ : ndarray of shape (n, n_classes)
+    intercept_ : ndarray of shape (n_classes,)
+        Fraction of each class.
     loo_prediction_ : ndarray of shape (n, n_classes)
         Leave-one-out scores, with the mean of all rows as the intercept.
     """

@@ -36,8 +36,8 @@ class UniformMKLClassifier(BankMixin, OneVsOneBaseline):
     classes_ : ndarray of shape (n_classes,)
     bank_ : KernelBank
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_pairs, n_kernels)
-    models_ : list
-        One per pair of classes.
+    models_, pair_rows_ : list
+        Model and training rows of each pair of classes.
     support_ : ndarray
         Indices of the support vectors, of any pair of classes.
     n_iter_ : int
@@ -195,7 +195,7 @@ class EasyMKL(BankMixin, OneVsOneBaseline):
 
     Attributes
     ----------
-    classes_, bank_, kernel_weights_, models_, support_, n_iter_
+    classes_, bank_, kernel_weights_, models_, pair_rows_, support_, n_iter_
         As in :class:`UniformMKLClassifier`.
     objective_ : float
         Value of the second problem, summed over the pairs of classes.

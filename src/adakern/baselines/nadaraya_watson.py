@@ -42,6 +42,10 @@ class MetricNadarayaWatson(BaselineRegressor):
         Mean of x and the regression vector b of the Gaussian model.
     precision_ : ndarray of shape (d, d)
         Inverse covariance (Ledoit-Wolf) of the Gaussian model.
+    X_ : ndarray of shape (n, d)
+        Training rows.
+    y_ : ndarray of shape (n,)
+        Their targets.
 
     References
     ----------

@@ -115,6 +115,8 @@ class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
     history_ : dict of lists
         "objective", "gap", "step" and "seconds" of each iteration; only the first two
         for "whole" and "decomposed". For the latter, a list with one dict per cluster.
+    models_, pair_rows_ : list
+        Model and training rows of each pair of classes.
 
     Notes
     -----

@@ -55,8 +55,8 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
     intercept_ : ndarray of shape (1,)
         Intercept of the decision function.
     gamma_, eta_, adaptive_factor_, factor_rows_, rank_, objective_, duality_gap_,
-    n_iter_, converged_, history_ :
-        As in :class:`DANKClassifier`.
+    n_iter_, converged_, history_, models_ :
+        As in :class:`DANKClassifier`, with a single model.
 
     References
     ----------

@@ -32,7 +32,8 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    best_params_, best_score_, candidates_, criterion_, columns_
+    best_params_, best_score_, candidates_, criterion_, columns_,
+    component_indices_, components_, normalization_
         As in :class:`NystromKernelSelector`.
     X_fit_ : ndarray of shape (l, d)
     dual_coef_ : ndarray of shape (l, 1) or (l, n_classes)
