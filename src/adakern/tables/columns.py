@@ -214,9 +214,9 @@ class TableReader:
     def fit(self, X):
         """Infer the kind of each column of X (n, d), an array of any type."""
         self.columns_ = []
-        kind = X.dtype.kind
+        are_numbers = X.dtype.kind in "biuf"
         usual = "."
-        if kind not in "biuf":
+        if not are_numbers:
             usual = kinds.usual_mark(
                 Cells.of(X[:, j], self._name(j))
                 for j in range(X.shape[1])
@@ -225,8 +225,7 @@ class TableReader:
         for j, declared in enumerate(self.categorical):
             name = str(j if self.names is None else self.names[j])
             values = X[:, j]
-            is_other = declared or kind not in "biuf"
-            is_other = is_other or (kind in "iu" and exceed_float(values))
+            is_other = declared or not are_numbers
             # Integers such as 20240131 are dates if the column's name suggests it.
             is_day = self.names is not None and suggests_date(name)
             if is_other or (is_day and kinds.form_of_days(Cells.of(values, name))):

@@ -107,8 +107,8 @@ def _member(sizes, most, name, member):
         members = [path for path in sizes if not _BESIDE.fullmatch(path)] or list(sizes)
     if len(members) != 1:
         raise TableError(
-            f"{name}: the archive holds {', '.join(sizes) or 'no file'}; set member to "
-            "one of them, or unpack it."
+            f"{name}: the archive holds {', '.join(sizes) or 'no file'}; unpack "
+            "it, or set member to one of them in an entry of conf/dataset."
         )
     check_size(sizes[members[0]], most, name)
     return members[0]
