@@ -26,6 +26,9 @@ def kill_below(pid):
     """Kill the processes that a process has started, which would compete with later
     fits.
     """
-    for process in psutil.Process(pid).children(recursive=True):
+    children = []
+    with suppress(psutil.NoSuchProcess):
+        children = psutil.Process(pid).children(recursive=True)
+    for process in children:
         with suppress(psutil.NoSuchProcess):
             process.kill()
