@@ -213,7 +213,7 @@ REFUSED = {
         {"name": "toy.svm"},
     ),
     "set format to one of csv, table": (as_csv(), {"name": "toy.dat"}),
-    r"inner/toy\.csv, other\.csv; set member": (
+    r"inner/toy\.csv, other\.csv; unpack it, or set member": (
         SEVERAL,
         {"name": "a.zip", "format": "csv"},
     ),
