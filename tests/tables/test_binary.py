@@ -15,7 +15,7 @@ from adakern.tables.unpack import unpack
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
-from pyarrow import parquet  # noqa: E402
+parquet = pytest.importorskip("pyarrow.parquet")
 
 N = 40
 LETTERS = ["u", "v"] * (N // 2)
@@ -53,7 +53,7 @@ def test_letters_of_any_type_are_the_same_categories(tmp_path, make_values):
     assert read_column(make_values(), tmp_path) == ("categorical", LETTERS)
 
 
-@pytest.mark.skipif(not hasattr(pa, "uuid"), reason="of pyarrow 18 or later")
+@pytest.mark.skipif(not hasattr(pa, "uuid"), reason="pyarrow before 18 has no UUIDs")
 def test_uuids_are_spelt_as_in_text(tmp_path):
     written = [str(value) for value in UUIDS]
     stored = pa.array([value.bytes for value in UUIDS], pa.binary(16))

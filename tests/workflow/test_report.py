@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
 from adakern.evaluation import compare_over_sets
+from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.schema import Protocol
 from adakern_bench.report.compare import compare
 from adakern_bench.report.figures import (
@@ -112,6 +113,14 @@ def test_texts_are_escaped(tmp_path):
     plain = report_elements(tmp_path / "plain", "plain")
     assert report_elements(tmp_path / "hostile", hostile) == plain
     ElementTree.fromstring((tmp_path / "hostile" / "a.svg").read_text())
+
+
+def test_damaged_figure_is_named(tmp_path):
+    compare(write_records(tmp_path, demo_records()), tmp_path)
+    damaged = tmp_path / "a.svg"
+    damaged.write_text("<svg")
+    with pytest.raises(ConfigError, match=r"a\.svg is damaged .* run again"):
+        report(tmp_path, {"name": "demo", "protocol": {}}, figures=[damaged])
 
 
 HOSTILE_SVG = """<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY e "http://h">]>

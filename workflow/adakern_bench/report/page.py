@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from adakern._utils.files import plain, read_json, write_text
 from adakern._utils.printable import printable
 from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER, METRICS, QUANTITIES, RECORDED
+from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.records.read import nested
 from adakern_bench.report import figures, tables
@@ -283,18 +285,22 @@ def _winner(folder):
     return {
         "note": captions.get("", ""),
         "figures": [
-            _figure(
-                path.read_text(encoding="utf-8"),
-                f"best-{path.stem}",
-                captions[path.stem],
-            )
-            for path in pictures
+            _figure_of_file(path, "best", captions[path.stem]) for path in pictures
         ],
     }
 
 
 def _own_figure(path):
-    return _figure(path.read_text(encoding="utf-8"), f"own-{path.stem}", caption(path))
+    return _figure_of_file(path, "own", caption(path))
+
+
+def _figure_of_file(path, prefix, text):
+    try:
+        return _figure(path.read_text(encoding="utf-8"), f"{prefix}-{path.stem}", text)
+    except (ElementTree.ParseError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"{path} is damaged ({error}); remove it, and run again to draw it"
+        ) from None
 
 
 def _methods(config, records):
