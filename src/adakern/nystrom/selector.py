@@ -274,7 +274,10 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
 
 def _candidates(grid):
     """List the candidates of a grid; raise on unknown keys and values."""
-    candidates = list(ParameterGrid(DEFAULT_GRID if grid is None else grid))
+    try:
+        candidates = list(ParameterGrid(DEFAULT_GRID if grid is None else grid))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"param_grid={grid!r} is invalid: {error}") from error
     if not candidates:
         raise ValueError("param_grid is empty; give at least one candidate kernel")
     for candidate in candidates:
