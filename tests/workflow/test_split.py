@@ -214,7 +214,7 @@ def test_inner_folds_follow_the_split(task, n_splits):
     assert all(first.max() < second.min() for first, second in folds)
     # If the test part shares groups with the training part, so do the folds.
     shared = prepare(data, np.arange(0, 60, 2), np.arange(1, 60, 2))
-    assert shared.groups is None
+    assert shared.apart is None
 
 
 @pytest.mark.parametrize("shared", [[3], [3, 7, 9]])
