@@ -65,15 +65,7 @@ def load_config(overrides=(), conf=CONF):
         _fix_parameters(composed, overrides)
         config = _typed(schema.Config, composed)
         config.compared = list(config.method)
-        while missing := _missing_tuners(config):
-            for name in missing:
-                if name not in available("method", conf):
-                    raise ConfigError(_unknown("method", name, conf))
-                path = Path(conf) / "method" / f"{name}.yaml"
-                _check_file(path, conf)
-                method = OmegaConf.load(path)
-                _check_references(method)
-                config.method[name] = _typed(schema.Method, method, f"method.{name}")
+        _add_tuners(config, conf)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
     if config.suite is not None and not (config.suite.openml or config.suite.tables):
@@ -304,10 +296,20 @@ def _typed(of_type, node, where=""):
     return as_typed(of_type, content, where)
 
 
-def _missing_tuners(config):
-    """Methods that the configuration lacks although others are tuned with them."""
+def _add_tuners(config, conf):
+    """Add the methods that others are tuned with, and their own."""
     tuners = set().union(*(method.tuners for method in config.method.values()))
-    return sorted(tuners - set(config.method))
+    missing = sorted(tuners - config.method.keys())
+    for name in missing:
+        if name not in available("method", conf):
+            raise ConfigError(_unknown("method", name, conf))
+        path = Path(conf) / "method" / f"{name}.yaml"
+        _check_file(path, conf)
+        method = OmegaConf.load(path)
+        _check_references(method)
+        config.method[name] = _typed(schema.Method, method, f"method.{name}")
+    if missing:
+        _add_tuners(config, conf)
 
 
 def _suite_entries(suite, folder):

@@ -33,6 +33,8 @@ from adakern_bench.records.split import load_split, validation_split
 COVERAGE = 0.9
 #: Maximum number of warnings in a record.
 MOST_WARNINGS = 20
+#: Fact of a fitted estimator -> how the values of its binary models are combined.
+COMBINED = {"rank": max, "n_iter": max, "objective": sum, "duality_gap": max}
 #: Levels of the predicted quantiles of regressors.
 LEVELS = np.linspace(0.01, 0.99, 99)
 
@@ -258,13 +260,10 @@ def fitted_facts(estimator):
     if support is not None:  # one array per binary model; each row counts once
         parts = support if isinstance(support, list | tuple) else [support]
         support = len(np.unique(np.concatenate([np.ravel(part) for part in parts])))
-    return {
-        "rank": _total(getattr(estimator, "rank_", None), max),
-        "n_support": support,
-        "n_iter": _total(getattr(estimator, "n_iter_", None), max),
-        "objective": _total(getattr(estimator, "objective_", None), sum),
-        "duality_gap": _total(getattr(estimator, "duality_gap_", None), max),
-        "extra": {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()},
+    extra = {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()}
+    return {"n_support": support, "extra": extra} | {
+        name: _total(getattr(estimator, f"{name}_", None), combine)
+        for name, combine in COMBINED.items()
     }
 
 
