@@ -1,5 +1,8 @@
 """Tests of every estimator: scikit-learn's checks and determinism."""
 
+from inspect import signature
+from itertools import product
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine, make_classification
@@ -78,6 +81,58 @@ def test_global_random_state_is_not_used(estimator, global_generator):
         np.testing.assert_array_equal(state, expected_state)
         assert position == 624  # unchanged since seeding
     np.testing.assert_array_equal(*outputs)
+
+
+#: Values of which each is wrong for most parameters.
+BAD = (
+    *(object(), "nonsense", -1, np.nan, True, 1j, [], [np.nan], ["nonsense"], [[]]),
+    {"nonsense": [1]},
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", all_estimators(), ids=lambda e: e.__name__)
+def test_bad_values_of_parameters_are_named(estimator):
+    """A value is refused with the name of its parameter, or gives a finite result."""
+    X, y = data(estimator(), 30)
+    parameters = estimator().get_params(deep=False)
+    quick = QUICK.get(estimator.__name__, {})
+    if "members" in parameters:
+        quick = {"members": ["linear"], "n_folds": 2}
+    for name, value in product(parameters, BAD):
+        model = estimator(**quick).set_params(**{name: value})
+        try:
+            model.fit(X, y)
+        except ValueError as error:
+            assert name in str(error), f"{name}={value!r}: {error}"
+        else:
+            predict = getattr(model, "predict", getattr(model, "transform", None))
+            assert np.isfinite(np.asarray(predict(X), float)).all(), (name, value)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", all_estimators(), ids=lambda e: e.__name__)
+def test_bad_values_for_rows_are_named(estimator):
+    X, y = data(estimator(), 30)
+    ones = np.ones(30)
+    bad = {
+        "sample_weight": [ones[1:], -ones, ones * np.nan, 0 * ones, ["a"] * 30, "a"],
+        "groups": [ones[1:], ones * np.nan, np.ones((30, 2)), [None] * 30, "a"],
+        "time": [ones[1:], ones * np.nan, np.ones((30, 2)), ["a"] * 30, "a"],
+    }
+    for name in bad.keys() & signature(estimator.fit).parameters.keys():
+        for value in bad[name]:
+            with pytest.raises(ValueError, match=name):
+                estimator().fit(X, y, **{name: value})
+
+
+@pytest.mark.parametrize("kind", [DANKClassifier, DANKRegressor, KNPLClassifier])
+@pytest.mark.parametrize("weight", [1e-70, 1e70])
+def test_weights_out_of_range_raise(kind, weight):
+    """They once ended in errors of SciPy and in an overflow."""
+    X, y = data(kind(), 30)
+    with pytest.raises(ValueError, match="sample_weight must be 0 or from"):
+        kind().fit(X, y, sample_weight=np.full(30, weight))
 
 
 @pytest.mark.parametrize("model", [KernelSVC(), KernelSVR(), KNPLClassifier(reg=20.0)])

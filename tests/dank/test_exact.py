@@ -172,3 +172,21 @@ def test_convergence_with_large_C(task, kernel, tau):
     fitted = make_model(task, kernel=kernel, **parameters).fit(X, y)
     assert fitted.converged_
     assert fitted.n_iter_ < 20
+
+
+def test_steps_that_are_too_long_do_not_alternate():
+    """With C and tau as large as these, rounding hides what a step gains."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-3, 3, (120, 1))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=120)
+    C, eta, tau = 3e5, 5e12, 0.1
+    fitted = make_model("regression", C=C, eta=eta, tau=tau, tol=1e-4, max_iter=100)
+    fitted.fit(X, y)
+    assert fitted.converged_
+    dual, K = dual_of("regression", y, C), rbf_kernel(X, gamma=0.5)
+    d = np.zeros(120)
+    d[fitted.support_] = fitted.dual_coef_[0]
+    Z = fitted.adaptive_factor_
+    u = np.concatenate([np.maximum(d, 0), np.maximum(-d, 0)])
+    gap = objective.duality_gap(u, Z @ Z.T, K, dual)
+    assert gap <= 2e-4 * abs(dual.linear @ u - d @ ((Z @ Z.T) * K) @ d / 2)

@@ -191,7 +191,7 @@ class EasyMKL(BankMixin, OneVsOneBaseline):
     gammas, degrees
         As in :class:`UniformMKLClassifier`.
     tol : float, default=1e-4
-        Tolerance of the solver on the optimality conditions.
+        Tolerance of the solver on the optimality conditions, in (0, 1].
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class EasyMKL(BankMixin, OneVsOneBaseline):
     Neurocomputing 169 (2015), 215-224.
     """
 
-    _parameter_constraints = bank_constraints("tol", reg=FRACTION)
+    _parameter_constraints = bank_constraints(reg=FRACTION, tol=FRACTION)
 
     def __init__(self, reg=0.1, *, gammas=None, degrees=(), tol=1e-4):
         self.reg = reg

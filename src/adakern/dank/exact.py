@@ -27,6 +27,10 @@ from adakern.svm.libsvm import fit_dual
 #: Smallest step of a line search, relative to the distance of its target.
 SHORTEST = 1e-6
 
+#: A full step whose gain is lost in rounding is too long if it reverses more than this
+#: fraction of the slope. Such steps would alternate about the maximum.
+MOST_REVERSED = 0.8
+
 
 @dataclass
 class ExactModel:
@@ -165,7 +169,14 @@ def _line_search(problem, point, target):
         new = problem(target if share == 1.0 else point.u + share * direction, point)
         gain = new.value - point.value
         if gain >= 0.1 * share * slope - slack and (slope > 0 or new.gap < point.gap):
-            return new
+            left = new.gradient @ direction
+            measurable = not 0 < slope <= 10 * slack
+            if share < 1.0 or measurable or left >= -MOST_REVERSED * slope:
+                return new
+            # The gain is lost in rounding, but the slopes show a step that is too long
+            # (Hager and Zhang 2005); they vanish at the step that follows.
+            share = slope / (slope - left)
+            continue
         # Maximiser of the parabola through the two values and the slope.
         parabola = share * slope * share / (2 * (share * slope - gain))
         share = min(max(parabola, 0.1 * share), 0.5 * share)

@@ -258,6 +258,7 @@ def adaptive_criterion(kernel, targets, plan, rng):
 def approximation_errors(C, chosen, weights, rank=None):
     """Squared row norms of ``E = (C - C~) o (y y_nu')``, the scores of Algorithm 2.
 
+    The paper's y_nu are the first labels; here, they are those of the chosen columns.
     ``C~`` are the columns of ``C D_k^+ C'``, so that ``E = C U_r U_r'`` (times the
     labels) for the eigenvectors U_r of D that rank k leaves out, and the norms are
     those of ``C U_r L`` with ``L L' = U_r' diag(y_nu)^2 U_r``: one product of l c (c -
