@@ -90,7 +90,7 @@ def _drawn(table, kind, train, test, train_rows, test_rows, seed, max_train_rows
 def _later_rows(table, repeats):
     """Splits into earlier and later rows that keep rows of the same time together."""
     n = len(table.y)
-    moments = np.arange(n) if table.moments is None else table.moments
+    moments = table.moments
     splits = {}
     for train, test in _earlier_and_later(table.X, repeats):
         # The test part starts at the first time that is not in the training part.
