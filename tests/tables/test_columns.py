@@ -102,7 +102,8 @@ def test_periods_are_converted_to_start_dates(tmp_path):
     assert_array_equal(rows, expected)
     X.assign(y=1).to_parquet(tmp_path / "months.parquet")
     data = (tmp_path / "months.parquet").read_bytes()
-    kinds = typed_columns(data, "months.parquet", "y")[1]
+    columns = typed_columns(data, "months.parquet", "y")[1]
+    kinds = {name: column.kind for name, column in columns.items()}
     assert kinds == {"month": "date", "x": "numeric", "y": "numeric"}
 
 

@@ -73,10 +73,7 @@ class Cells:
     @classmethod
     def of(cls, values, name):
         """Construct the cells of an array or list of values."""
-        if getattr(values, "dtype", None) is not None and values.dtype.kind in "mM":
-            # As objects, times in nanoseconds would become integers.
-            values = values.astype(f"{values.dtype.kind}8[us]").astype(object)
-        values = list(values)
+        values = list(as_objects(values) if hasattr(values, "dtype") else values)
         try:
             code_of: dict[Any, int] = dict.fromkeys(values, 0)
         except TypeError as error:
@@ -127,6 +124,17 @@ class Cells:
         out = np.empty(len(self.distinct), dtype=dtype)
         out[:] = values
         return out[self.codes]
+
+
+def as_objects(column):
+    """Convert an array, or a column of a data frame, to an array of objects."""
+    array = np.asarray(column)
+    # As objects, times in nanoseconds of Polars and Arrow would become integers.
+    if array.dtype.kind in "mM":
+        return array.astype(f"{array.dtype.kind}8[us]").astype(object)
+    # Polars would round integers beside missing values.
+    values = [*column] if numbers.exceed_float(column) else column
+    return np.asarray(values, dtype=object)
 
 
 def _plain(value):

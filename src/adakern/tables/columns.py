@@ -10,8 +10,8 @@ from adakern.tables import kinds
 from adakern.tables.account import Account
 from adakern.tables.cells import (
     Cells,
+    as_objects,
     read_categories,
-    read_cells,
     sides_of_limits,
     without_decimals,
 )
@@ -50,7 +50,7 @@ def as_columns(X):
         table = X.to_numpy(dtype=object)
         for j, kind in enumerate(t.kind for t in types):
             if kind in "mM":
-                table[:, j] = _as_objects(X.iloc[:, j])
+                table[:, j] = as_objects(X.iloc[:, j])
         return table, categorical
     # Polars has no `items`.
     columns = (
@@ -67,19 +67,8 @@ def as_columns(X):
         return (np.column_stack(arrays) if arrays else np.empty(X.shape)), categorical
     table = np.empty(X.shape, dtype=object)
     for j, column in enumerate(columns):
-        table[:, j] = _as_objects(column)
+        table[:, j] = as_objects(column)
     return table, categorical
-
-
-def _as_objects(column):
-    """Convert a column of a data frame to an array of objects."""
-    array = np.asarray(column)
-    # As objects, times in nanoseconds of Polars and Arrow would become integers.
-    if array.dtype.kind in "mM":
-        return array.astype(f"{array.dtype.kind}8[us]").astype(object)
-    # Polars would round integers beside missing values.
-    values = [*column] if exceed_float(column) else column
-    return np.asarray(values, dtype=object)
 
 
 def in_order_of(names, X):
@@ -332,14 +321,8 @@ class TableReader:
 
     def _learned(self, values, j, usual):
         cells = Cells.of(values, self._name(j))
-        declared = self.categorical[j]
-        described = Column("categorical")
-        if not declared:
-            described = kinds.describe(cells, usual=usual)
-        if described.kind == "categorical" and not declared and kinds.is_text(cells):
-            described = Column("text")
-        column = ReadColumn(described.kind, described.form, described.notes)
-        read, _ = read_cells(cells, described.kind, described.form)
+        found, read = kinds.learn(cells, usual, declared=self.categorical[j])
+        column = ReadColumn(found.kind, found.form, found.notes)
         is_missing = [value is None or value != value for value in read]
         column.n_missing = sum(is_missing)
         if column.kind == "categorical":
@@ -368,9 +351,7 @@ class TableReader:
             return self._codes(cells, column)
         if column.kind == "text":
             return _text_numbers(cells, column)
-        read, strays, notes = kinds.read_new(cells, column.kind, column.form)
-        if strays:
-            notes.append(kinds.about_strays(cells, column.kind, strays))
+        read, _, notes = kinds.read_new(cells, column.kind, column.form)
         for note in notes:
             warn_user(note)
         if column.kind == "date":

@@ -149,14 +149,6 @@ def shape_of(text):
     return shape
 
 
-def shapes_of(counts):
-    """Convert numbers of occurrences of texts to those of shapes."""
-    shapes: Counter = Counter()
-    for text, count in counts.items():
-        shapes[shape_of(text)] += count
-    return shapes
-
-
 @lru_cache(maxsize=1 << 14)
 def _reading(shape, form):
     """Return how texts of a shape are parsed, or None if they are not numbers.
@@ -193,7 +185,7 @@ def _reading(shape, form):
         return None
     signs = match["sign"], match["second"], match["last"]
     sign = -1 if n_open or set(signs) & {*_MINUS} else 1
-    unread = _ARABIC | str.maketrans(mark, ".", other_mark(mark) + _GAPS)
+    unread = _ARABIC | str.maketrans(mark, ".", other_form(mark) + _GAPS)
     return sign * size, *match.span("number"), unread
 
 
@@ -209,14 +201,14 @@ def limit_side(value):
     return {"<": -1.0, "≤": -1.0, ">": 1.0, "≥": 1.0}.get(first, 0.0)
 
 
-def other_mark(mark):
-    """Return the other mark, which separates thousands."""
-    return "," if mark == "." else "."
+def other_form(form):
+    """Return a form with the other decimal mark, which separates thousands."""
+    return ("," if form[0] == "." else ".") + form[1:]
 
 
 @lru_cache
 def _pattern(mark):
-    other = re.escape(other_mark(mark))
+    other = re.escape(other_form(mark))
     gap = rf"(?P<gap>{other}|[{_GAPS}])"
     thousands = rf"(?!0)\d{{1,3}}{gap}\d{{3}}(?:(?P=gap)\d{{3}})*"
     indian = rf"(?!0)\d{{1,2}}(?:{other}\d{{2}})+{other}\d{{3}}"
@@ -235,13 +227,13 @@ def _pattern(mark):
     )
 
 
-def find_unit(counts):
+def _find_unit(counts):
     """Return the unit behind the numbers of most cells, or "" if there is none.
 
     Parameters
     ----------
     counts : dict of str to int
-        Number of occurrences of each shape, see :func:`shapes_of`.
+        Number of occurrences of each shape, see :func:`shape_of`.
     """
     units = Counter()
     n = 0
@@ -273,31 +265,43 @@ def signs_of(text):
     >>> signs_of("12 €"), signs_of("3")
     (('€',), ())
     """
-    return tuple(_SIGN.findall(text))
+    return tuple(_SIGN.findall(shape_of(text)))
 
 
-def find_mark(counts, unit=""):
-    """Find the decimal mark with which more cells can be parsed, by their shapes.
+def find_mark(counts, unit=None):
+    """Find the unit, and the decimal mark with which more cells can be parsed.
+
+    Parameters
+    ----------
+    counts : dict of str to int
+        Number of occurrences of each cell.
+    unit : str, default=None
+        Unit of the cells; inferred if None.
 
     Returns
     -------
     mark : {".", ",", None}
         None if both marks parse the same number of cells.
+    unit : str
     sure : int
         Difference between the numbers of cells parsed with each mark.
     is_open : bool
         Whether some cells can be parsed with both marks, as different numbers.
     """
+    shapes: Counter = Counter()
+    for text, count in counts.items():
+        shapes[shape_of(text)] += count
+    unit = _find_unit(shapes) if unit is None else unit
     n_read = dict.fromkeys(MARKS, 0)
     is_open = False
-    for text, count in counts.items():
+    for text, count in shapes.items():
         read = [parse_number(text, mark + unit) for mark in MARKS]
         for mark, value in zip(MARKS, read, strict=True):
             n_read[mark] += count * (value is not None)
         is_open |= None not in read and read[0] != read[1]
     sure = n_read["."] - n_read[","]
     mark = "." if sure > 0 else "," if sure < 0 else None
-    return mark, abs(sure), is_open
+    return mark, unit, abs(sure), is_open
 
 
 def are_codes(texts):

@@ -264,8 +264,6 @@ def read_as(values, name, kind, form):
 
     cells = cells_of(values, name)
     read, strays, notes = columns.read_new(cells, kind, form)
-    for note in notes:
-        warn_user(note)
     may_lack_all = len(values) <= MOST_LACKING and columns.is_one_word(strays)
     if pd.isna(read).all() and strays and not may_lack_all:
         row = cells.rows_of(strays[:1])[0]
@@ -275,8 +273,8 @@ def read_as(values, name, kind, form):
             f"the column {name!r} holds {strays[0]!r} (row {row} from 0); the model "
             f"was fitted on {noun}{written}: write it so, or leave the cell empty."
         )
-    if strays:
-        warn_user(columns.about_strays(cells, kind, strays))
+    for note in notes:
+        warn_user(note)
     refuse_infinity(read, cells)
     return pd.Series(read, index=values.index, name=name)
 
@@ -322,7 +320,9 @@ def _find_roles(frame, targets, task, drop, keep, group, time):
 
 def _table_file(typed, roles):
     """Return the :class:`TableFile` of typed columns and requested roles."""
-    frame, kinds, forms, layout, notes = typed
+    frame, columns, layout, notes = typed
+    kinds = {name: column.kind for name, column in columns.items()}
+    forms = {name: column.form for name, column in columns.items()}
     targets = roles.targets
     time = roles.time
     target, *more = targets

@@ -7,15 +7,9 @@ import numpy as np
 
 from adakern._utils.printable import shortened
 from adakern._utils.wording import listed
-from adakern.tables import kinds
-from adakern.tables.cells import (
-    ALIKE,
-    Cells,
-    form_of_merged,
-    read_categories,
-    read_cells,
-)
+from adakern.tables.cells import ALIKE, form_of_merged, read_categories
 from adakern.tables.dates import days_of
+from adakern.tables.kinds import learn
 from adakern.tables.typed import LIMITS_OF, cells_of, find_column
 from adakern_bench.base.dotted import loader_function, outside_paths
 from adakern_bench.config.entry import ONE_OF_CLASSES, DatasetError
@@ -225,12 +219,7 @@ def _of_mapping(result, key, setting, name):
 
 def _times(values, name):
     """Return the times of rows as numbers (dates as days), and their kind."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "mM":
-        array = np.asarray(values, dtype=object)
-    cells = Cells.of(array, f"column {values.name!r}")
-    found = kinds.describe(cells)
-    times, _ = read_cells(cells, found.kind, found.form)
+    found, times = learn(cells_of(values, values.name), ".", text=False)
     if found.kind == "date":
         times = days_of(times)
     if found.kind == "categorical" or np.isnan(times).any():

@@ -58,8 +58,11 @@ def parse_table(data, entry, name):
 
 def parsed(typed):
     """Return the frame of typed columns, with their types attached."""
-    frame, kinds, forms, *_ = typed
-    frame.attrs = {"kinds": kinds, "forms": forms}
+    frame, columns, *_ = typed
+    frame.attrs = {
+        "kinds": {name: column.kind for name, column in columns.items()},
+        "forms": {name: column.form for name, column in columns.items()},
+    }
     return frame
 
 
