@@ -333,8 +333,9 @@ class TableReader:
         if column.kind == "date":
             column.with_hour = has_hours(read)
         if column.kind == "text":
-            texts = dict.fromkeys(s for s in read if s is not None)
-            column.vectors = TextVectors().fit([*texts])
+            # Sorted, since the rounding of sums depends on the order of the rows.
+            texts = sorted({s for s in read if s is not None})
+            column.vectors = TextVectors().fit(texts)
         return column
 
     def _read(self, values, column, j):
