@@ -343,15 +343,15 @@ def has_digit(value):
 def plain_numbers(texts):
     """Parse numbers in the format of programs; return None if there are other cells.
 
-    The result is also None if all points may be thousands separators. Most columns can
-    be parsed here, in a thousandth of the time.
+    Empty cells are missing. The result is also None if all points may be thousands
+    separators. Most columns can be parsed here, in a thousandth of the time.
     """
     joined = "".join(texts)
     if not set(joined) <= set("0123456789+-.eE"):
         return None
-    if "." in joined and all(_EITHER.fullmatch(text) for text in texts):
+    if "." in joined and all(_EITHER.fullmatch(text or "1") for text in texts):
         return None
     try:
-        return np.array(texts, dtype=object).astype(float)
+        return np.array([text or "nan" for text in texts], dtype=object).astype(float)
     except ValueError:
         return None
