@@ -20,29 +20,29 @@ from adakern.tables import dates, numbers
 MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?", "<na>"}
 #: Markers of missing values in columns of numbers and dates; in categorical columns,
 #: they are categories.
-NO_VALUE = MISSING | {"n.a.", "n. a.", "n.d.", "none", "-", "--", ".", "...", "*"}
-#: Markers of the World Bank and of Eurostat, and INSEE's "nd" and "nc".
-NO_VALUE |= {"..", ":", "nd", "nc"}
-NO_VALUE |= {"missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."}
-NO_VALUE |= {"keine angabe", "unbekannt", "non disponible", "n/d", "–", "—", "---"}
-#: Error values of Excel, and the hashes it displays for numbers that are too wide.
-NO_VALUE |= {"#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"}
-NO_VALUE |= {
-    "#error!",
-    "#n/a n/a",
-    "#n/a field not applicable",
-    "#n/a invalid security",
+NO_VALUE = {
+    *MISSING,
+    *("n.a.", "n. a.", "n.d.", "none", "-", "--", "---", "–", "—", ".", "...", "*"),
+    *("missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."),
+    *("keine angabe", "unbekannt", "non disponible", "n/d"),
+    # The World Bank, Eurostat and INSEE.
+    *("..", ":", "nd", "nc"),
+    # Error values of Excel, and the hashes it displays for numbers that are too wide.
+    *("#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"),
+    *("#error!", "#n/a n/a", "#n/a field not applicable", "#n/a invalid security"),
+    *("#wert!", "#bezug!", "#zahl!", "#valeur!", "#nombre!", "#nom?"),
+    *("#" * n for n in range(3, 21)),
+    # Dates of SAP and MySQL that are not set.
+    *("00.00.0000", "0000-00-00", "0000-00-00 00:00:00", "00/00/0000"),
+    # Stata's extended missing values.
+    *(f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"),
 }
-NO_VALUE |= {"#wert!", "#bezug!", "#zahl!", "#valeur!", "#nombre!", "#nom?"}
-NO_VALUE |= {"#" * n for n in range(3, 21)}
-#: Dates of SAP and MySQL that are not set.
-NO_VALUE |= {"00.00.0000", "0000-00-00", "0000-00-00 00:00:00", "00/00/0000"}
-#: Stata's extended missing values.
-NO_VALUE |= {f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"}
 #: Form of a column with the words true and false, in the languages of Excel.
 TRUE_OR_FALSE = "true or false"
-TRUTHS = {"true": 1.0, "false": 0.0, "wahr": 1.0, "falsch": 0.0, "vrai": 1.0}
-TRUTHS |= {"faux": 0.0, "verdadero": 1.0, "falso": 0.0, "vero": 1.0}
+TRUTHS = {
+    **dict.fromkeys(("true", "wahr", "vrai", "verdadero", "vero"), 1.0),
+    **dict.fromkeys(("false", "falsch", "faux", "falso"), 0.0),
+}
 #: Beginning of the form of categories that are merged if their :func:`plain_spelling`
 #: is the same; it is followed by a list with the most frequent spelling of each.
 ALIKE = "alike"

@@ -199,9 +199,11 @@ class TableReader:
         cells = {
             j: self._cells(X, j)
             for j, declared in enumerate(self.categorical)
-            if declared or not is_plain or suggests_date(self._name(j))
+            if declared
+            or not is_plain
+            or (self.names is not None and suggests_date(self.names[j]))
         }
-        usual = kinds.usual_mark(cells.values())
+        usual = kinds.usual_mark(cells.values()) if cells else "."
         self.columns_ = []
         for j, declared in enumerate(self.categorical):
             # Integers such as 20240131 are dates if the column's name suggests it.

@@ -196,8 +196,7 @@ def limit_side(value):
     (-1.0, 1.0, 0.0)
     """
     text = value if isinstance(value, str) else ""
-    is_open = text.endswith("+") and _OPEN_ENDED.fullmatch(text)
-    first = ">" if is_open else text[:1]
+    first = ">" if _OPEN_ENDED.fullmatch(text) else text[:1]
     return {"<": -1.0, "≤": -1.0, ">": 1.0, "≥": 1.0}.get(first, 0.0)
 
 
