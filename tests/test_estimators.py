@@ -5,6 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_wine, make_classification
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import minmax_scale
@@ -152,3 +155,54 @@ def test_too_little_memory_raises(model, monkeypatch):
     monkeypatch.setattr(resources.os, "sysconf", sysconf.get)
     with pytest.raises(MemoryError, match="ClusterwiseClassifier"):
         model.fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", all_estimators(), ids=lambda e: e.__name__)
+def test_names_of_classes_and_units_of_features_do_not_matter(estimator):
+    """Classes of classifiers, and features of Gaussian kernels whose width is relative
+    to them.
+    """
+    X, y = data(estimator())
+    model = estimator(**QUICK.get(estimator.__name__, {}))
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    if is_classifier(model):
+        names = np.array(["no", "yes"])
+        expected = clone(model).fit(X, y).predict(X)
+        renamed = clone(model).fit(X, names[y]).predict(X)
+        np.testing.assert_array_equal(renamed, names[expected])
+    kernel = {name: model.get_params().get(name) for name in ("kernel", "gamma")}
+    if kernel == {"kernel": "rbf", "gamma": "scale"} and hasattr(model, "predict"):
+        expected = clone(model).fit(X, y).predict(X)
+        scaled = clone(model).fit(64 * X, y).predict(64 * X)  # exact in binary
+        np.testing.assert_array_equal(scaled, expected)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [DANKClassifier(eta=1.0), DANKRegressor(eta=1.0), KNPLClassifier()],
+    ids=lambda model: type(model).__name__,
+)
+@given(
+    seed=st.integers(0, 10**6),
+    size=st.sampled_from([1e-3, 1.0, 1e3]),
+    offset=st.floats(-3, 3),
+)
+@settings(max_examples=15, deadline=None)
+def test_optimum_does_not_depend_on_order_units_or_sign(model, seed, size, offset):
+    """Objectives of equivalent problems differ by no more than their duality gaps."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(25, 3))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=25)
+    turned = 2 - y
+    if is_classifier(model):
+        y = (y > np.median(y)).astype(int)
+        turned = 1 - y
+    rows = rng.permutation(25)
+    first = clone(model).fit(X, y)
+    for Z, z in ((X[rows], y[rows]), (size * (X + offset), y), (X, turned)):
+        again = clone(model).fit(Z, z)
+        rounding = 1e-9 * abs(first.objective_)
+        gaps = first.duality_gap_ + again.duality_gap_
+        assert abs(first.objective_ - again.objective_) <= gaps + rounding

@@ -187,7 +187,7 @@ def test_groups_and_times_of_loader(tmp_path, monkeypatch):
     loader = {"_target_": "adakern.datasets.make_panel"}
     entry = {"task": "regression", "loader": loader, "groups": "who", "time": "when"}
     made = load_table("toy", DatasetEntry(**entry), cache_dir=tmp_path)
-    assert made.in_order_of_time and made.moments.tolist() == [0, 0, 1, 2]
+    assert made.moments.tolist() == [0, 0, 1, 2]
     assert made.times.tolist() == [1, 1, 2, 3] == (made.y / 100).tolist()
     assert made.groups.tolist() == [0, 0, 1, 1]
     assert made.X.ravel().tolist() == [10, 10, 20, 30]

@@ -345,7 +345,8 @@ def _learned(cells, usual, declared):
     if column.kind == "date":
         column.with_hour = has_hours(read)
     if column.kind == "text":
-        column.vectors = TextVectors().fit([*dict.fromkeys(known)])
+        # Sorted, since the rounding of sums depends on the order of the rows.
+        column.vectors = TextVectors().fit(sorted({*known}))
     return column
 
 

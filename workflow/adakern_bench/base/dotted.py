@@ -160,13 +160,10 @@ def is_inside(path, *, database=False):
 
 def links_out(folder):
     """Yield the symbolic links below a folder that point outside it."""
-    if not os.path.isdir(folder):
-        return
     whole = Path(folder).resolve()
-    for above, folders, files in os.walk(folder):
-        for path in (Path(above, name) for name in (*folders, *files)):
-            if path.is_symlink() and not path.resolve().is_relative_to(whole):
-                yield path
+    for path in Path(folder).rglob("*"):  # follows no links
+        if path.is_symlink() and not path.resolve().is_relative_to(whole):
+            yield path
 
 
 def outside_paths(node, where=""):

@@ -39,18 +39,12 @@ def n_referenced(tree):
 
 def _references(text):
     """Number of calls in a text, and the names of settings to which it refers."""
-    names = []
-
-    def noted(found):
-        names.append(found[1])
-        return "\0"
-
     # An odd number of backslashes makes ${ literal.
     left = re.sub(r"\\+\$\{", lambda said: "${" * (len(said[0]) % 2 == 0), text)
-    n_found = -1
-    while n_found != len(names):  # from the inside out
-        n_found = len(names)
-        left = re.sub(r"\$\{([^{}]*)\}", noted, left)
+    names = []
+    while innermost := re.findall(r"\$\{([^{}]*)\}", left):
+        names += innermost
+        left = re.sub(r"\$\{[^{}]*\}", "\0", left)
     parts = [name.partition(":") for name in names]
     functions = [name.strip() for name, is_call, _ in parts if is_call]
     is_nested = any("\0" in name for name, *_ in parts)

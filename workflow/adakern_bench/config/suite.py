@@ -61,10 +61,13 @@ def expand_suite(suite, folder):
 
 def is_selected(suite, name, n):
     """Whether a suite selects a set of this name with `n` rows."""
-    return (
-        (not suite.only or name in suite.only)
-        and (suite.max_rows is None or n <= suite.max_rows)
-        and (suite.min_rows is None or n >= suite.min_rows)
+    return (not suite.only or name in suite.only) and has_size(suite, n)
+
+
+def has_size(suite, n):
+    """Whether `n` rows are in the range of a suite."""
+    return (suite.max_rows is None or n <= suite.max_rows) and (
+        suite.min_rows is None or n >= suite.min_rows
     )
 
 

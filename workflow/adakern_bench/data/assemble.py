@@ -53,14 +53,13 @@ def table_from_frames(name, entry, frames):
         names,
         targets=_several(targets),
         categories=categories,
-        in_order_of_time=entry.time is not None,
     )
     for key in frames[0].attrs:  # kinds, forms
         found = ChainMap(*(part.attrs[key] for part in frames))
         setattr(table, key, {c: found[c] for c in names if found[c]})
     if entry.time is not None:
         table.times_are_dates = "date" in (kind, table.kinds.get(time))
-        _number_times(table, frame[time].to_numpy(float))
+        table.times = frame[time].to_numpy(float)
     if groups is not None:
         table.groups = _numbers_of(groups[frame.index])
     if is_test.any():
@@ -91,11 +90,6 @@ def _equal_rows(frame, columns):
     keys = columns if isinstance(columns, list) else [columns]
     found = [find_column(frame, key) for key in keys]
     return frame.groupby(found, dropna=False).ngroup().to_numpy()
-
-
-def _number_times(table, times):
-    table.times = times
-    table.moments = _numbers_of(times)
 
 
 def _numbers_of(values):
@@ -204,9 +198,8 @@ def table_from_loader(name, entry, seed):
         order = np.argsort(times, kind="stable")
         table.X = X[order]
         table.y = table.y[order]
-        table.in_order_of_time = True
         groups = None if groups is None else groups[order]
-        _number_times(table, times[order].astype(float))
+        table.times = times[order].astype(float)
     if groups is not None:
         table.groups = _numbers_of(groups)
     return table
