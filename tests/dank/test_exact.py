@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize._numdiff import approx_derivative
+from sklearn.datasets import make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
@@ -190,3 +191,11 @@ def test_steps_that_are_too_long_do_not_alternate():
     u = np.concatenate([np.maximum(d, 0), np.maximum(-d, 0)])
     gap = objective.duality_gap(u, Z @ Z.T, K, dual)
     assert gap <= 2e-4 * abs(dual.linear @ u - d @ ((Z @ Z.T) * K) @ d / 2)
+
+
+def test_steps_reach_the_bend_of_the_objective_at_once():
+    """h is nearly straight until an eigenvalue of F becomes positive."""
+    X, y = make_circles(150, noise=0.2, factor=0.6, random_state=1)
+    fitted = make_model("classification", C=3e5, tau=0.1, tol=1e-4).fit(X, y)
+    assert fitted.converged_
+    assert fitted.n_iter_ <= 30  # 40 with steps that shrink to a tenth at most

@@ -109,6 +109,12 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
             return solve_triangular(A, solve_triangular(T, v, trans=1), trans=1)
 
         def operator(v):
+            if not np.isfinite(v).all():
+                raise ValueError(
+                    "the conjugate gradients of FalkonRegressor broke down: its "
+                    "centres are nearly equal in the kernel; standardise X, or "
+                    f"increase gamma, which is {self.gamma_:.3g}"
+                )
             c = precondition(v)
             product = self._normal_product(X, lambda rows, K: K @ c)
             return precondition_transposed(product / n + self.alpha * (K_mm @ c))

@@ -18,7 +18,7 @@ from adakern.evaluation.significance import (
 )
 from adakern_bench.records.read import find_records, read_records, to_frame
 from adakern_bench.report.contrast import over_sets
-from adakern_bench.report.page import rendered
+from adakern_bench.report.render import rendered
 
 CELL = ["task", "dataset", "method"]
 

@@ -13,15 +13,10 @@ import pandas as pd
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
 from adakern._utils.wording import count
+from adakern_bench.report.findings import by_task
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
-from adakern_bench.report.tables import (
-    MARK,
-    comparison,
-    heading,
-    read_runs,
-    read_tables,
-)
+from adakern_bench.report.tables import MARK, heading, read_runs, read_tables
 from adakern_bench.report.wording import duration, span
 
 #: Name of the MLflow view of runs that shows the main score.
@@ -82,13 +77,12 @@ def print_table(out, stream=None, width=None):
     records = read_runs(out)
     seconds = cost_seconds(records).groupby([records["task"], records["method"]]).sum()
     lines = []
-    for task, ranks in tables["ranks"].groupby("task"):
-        cells = comparison(tables, task)
-        repeats = span(cells["n"] + cells["missing"])
+    for task in by_task(tables, records):
+        repeats = span(task.cells["n"] + task.cells["missing"])
         over = f", mean over {repeats} repeats" if repeats != "1" else ""
-        title = f"{task.capitalize()}: {heading(ranks['metric'].iloc[0])}{over}"
+        title = f"{task.name.capitalize()}: {heading(task.metric)}{over}"
         lines += ["", title]
-        lines += _rows(cells, ranks, seconds[task], width)
+        lines += _rows(task.cells, task.ranks, seconds[task.name], width)
     lines.append("")
     lines.append(
         f"* best of the column; {MARK} significantly worse. Time: search and fit, "
