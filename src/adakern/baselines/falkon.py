@@ -136,7 +136,7 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         self.dual_coef_ = precondition(v)
 
     def _require_finite_step(self, v):
-        """Raise ValueError if the direction of the conjugate gradients is not finite."""
+        """Raise ValueError if a step of the conjugate gradients is not finite."""
         if not np.isfinite(v).all():
             raise ValueError(
                 "the conjugate gradients of FalkonRegressor broke down: its centres "
