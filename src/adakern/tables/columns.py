@@ -41,28 +41,21 @@ def as_columns(X):
         # In an array of strings, NaN would be a string.
         return np.asarray(X, dtype=object) if words else X, None
     types = list(X.dtypes)
-    categorical = np.array(
-        [str(t).startswith(("cat", "Cat", "Enum", "dictionary")) for t in types],
-        dtype=bool,
-    )
+    categories = ("cat", "Cat", "Enum", "dictionary")
+    categorical = np.array([str(t).startswith(categories) for t in types], dtype=bool)
     if hasattr(X, "iloc") and any(t.kind == "O" for t in types):
         # Columns of a data frame of pandas take long, compared with a single row.
         table = X.to_numpy(dtype=object)
-        for j, kind in enumerate(t.kind for t in types):
-            if kind in "mM":
-                table[:, j] = as_objects(X.iloc[:, j])
+        for j in [j for j, t in enumerate(types) if t.kind in "mM"]:
+            table[:, j] = as_objects(X.iloc[:, j])
         return table, categorical
-    # Polars has no `items`.
-    columns = (
-        X.get_columns()
-        if hasattr(X, "get_columns")
-        else [column for _, column in X.items()]
-    )
+    is_polars = hasattr(X, "get_columns")
+    columns = X.get_columns() if is_polars else [column for _, column in X.items()]
     arrays = [np.asarray(column) for column in columns]
     for name, array in zip(X.columns, arrays, strict=True):
         if array.ndim > 1:
             raise TypeError(f"column {name!r} has lists or structs: expand it")
-    are_numbers = all(a.dtype.kind in "biuf" for a in arrays)
+    are_numbers = all(array.dtype.kind in "biuf" for array in arrays)
     if are_numbers and not any([*categorical, *map(exceed_float, columns)]):
         return (np.column_stack(arrays) if arrays else np.empty(X.shape)), categorical
     table = np.empty(X.shape, dtype=object)
@@ -202,39 +195,35 @@ class TableReader:
 
     def fit(self, X):
         """Infer the kind of each column of X (n, d), an array of any type."""
+        is_plain = X.dtype.kind in "biuf"
+        cells = {
+            j: self._cells(X, j)
+            for j, declared in enumerate(self.categorical)
+            if declared
+            or not is_plain
+            or (self.names is not None and suggests_date(self.names[j]))
+        }
+        usual = kinds.usual_mark(cells.values()) if cells else "."
         self.columns_ = []
-        are_numbers = X.dtype.kind in "biuf"
-        usual = "."
-        if not are_numbers:
-            usual = kinds.usual_mark(
-                Cells.of(X[:, j], self._name(j))
-                for j in range(X.shape[1])
-                if any(isinstance(value, str) for value in X[:, j])
-            )
         for j, declared in enumerate(self.categorical):
-            name = str(j if self.names is None else self.names[j])
-            values = X[:, j]
-            is_other = declared or not are_numbers
             # Integers such as 20240131 are dates if the column's name suggests it.
-            is_day = self.names is not None and suggests_date(name)
-            if is_other or (is_day and kinds.form_of_days(Cells.of(values, name))):
-                column = self._learned(values, j, usual)
+            is_day = j in cells and kinds.form_of_days(cells[j])
+            if declared or is_day or not is_plain:
+                column = _learned(cells[j], usual, declared)
             else:
-                column = ReadColumn("numeric", n_missing=int(np.isnan(values).sum()))
-            column.name = name
+                missing = np.isnan(X[:, j])
+                column = ReadColumn("numeric", n_missing=int(missing.sum()))
+            column.name = str(j if self.names is None else self.names[j])
             self.columns_.append(column)
         return self
 
     @property
     def source_(self):
         """Input column of each output column."""
-        places = np.arange(len(self.columns_))
-        widths = [column.width for column in self.columns_]
-        n_means = [
-            0 if column.means is None else column.means.shape[1]
-            for column in self.columns_
-        ]
-        return np.append(np.repeat(places, widths), np.repeat(places, n_means))
+        columns = self.columns_
+        n_means = [0 if c.means is None else c.means.shape[1] for c in columns]
+        repeats = [c.width for c in columns] + n_means
+        return np.repeat([*range(len(columns))] * 2, repeats)
 
     @property
     def first_(self):
@@ -244,11 +233,9 @@ class TableReader:
     @property
     def is_categorical(self):
         """Mask of the output columns that contain category codes."""
-        categorical = np.array(
-            [column.kind == "categorical" for column in self.columns_]
-        )
-        flags = categorical[self.source_]
-        flags[sum(column.width for column in self.columns_) :] = False
+        flags = np.zeros(len(self.source_), dtype=bool)
+        are_codes = [column.kind == "categorical" for column in self.columns_]
+        flags[self.first_] = are_codes
         return flags
 
     def ngrams(self, X):
@@ -257,7 +244,7 @@ class TableReader:
             j: column.vectors.frequencies(texts)[codes]
             for j, column in enumerate(self.columns_)
             if column.kind == "text"
-            for texts, codes in [_distinct_texts(Cells.of(X[:, j], self._name(j)))]
+            for texts, codes in [_distinct_texts(self._cells(X, j))]
         }
 
     def learn_means(self, X, ngrams, targets, weights, part):
@@ -291,23 +278,20 @@ class TableReader:
 
     def transform(self, X):
         """Convert X (n, d) to float64; missing values and new categories become NaN."""
-        plain = X.dtype.kind in "biuf"
-        if plain and all(column.kind == "numeric" for column in self.columns_):
+        is_plain = X.dtype.kind in "biuf"
+        if is_plain and all(column.kind == "numeric" for column in self.columns_):
             table = np.asarray(X, dtype=np.float64)
         else:
             parts = [
                 X[:, [j]].astype(float)
-                if plain and column.kind == "numeric"
-                else self._read(X[:, j], column, j)
+                if is_plain and column.kind == "numeric"
+                else self._read(X, j)
                 for j, column in enumerate(self.columns_)
             ]
-            pairs = [*zip(parts, self.columns_, strict=True)]
-            means = [
-                worth(c.means, part[:, 0]) if c.ridge is None else part[:, c.width :]
-                for part, c in pairs
-                if c.means is not None
-            ]
-            table = np.hstack([part[:, : c.width] for part, c in pairs] + means)
+            widths = [column.width for column in self.columns_]
+            pairs = [*zip(parts, widths, strict=True)]
+            values = [part[:, :width] for part, width in pairs]
+            table = np.hstack(values + [part[:, width:] for part, width in pairs])
         if np.isinf(table).any():
             row, place = np.argwhere(np.isinf(table))[0]
             raise ValueError(
@@ -319,27 +303,12 @@ class TableReader:
     def _name(self, j):
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
 
-    def _learned(self, values, j, usual):
-        cells = Cells.of(values, self._name(j))
-        found, read = kinds.learn(cells, usual, declared=self.categorical[j])
-        column = ReadColumn(found.kind, found.form, found.notes)
-        is_missing = [value is None or value != value for value in read]
-        column.n_missing = sum(is_missing)
-        if column.kind == "categorical":
-            spellings = sorted({s for s in read if s is not None})
-            column.codes = {s: code for code, s in enumerate(spellings)}
-        if column.kind == "numeric":
-            column.with_limits = bool(sides_of_limits(cells).any())
-        if column.kind == "date":
-            column.with_hour = has_hours(read)
-        if column.kind == "text":
-            # Sorted, since the rounding of sums depends on the order of the rows.
-            texts = sorted({s for s in read if s is not None})
-            column.vectors = TextVectors().fit(texts)
-        return column
+    def _cells(self, X, j):
+        return Cells.of(X[:, j], self._name(j))
 
-    def _read(self, values, column, j):
-        """Convert one column to numbers (n, width)."""
+    def _read(self, X, j):
+        """Convert one column to numbers, followed by its target encodings."""
+        values, column = X[:, j], self.columns_[j]
         if column.kind == "numeric" and set(map(type, values)) <= {float, int}:
             typed = np.array([*values])
             # Integers beyond int64, and numbers without a percent sign, raise or warn.
@@ -347,9 +316,11 @@ class TableReader:
                 numbers = np.zeros((len(typed), column.width))  # without limits
                 numbers[:, 0] = typed
                 return numbers
-        cells = Cells.of(values, self._name(j))
+        cells = self._cells(X, j)
         if column.kind == "categorical":
-            return self._codes(cells, column)
+            codes = _codes(cells, column.codes)
+            means = [] if column.means is None else [worth(column.means, codes)]
+            return np.column_stack([codes, *means])
         if column.kind == "text":
             return _text_numbers(cells, column)
         read, _, notes = kinds.read_new(cells, column.kind, column.form)
@@ -357,32 +328,46 @@ class TableReader:
             warn_user(note)
         if column.kind == "date":
             return date_parts(read, column.with_hour)
-        if column.with_limits:
-            return np.column_stack([read, sides_of_limits(cells)])
-        return read[:, None]
+        sides = [sides_of_limits(cells)] * column.with_limits
+        return np.column_stack([read, *sides])
 
-    def _codes(self, cells, column):
-        """Category codes (n, 1); new categories become missing, with a warning."""
-        spellings = read_categories(cells)
-        known = column.codes
-        if not known.keys() >= {s for s in spellings if s is not None}:
-            # Files saved from a column with missing values have "1.0" instead of "1".
-            whole = {without_decimals(s): s for s in known}
-            spellings = [
-                s if s in known else whole.get(without_decimals(s), s)
-                for s in spellings
-            ]
-        codes = [known.get(s, np.nan) for s in spellings]
-        codes = np.reshape(np.array(codes, dtype=float), (-1, 1))
-        new = [s for s, code in zip(spellings, codes, strict=True) if code != code]
-        new = [s for s in new if s is not None]
-        if new:
-            warn_user(
-                f"{cells.name}: the model does not know the category of {len(new)} of "
-                f"{count(len(codes), 'row')}, such as {new[0]!r}; it is treated as "
-                "missing"
-            )
-        return codes
+
+def _learned(cells, usual, declared):
+    """Return the :class:`ReadColumn` of training cells."""
+    found, read = kinds.learn(cells, usual, declared=declared)
+    known = [value for value in read if value is not None and value == value]
+    column = ReadColumn(found.kind, found.form, found.notes)
+    column.n_missing = len(read) - len(known)
+    if column.kind == "categorical":
+        column.codes = {s: code for code, s in enumerate(sorted({*known}))}
+    if column.kind == "numeric":
+        column.with_limits = bool(sides_of_limits(cells).any())
+    if column.kind == "date":
+        column.with_hour = has_hours(read)
+    if column.kind == "text":
+        # Sorted, since the rounding of sums depends on the order of the rows.
+        column.vectors = TextVectors().fit(sorted({*known}))
+    return column
+
+
+def _codes(cells, known):
+    """Category codes (n,); new categories become missing, with a warning."""
+    spellings = read_categories(cells)
+    if not known.keys() >= {s for s in spellings if s is not None}:
+        # Files saved from a column with missing values have "1.0" instead of "1".
+        whole = {without_decimals(s): s for s in known}
+        spellings = [
+            s if s in known else whole.get(without_decimals(s), s) for s in spellings
+        ]
+    codes = np.array([known.get(s, np.nan) for s in spellings], dtype=float)
+    new = [s for s in spellings if s is not None and s not in known]
+    if new:
+        warn_user(
+            f"{cells.name}: the model does not know the category of {len(new)} of "
+            f"{count(len(codes), 'row')}, such as {new[0]!r}; it is treated as "
+            "missing"
+        )
+    return codes
 
 
 def _text_numbers(cells, column):

@@ -194,29 +194,28 @@ def _between(left, text, right, colon):
 
 def _build_time(parts):
     """Construct a time from the named groups of a match."""
-    year = int(parts.get("Y") or 1970)
-    if parts.get("y"):
-        year = int(parts["y"])
-        year += 2000 if year < _CENTURY else 1900
-    if parts.get("V"):
-        return datetime.fromisocalendar(int(parts["G"]), int(parts["V"]), 1)
-    month = int(parts.get("m") or 1)
-    if parts.get("b"):
+    parts = {name: text for name, text in parts.items() if text}
+    known = {name: int(text) for name, text in parts.items() if text.isdecimal()}
+    if "V" in known:
+        return datetime.fromisocalendar(known["G"], known["V"], 1)
+    year = known.get("Y", 1970)
+    if "y" in known:
+        year = known["y"] + (2000 if known["y"] < _CENTURY else 1900)
+    month = known.get("m", 1)
+    if "b" in parts:
         month = MONTHS[parts["b"].casefold()]
-    if parts.get("q"):
-        month = 3 * int(parts["q"]) - 2
-    if parts.get("h"):
-        month = 6 * int(parts["h"]) - 5
-    hour = int(parts.get("H") or 0)
-    if parts.get("p"):
-        if not 1 <= int(parts["I"]) <= 12:
+    if "q" in known:
+        month = 3 * known["q"] - 2
+    if "h" in known:
+        month = 6 * known["h"] - 5
+    hour = known.get("H", 0)
+    if "p" in parts:
+        if not 1 <= known["I"] <= 12:
             raise ValueError("no hour of a clock of twelve")
-        hour = int(parts["I"]) % 12 + 12 * (parts["p"] in "pP")
-    micro = int((parts.get("f") or "0").ljust(6, "0"))
-    minute = int(parts.get("M") or 0)
-    second = int(parts.get("S") or 0)
-    day = int(parts.get("d") or 1)
-    moment = datetime(year, month, day, hour, minute, second, micro)
+        hour = known["I"] % 12 + 12 * (parts["p"] in "pP")
+    micro = int(parts.get("f", "0").ljust(6, "0"))
+    clock = hour, known.get("M", 0), known.get("S", 0), micro
+    moment = datetime(year, month, known.get("d", 1), *clock)
     return moment - _offset(parts.get("z"), parts.get("n"))
 
 
@@ -323,12 +322,11 @@ def date_parts(times, with_hour):
     known = np.where(missing, np.datetime64(0, "us"), times)
     days = known.astype("M8[D]")
     years = known.astype("M8[Y]")
-    elapsed = known.astype(np.int64) / _DAY
     day_of_year = (days - years.astype("M8[D]")).astype(np.int64) + 1
     angle = 2 * np.pi * day_of_year / 365.25
     weekday = (days.astype(np.int64) + 3) % 7
     parts = [
-        elapsed,
+        days_of(times),
         years.astype(np.int64) + 1970.0,
         np.sin(angle),
         np.cos(angle),

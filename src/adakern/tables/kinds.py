@@ -1,6 +1,7 @@
 """Inference of the kind of a column: number, date, text or category."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -75,21 +76,18 @@ def describe(cells, *, usual=".", is_target=False):
     if not is_target and (form := form_of_days(cells)):
         return Column("date", form, [f"dates: {cells.name}, read as {form}"])
     column = _describe_numbers(cells, texts, usual, is_target)
-    if column is None and is_target:
-        column = _describe_amounts(cells, usual)
-    if column is None and not others:
-        column = _describe_dates(cells, texts) or _describe_base_60(cells, texts)
-    if column is not None:
-        return column
-    notes = []
     if is_target:
-        kept = sorted({t for t in cells.counts({""}) if t.casefold() in NO_VALUE})
-        if kept:
-            notes = [
-                f"classes of {cells.name}: {', '.join(kept)}; only empty cells are "
-                "missing"
-            ]
-    return Column("categorical", notes=notes)
+        column = column or _describe_amounts(cells, usual)
+    if not others:
+        column = column or _describe_dates(cells, texts)
+        column = column or _describe_base_60(cells, texts)
+    column = column or Column("categorical")
+    kept = sorted({t for t in cells.counts({""}) if t.casefold() in NO_VALUE})
+    if is_target and kept and column.kind == "categorical":
+        column.notes = [
+            f"classes of {cells.name}: {', '.join(kept)}; only empty cells are missing"
+        ]
+    return column
 
 
 def learn(
@@ -132,7 +130,7 @@ def usual_mark(columns, default="."):
 
     It is that of more cells of the other columns, or the default.
     """
-    votes = {".": 0, ",": 0}
+    votes: Counter = Counter()
     some_are_open = False
     for cells in columns:
         texts = cells.counts(NO_VALUE)
@@ -141,11 +139,10 @@ def usual_mark(columns, default="."):
             continue
         mark, _, sure, is_open = numbers.find_mark(texts)
         some_are_open |= is_open
-        if mark is not None:
-            votes[mark] += sure
-    if votes["."] != votes[","]:
-        return max(votes, key=votes.__getitem__)
-    return default if some_are_open else "."
+        votes[mark] += sure
+    if votes["."] == votes[","]:
+        return default if some_are_open else "."
+    return "." if votes["."] > votes[","] else ","
 
 
 def column_of_form(cells, form):
@@ -211,21 +208,23 @@ def _most_strays(n):
 
 def _describe_numbers(cells, texts, usual, is_target):
     """Return the column of numbers, or None if it is not numeric."""
-    if not is_target and _are_truths([*texts, *cells.others()]):
+    others = cells.others()
+    values = [*texts, *others]
+    if not is_target and {TRUTHS.get(str(v).casefold()) for v in values} == {0.0, 1.0}:
         return Column("numeric", TRUE_OR_FALSE)
-    integers = [v for v in cells.others() if isinstance(v, int | np.integer)]
+    integers = [v for v in others if isinstance(v, int | np.integer)]
     if numbers.are_codes([*texts, *map(str, integers)]):
         return None
-    if texts and not cells.others() and numbers.plain_numbers([*texts]) is not None:
-        return Column("numeric", "." if any("." in text for text in texts) else usual)
+    if texts and not others and numbers.plain_numbers(values) is not None:
+        return Column("numeric", "." if "." in "".join(values) else usual)
     mark, unit, _, is_open = numbers.find_mark(texts)
-    durations = [v for v in cells.others() if isinstance(v, timedelta)]
-    form = (mark or usual) + unit if texts else numbers.BASE_60 * bool(durations)
-    read = {v: number_named(cells, v, form) for v in [*texts, *cells.others()]}
+    are_durations = any(isinstance(v, timedelta) for v in others)
+    form = (mark or usual) + unit if texts else numbers.BASE_60 * are_durations
+    read = {v: number_named(cells, v, form) for v in values}
     strays = [value for value, number in read.items() if number is None]
-    n = len(cells.rows_of(read))
+    n = len(cells.rows_of(values))
     n_strays = len(cells.rows_of(strays))
-    n_values = len({v for v in read.values() if v is not None})
+    n_values = len({*read.values()} - {None})
     may_be_codes = n_values <= min(MANY_NUMBERS, (n - n_strays) // 2)
     is_marked = is_marker(strays, cells) and not may_be_codes
     are_marks = all(str(stray).casefold() in NO_VALUE for stray in strays)
@@ -258,13 +257,6 @@ def _describe_base_60(cells, texts):
         return None
     notes = _about_numbers(cells.name, texts, numbers.BASE_60, is_doubtful=False)
     return Column("numeric", numbers.BASE_60, notes)
-
-
-def _are_truths(values):
-    """Whether all values are true or false, and both occur."""
-    if not all(str(value).casefold() in TRUTHS for value in values):
-        return False
-    return len({TRUTHS[str(value).casefold()] for value in values}) == 2
 
 
 def _describe_amounts(cells, usual):

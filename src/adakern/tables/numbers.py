@@ -196,8 +196,7 @@ def limit_side(value):
     (-1.0, 1.0, 0.0)
     """
     text = value if isinstance(value, str) else ""
-    is_open = text.endswith("+") and _OPEN_ENDED.fullmatch(text)
-    first = ">" if is_open else text[:1]
+    first = ">" if _OPEN_ENDED.fullmatch(text) else text[:1]
     return {"<": -1.0, "≤": -1.0, ">": 1.0, "≥": 1.0}.get(first, 0.0)
 
 
@@ -343,15 +342,15 @@ def has_digit(value):
 def plain_numbers(texts):
     """Parse numbers in the format of programs; return None if there are other cells.
 
-    The result is also None if all points may be thousands separators. Most columns can
-    be parsed here, in a thousandth of the time.
+    Empty cells are missing. The result is also None if all points may be thousands
+    separators. Most columns can be parsed here, in a thousandth of the time.
     """
     joined = "".join(texts)
     if not set(joined) <= set("0123456789+-.eE"):
         return None
-    if "." in joined and all(_EITHER.fullmatch(text) for text in texts):
+    if "." in joined and all(_EITHER.fullmatch(text or "1") for text in texts):
         return None
     try:
-        return np.array(texts, dtype=object).astype(float)
+        return np.array([text or "nan" for text in texts], dtype=object).astype(float)
     except ValueError:
         return None

@@ -100,8 +100,8 @@ def read_table(
 
     Supported are delimited text (.csv, .tsv, .txt; separated by comma, semicolon, tab,
     bar or blanks; with decimal points or commas; in UTF-8, UTF-16 or code page 1252),
-    Parquet and Excel (.xlsx, requires openpyxl), compressed or not. Cells of Excel that
-    are merged downwards are filled with the first.
+    Parquet, ARFF and Excel (.xlsx, requires openpyxl), compressed or not. Cells of
+    Excel that are merged downwards are filled with the first.
 
     A column is numeric if at least 19 of 20 cells are numbers, including formats such
     as ``$45,123``, ``33%`` and ``12 kg``, or if the other cells are a single word in at

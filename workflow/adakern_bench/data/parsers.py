@@ -1,16 +1,17 @@
 """Parsers, which turn the bytes of a data file into a frame of all columns."""
 
 import io
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 import numpy as np
 
 from adakern._utils.resources import require_memory
+from adakern.tables.arff import arff
 from adakern.tables.delimited import Layout
 from adakern.tables.typed import typed_columns
 from adakern.tables.unpack import TableError, unpack
 from adakern_bench.config.entry import FORMATS, DatasetError
-from adakern_bench.data.arff import arff_as_csv, is_arff
 
 MISSING_WORDS = ["?", "NA", "NaN", "nan", ""]
 ENDINGS = {".csv": "csv", ".arff": "arff", ".libsvm": "libsvm", ".svm": "libsvm"}
@@ -49,9 +50,6 @@ def parse_table(data, entry, name):
     layout = Layout(
         entry.separator, entry.decimal, entry.encoding, entry.header, entry.keep
     )
-    if is_arff(data):
-        data = arff_as_csv(data, name)
-        layout = Layout(",", ".", "utf-8", header=True)
     read = {"categorical": entry.categorical, "merge": entry.merge, "form": entry.form}
     return parsed(typed_columns(data, name, entry.target, layout, **read))
 
@@ -94,18 +92,11 @@ def _separated(data, entry, **settings):
 
 
 def parse_arff(data, entry, name):
-    """Parse attribute-relation files with SciPy's reader."""
-    import pandas as pd
-    from scipy.io import arff
-
-    frame = pd.DataFrame(arff.loadarff(io.StringIO(data.decode("utf-8", "replace")))[0])
-    for column in frame.select_dtypes(object).columns:  # nominal: SciPy returns bytes
-        frame[column] = frame[column].str.decode("utf-8").replace("?", np.nan)
-        if (
-            pd.to_numeric(frame[column], errors="coerce").count()
-            == frame[column].count()
-        ):
-            frame[column] = pd.to_numeric(frame[column])
+    """Parse attribute-relation files; columns of numbers are numeric."""
+    frame = arff(data, name).replace("", np.nan)
+    for column in frame:
+        with suppress(ValueError):
+            frame[column] = frame[column].astype(float)
     return frame
 
 
