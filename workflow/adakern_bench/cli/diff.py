@@ -34,7 +34,8 @@ def run_diff(arguments, overrides):
         _place(arguments.started_in, name)
         for name in (arguments.before, arguments.after)
     ]
-    found = diff.difference(*map(diff.read_run, places), arguments.tolerance)
+    before, after = map(diff.read_run, places)
+    found = diff.difference(before, after, arguments.tolerance)
     print(diff.sentence(found))
     for caption, table in diff.shown(found).items():
         if len(table):
