@@ -11,7 +11,7 @@ from adakern.tables.account import Account
 from adakern.tables.cells import (
     Cells,
     as_objects,
-    read_categories,
+    categories,
     sides_of_limits,
     without_decimals,
 )
@@ -240,11 +240,14 @@ class TableReader:
 
     def ngrams(self, X):
         """Frequencies of n-grams (n, N_HASHES) in the texts of X, by column."""
-        return {
-            j: column.vectors.frequencies(texts)[codes]
+        cells = {
+            j: self._cells(X, j)
             for j, column in enumerate(self.columns_)
             if column.kind == "text"
-            for texts, codes in [_distinct_texts(self._cells(X, j))]
+        }
+        return {
+            j: self.columns_[j].vectors.frequencies(categories(found))[found.codes]
+            for j, found in cells.items()
         }
 
     def learn_means(self, X, ngrams, targets, weights, part):
@@ -352,20 +355,21 @@ def _learned(cells, usual, declared):
 
 def _codes(cells, known):
     """Category codes (n,); new categories become missing, with a warning."""
-    spellings = read_categories(cells)
-    if not known.keys() >= {s for s in spellings if s is not None}:
+    spellings = categories(cells)
+    if not known.keys() >= {*spellings} - {None}:
         # Files saved from a column with missing values have "1.0" instead of "1".
         whole = {without_decimals(s): s for s in known}
         spellings = [
             s if s in known else whole.get(without_decimals(s), s) for s in spellings
         ]
-    codes = np.array([known.get(s, np.nan) for s in spellings], dtype=float)
-    new = [s for s in spellings if s is not None and s not in known]
-    if new:
+    codes = cells.spread([known.get(s, np.nan) for s in spellings], float)
+    are_new = [s is not None and s not in known for s in spellings]
+    if any(are_new):
+        n_new = cells.spread(are_new, bool).sum()
         warn_user(
-            f"{cells.name}: the model does not know the category of {len(new)} of "
-            f"{count(len(codes), 'row')}, such as {new[0]!r}; it is treated as "
-            "missing"
+            f"{cells.name}: the model does not know the category of {n_new} of "
+            f"{count(len(codes), 'row')}, such as {spellings[are_new.index(True)]!r}; "
+            "it is treated as missing"
         )
     return codes
 
@@ -375,17 +379,11 @@ def _text_numbers(cells, column):
 
     Target encodings of their n-grams are appended, if there are any.
     """
-    texts, codes = _distinct_texts(cells)
+    texts = categories(cells)
     n_long = sum(text is not None and len(text) > MOST_CHARACTERS for text in texts)
     if n_long:
         warn_user(
             f"{cells.name}: only the first {MOST_CHARACTERS:,} characters of a text "
             f"are used; number of longer texts: {n_long}"
         )
-    return column.vectors.transform(texts, column.means)[codes]
-
-
-def _distinct_texts(cells):
-    """Return the distinct texts of cells, None for missing ones, and their codes."""
-    distinct = Cells(cells.name, cells.distinct, np.arange(len(cells.distinct)))
-    return read_categories(distinct), cells.codes
+    return column.vectors.transform(texts, column.means)[cells.codes]
