@@ -281,20 +281,18 @@ class TableReader:
 
     def transform(self, X):
         """Convert X (n, d) to float64; missing values and new categories become NaN."""
-        is_plain = X.dtype.kind in "biuf"
-        if is_plain and all(column.kind == "numeric" for column in self.columns_):
+        are_plain = all(
+            column.kind == "numeric" and column.form[1:] != "%" and column.width == 1
+            for column in self.columns_
+        )
+        if X.dtype.kind in "biuf" and are_plain:
             table = np.asarray(X, dtype=np.float64)
         else:
-            parts = [
-                X[:, [j]].astype(float)
-                if is_plain and column.kind == "numeric"
-                else self._read(X, j)
-                for j, column in enumerate(self.columns_)
-            ]
-            widths = [column.width for column in self.columns_]
-            pairs = [*zip(parts, widths, strict=True)]
-            values = [part[:, :width] for part, width in pairs]
-            table = np.hstack(values + [part[:, width:] for part, width in pairs])
+            parts = [self._read(X, j) for j in range(len(self.columns_))]
+            pairs = [*zip(parts, self.columns_, strict=True)]
+            values = [part[:, : column.width] for part, column in pairs]
+            means = [part[:, column.width :] for part, column in pairs]
+            table = np.hstack(values + means)
         if np.isinf(table).any():
             row, place = np.argwhere(np.isinf(table))[0]
             raise ValueError(
@@ -312,10 +310,10 @@ class TableReader:
     def _read(self, X, j):
         """Convert one column to numbers, followed by its target encodings."""
         values, column = X[:, j], self.columns_[j]
-        if column.kind == "numeric" and set(map(type, values)) <= {float, int}:
-            typed = np.array([*values])
-            # Integers beyond int64, and numbers without a percent sign, raise or warn.
-            if typed.dtype.kind in "fiu" and column.form[1:] != "%":
+        if column.kind == "numeric" and column.form[1:] != "%":
+            are_plain = set(map(type, values)) <= {float, int}
+            typed = np.array([*values]) if are_plain else values
+            if typed.dtype.kind in "biuf":  # integers beyond int64 are objects
                 numbers = np.zeros((len(typed), column.width))  # without limits
                 numbers[:, 0] = typed
                 return numbers
