@@ -47,7 +47,11 @@ ALWAYS_VALUES = 500_000
 #: Attributes by which scikit-learn allocates arrays in predictions. Beyond this many,
 #: there must be as many numbers in the model.
 COUNTS = (
-    *("n_outputs_", "n_classes_", "n_components", "_n_components", "_n_out_full"),
+    "n_outputs_",
+    "n_classes_",
+    "n_components",
+    "_n_components",
+    "_n_out_full",
     "degree",
 )
 ALWAYS_COUNTED = 10_000
