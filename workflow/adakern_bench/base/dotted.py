@@ -160,6 +160,8 @@ def is_inside(path, *, database=False):
 
 def links_out(folder):
     """Yield the symbolic links below a folder that point outside it."""
+    if not os.path.isdir(folder):  # nor a name that no folder can have
+        return
     whole = Path(folder).resolve()
     for path in Path(folder).rglob("*"):  # follows no links
         if path.is_symlink() and not path.resolve().is_relative_to(whole):
