@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adakern_bench.data import DatasetEntry, DatasetError, check_entry, load_table
+from adakern_bench.config.entry import DatasetEntry, DatasetError, check_entry
 from adakern_bench.data import table as data_table
+from adakern_bench.data.fetch import load_table
 from mirror import MIRROR, needs_mirror, read_entry
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 from adakern.datasets import read_table
+from adakern_bench.config.entry import DatasetEntry, DatasetError
 from adakern_bench.config.infer import inferred_yaml
-from adakern_bench.data import DatasetEntry, DatasetError, Table, load_table
+from adakern_bench.data.fetch import load_table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import prepare
 from mirror import read_entry
 

@@ -17,7 +17,7 @@ from sklearn.svm import SVC, SVR
 from adakern._utils.files import read_json, write_json
 from adakern.adaptive import DEFAULTS_VERSION
 from adakern.datasets import make_clowns
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.solve import (
     _sentences,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import (
     check_repeats,

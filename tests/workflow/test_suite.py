@@ -8,11 +8,13 @@ import pytest
 from sklearn.model_selection import train_test_split
 
 from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.entry import DatasetEntry, SourceFile
 from adakern_bench.config.estimators import expand_grid
 from adakern_bench.config.plan import load_plan
-from adakern_bench.config.suite import expand_suite
-from adakern_bench.data import DatasetEntry, SourceFile, Suite, Table, load_table
+from adakern_bench.config.suite import Suite, expand_suite
+from adakern_bench.data.fetch import load_table
 from adakern_bench.data.sources import check_tables
+from adakern_bench.data.table import Table
 from adakern_bench.records.search import _published_tuning
 from adakern_bench.records.split import make_splits
 

@@ -210,15 +210,14 @@ def time_of(value, form):
     return dates.as_time(value) if dates.is_date(value) else None
 
 
-def read_categories(cells, is_target=False, form=""):
-    """Return categories (n,) as strings, with None for missing cells."""
+def categories(cells, is_target=False, form=""):
+    """Return the category of each distinct cell as a string, or None if missing."""
     marks = {""} if is_target else MISSING
     written = _merged_spelling(form) if form.startswith(ALIKE) else spelling
-    values = [
+    return [
         None if isinstance(value, str) and value.casefold() in marks else written(value)
         for value in cells.distinct
     ]
-    return cells.spread(values, object)
 
 
 def spelling(value):
@@ -304,7 +303,7 @@ def read_cells(cells, kind, form="", is_target=False):
         values = [time_of(value, form or dates.ISO) for value in cells.distinct]
         nothing, dtype = np.datetime64("NaT"), "M8[us]"
     else:
-        return read_categories(cells, is_target, form), []
+        return cells.spread(categories(cells, is_target, form), object), []
     strays = [
         cell
         for cell, value in zip(cells.distinct, values, strict=True)

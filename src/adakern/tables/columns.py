@@ -11,7 +11,7 @@ from adakern.tables.account import Account
 from adakern.tables.cells import (
     Cells,
     as_objects,
-    read_categories,
+    categories,
     sides_of_limits,
     without_decimals,
 )
@@ -240,11 +240,14 @@ class TableReader:
 
     def ngrams(self, X):
         """Frequencies of n-grams (n, N_HASHES) in the texts of X, by column."""
-        return {
-            j: column.vectors.frequencies(texts)[codes]
+        cells = {
+            j: self._cells(X, j)
             for j, column in enumerate(self.columns_)
             if column.kind == "text"
-            for texts, codes in [_distinct_texts(self._cells(X, j))]
+        }
+        return {
+            j: self.columns_[j].vectors.frequencies(categories(found))[found.codes]
+            for j, found in cells.items()
         }
 
     def learn_means(self, X, ngrams, targets, weights, part):
@@ -278,20 +281,18 @@ class TableReader:
 
     def transform(self, X):
         """Convert X (n, d) to float64; missing values and new categories become NaN."""
-        is_plain = X.dtype.kind in "biuf"
-        if is_plain and all(column.kind == "numeric" for column in self.columns_):
+        are_plain = all(
+            column.kind == "numeric" and column.form[1:] != "%" and column.width == 1
+            for column in self.columns_
+        )
+        if X.dtype.kind in "biuf" and are_plain:
             table = np.asarray(X, dtype=np.float64)
         else:
-            parts = [
-                X[:, [j]].astype(float)
-                if is_plain and column.kind == "numeric"
-                else self._read(X, j)
-                for j, column in enumerate(self.columns_)
-            ]
-            widths = [column.width for column in self.columns_]
-            pairs = [*zip(parts, widths, strict=True)]
-            values = [part[:, :width] for part, width in pairs]
-            table = np.hstack(values + [part[:, width:] for part, width in pairs])
+            parts = [self._read(X, j) for j in range(len(self.columns_))]
+            pairs = [*zip(parts, self.columns_, strict=True)]
+            values = [part[:, : column.width] for part, column in pairs]
+            means = [part[:, column.width :] for part, column in pairs]
+            table = np.hstack(values + means)
         if np.isinf(table).any():
             row, place = np.argwhere(np.isinf(table))[0]
             raise ValueError(
@@ -309,10 +310,10 @@ class TableReader:
     def _read(self, X, j):
         """Convert one column to numbers, followed by its target encodings."""
         values, column = X[:, j], self.columns_[j]
-        if column.kind == "numeric" and set(map(type, values)) <= {float, int}:
-            typed = np.array([*values])
-            # Integers beyond int64, and numbers without a percent sign, raise or warn.
-            if typed.dtype.kind in "fiu" and column.form[1:] != "%":
+        if column.kind == "numeric" and column.form[1:] != "%":
+            are_plain = set(map(type, values)) <= {float, int}
+            typed = np.array([*values]) if are_plain else values
+            if typed.dtype.kind in "biuf":  # integers beyond int64 are objects
                 numbers = np.zeros((len(typed), column.width))  # without limits
                 numbers[:, 0] = typed
                 return numbers
@@ -352,20 +353,21 @@ def _learned(cells, usual, declared):
 
 def _codes(cells, known):
     """Category codes (n,); new categories become missing, with a warning."""
-    spellings = read_categories(cells)
-    if not known.keys() >= {s for s in spellings if s is not None}:
+    spellings = categories(cells)
+    if not known.keys() >= {*spellings} - {None}:
         # Files saved from a column with missing values have "1.0" instead of "1".
         whole = {without_decimals(s): s for s in known}
         spellings = [
             s if s in known else whole.get(without_decimals(s), s) for s in spellings
         ]
-    codes = np.array([known.get(s, np.nan) for s in spellings], dtype=float)
-    new = [s for s in spellings if s is not None and s not in known]
-    if new:
+    codes = cells.spread([known.get(s, np.nan) for s in spellings], float)
+    are_new = [s is not None and s not in known for s in spellings]
+    if any(are_new):
+        n_new = cells.spread(are_new, bool).sum()
         warn_user(
-            f"{cells.name}: the model does not know the category of {len(new)} of "
-            f"{count(len(codes), 'row')}, such as {new[0]!r}; it is treated as "
-            "missing"
+            f"{cells.name}: the model does not know the category of {n_new} of "
+            f"{count(len(codes), 'row')}, such as {spellings[are_new.index(True)]!r}; "
+            "it is treated as missing"
         )
     return codes
 
@@ -375,17 +377,11 @@ def _text_numbers(cells, column):
 
     Target encodings of their n-grams are appended, if there are any.
     """
-    texts, codes = _distinct_texts(cells)
+    texts = categories(cells)
     n_long = sum(text is not None and len(text) > MOST_CHARACTERS for text in texts)
     if n_long:
         warn_user(
             f"{cells.name}: only the first {MOST_CHARACTERS:,} characters of a text "
             f"are used; number of longer texts: {n_long}"
         )
-    return column.vectors.transform(texts, column.means)[codes]
-
-
-def _distinct_texts(cells):
-    """Return the distinct texts of cells, None for missing ones, and their codes."""
-    distinct = Cells(cells.name, cells.distinct, np.arange(len(cells.distinct)))
-    return read_categories(distinct), cells.codes
+    return column.vectors.transform(texts, column.means)[cells.codes]

@@ -4,7 +4,7 @@ A form is a string that is stored with a model: "ISO8601" or a ``strptime`` form
 """
 
 import re
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
 
 import numpy as np
@@ -153,12 +153,16 @@ def parse_date(text, form):
         return None
     try:
         if form == ISO:
-            match = datetime.fromisoformat(text.removesuffix(" UTC"))
-            return match.astimezone(UTC).replace(tzinfo=None) if match.tzinfo else match
+            return _in_utc(datetime.fromisoformat(text.removesuffix(" UTC")))
         match = _pattern(form).fullmatch(text)
         return _build_time(match.groupdict()) if match else None
     except (ValueError, KeyError, OverflowError, re.error):  # a form given by a user
         return None
+
+
+def _in_utc(moment):
+    """Convert a datetime to UTC if it has a time zone, and remove this."""
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
 @cache
@@ -290,13 +294,8 @@ def find_form(counts, most_bad):
 
 def as_time(value):
     """Convert a date of Python, NumPy or pandas to datetime64[us], in UTC."""
-    if isinstance(value, np.datetime64):
-        return value.astype("M8[us]")
-    if not isinstance(value, datetime):
-        value = datetime.combine(value, time())
-    if value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
-    return np.datetime64(value, "us")
+    is_moment = isinstance(value, datetime)
+    return np.datetime64(_in_utc(value) if is_moment else value, "us")
 
 
 def is_date(value):

@@ -96,10 +96,10 @@ class CategoryColumns(TransformerMixin, BaseEstimator):
 
 
 def _by_kind(kinds):
-    of = {kind: [] for kind in ("numeric", "categorical", "date")}
-    for name, kind in kinds.items():
-        of[kind].append(name)
-    return of
+    return {
+        kind: [name for name, given in kinds.items() if given == kind]
+        for kind in ("numeric", "categorical", "date")
+    }
 
 
 class DateParts(TransformerMixin, BaseEstimator):

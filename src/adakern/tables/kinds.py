@@ -76,8 +76,10 @@ def describe(cells, *, usual=".", is_target=False):
     if not is_target and (form := form_of_days(cells)):
         return Column("date", form, [f"dates: {cells.name}, read as {form}"])
     column = _describe_numbers(cells, texts, usual, is_target)
-    if is_target:
-        column = column or _describe_amounts(cells, usual)
+    amounts = cells.counts(NO_VALUE)
+    if is_target and len(amounts) > FEW_NUMBERS:
+        # Few distinct numbers are classes, and so is a marker such as "-" among them.
+        column = column or _describe_numbers(cells, amounts, usual, is_target)
     if not others:
         column = column or _describe_dates(cells, texts)
         column = column or _describe_base_60(cells, texts)
@@ -257,18 +259,6 @@ def _describe_base_60(cells, texts):
         return None
     notes = _about_numbers(cells.name, texts, numbers.BASE_60, is_doubtful=False)
     return Column("numeric", numbers.BASE_60, notes)
-
-
-def _describe_amounts(cells, usual):
-    """Return the column of a target with numbers and markers such as "-" for none.
-
-    If there are few distinct numbers, they are classes, and so is the marker.
-    """
-    texts = cells.counts(NO_VALUE)
-    column = _describe_numbers(cells, texts, usual, is_target=False)
-    if column is None or column.form == TRUE_OR_FALSE or len(texts) <= FEW_NUMBERS:
-        return None
-    return column
 
 
 def _about_mark(name, texts, form):

@@ -94,7 +94,6 @@ FLAGS = "flags"
 DEBITS = "Dr, Cr"
 _SIDES = {"dr": 1.0, "cr": -1.0}
 _UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ‰″\"*†‡§][^\d()]*)$")
-_DIGIT = re.compile(r"\d")
 _SIGN = re.compile(rf"{_CURRENCY}|%")
 #: Telephone numbers with the code of a country.
 _PHONE = re.compile(r"\+[1-9](?:[\s/()-]{0,2}\d){7,14}")
@@ -124,7 +123,7 @@ def parse_base_60(text):
     """
     for pattern, factors in _BASES_60.items():
         match = pattern.fullmatch(text[: _LONGEST + 1])
-        if match and re.search(r"\d", text):
+        if match and has_digit(text):
             minus, *parts, side = match.groups()
             known = [float((part or "0").replace(",", ".")) for part in parts]
             size = float(np.dot(known, factors))
@@ -163,7 +162,7 @@ def _reading(shape, form):
     if _NOTHING.fullmatch(shape):
         return 0.0, 0, 0, {}
     match = _pattern(mark).fullmatch(shape)
-    if not match or not re.search(r"\d", match["number"]):
+    if not match or not has_digit(match["number"]):
         return None
     if match["gap"] and "e" in match["number"].lower():
         return None  # the comma of 1,234E+05 is a decimal comma
@@ -238,7 +237,7 @@ def _find_unit(counts):
     n = 0
     for text, count in counts.items():
         match = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
-        n += count * bool(re.search(r"\d", text))
+        n += count * has_digit(text)
         if match and (match[1] in MAGNITUDES or not match[1][0].isnumeric()):  # not "½"
             units[match[1].strip()] += count
         elif "%" in (text[:1], text[-1:]):
@@ -336,7 +335,7 @@ def exceed_float(values):
 
 def has_digit(value):
     """Whether a value is written with a digit."""
-    return bool(_DIGIT.search(str(value)))
+    return bool(re.search(r"\d", str(value)))
 
 
 def plain_numbers(texts):

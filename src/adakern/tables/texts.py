@@ -6,6 +6,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.linear_model import ridge_regression
 from sklearn.preprocessing import normalize
+from sklearn.utils import gen_batches
 
 from adakern.tables.means import SURE
 
@@ -67,8 +68,8 @@ class TextVectors:
         if effects is not None:
             by_hash = np.hstack([by_hash, effects])
         blocks = [np.empty((0, by_hash.shape[1]))]
-        for start in range(0, len(texts), AT_ONCE):
-            blocks.append(self.frequencies(texts[start : start + AT_ONCE]) @ by_hash)
+        for rows in gen_batches(len(texts), AT_ONCE):
+            blocks.append(self.frequencies(texts[rows]) @ by_hash)
         numbers = np.vstack(blocks)
         numbers[[text is None for text in texts], : self.n_vectors] = np.nan
         return numbers

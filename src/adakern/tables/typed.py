@@ -68,17 +68,12 @@ def typed_columns(
             notes += about_subtotals(cells[key])
         sides = sides_of_limits(cells[key])
         if column.kind == "numeric" and key not in targets and sides.any():
-            name = _unused_name(f"{key}: limit", raw)
+            name = f"{key}: limit"
+            while name in raw:
+                name += "'"
             values[name] = sides
             columns[name] = Column("numeric", LIMITS_OF + key)
     return pd.DataFrame(values), columns, layout, notes
-
-
-def _unused_name(name, frame):
-    """Extend a name until no column of the frame has it."""
-    while name in frame:
-        name += "'"
-    return name
 
 
 def columns_of(frame, keys):

@@ -19,6 +19,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from adakern_bench.base.dotted import distribution_of
+from adakern_bench.base.notes import digest
 
 #: Functions whose first argument is the name of a module to import.
 IMPORTERS = {"import_module", "require"}
@@ -39,7 +40,7 @@ def code_version(*names, files=()):
     lines = sorted(walk.sources)
     lines += [f"{package} {_version(package)}" for package in sorted(walk.packages)]
     lines += [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+    return digest("\n".join(lines), 12)
 
 
 def functions_of(module):

@@ -243,7 +243,7 @@ def check_content(entry, content):
 def check_entry(name, entry):
     """Problems of an entry that can be found without opening a file, as sentences.
 
-    >>> from adakern_bench.data import DatasetEntry, check_entry
+    >>> from adakern_bench.config.entry import DatasetEntry, check_entry
     >>> entry = DatasetEntry(task="clasification", files=[{"path": "a.csv"}], n=-3)
     >>> for problem in check_entry("mine", entry):
     ...     print(problem)

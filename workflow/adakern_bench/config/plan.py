@@ -64,8 +64,10 @@ def with_tuners(methods, names):
 
 def absent_needs(methods):
     """Method -> missing requirements, its own and those of its tuners."""
-    needs = {name: _needs(methods, name) for name in methods}
-    absent = {name: [n for n in needs[name] if not _is_here(n)] for name in needs}
+    absent = {
+        name: [need for need in _needs(methods, name) if not _is_here(need)]
+        for name in methods
+    }
     return {name: missing for name, missing in absent.items() if missing}
 
 

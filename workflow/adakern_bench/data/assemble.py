@@ -7,7 +7,7 @@ import numpy as np
 
 from adakern._utils.printable import shortened
 from adakern._utils.wording import listed
-from adakern.tables.cells import ALIKE, form_of_merged, read_categories
+from adakern.tables.cells import ALIKE, form_of_merged, read_cells
 from adakern.tables.dates import days_of
 from adakern.tables.kinds import learn
 from adakern.tables.typed import LIMITS_OF, cells_of, find_column
@@ -114,7 +114,7 @@ def _joined(frames, kind):
                 cells = cells_of(joined[column], column)
                 form = form_of_merged(cells)  # of the spellings of all files
                 part.attrs["forms"][column] = form
-                joined[column] = read_categories(cells, True, form)
+                joined[column], _ = read_cells(cells, "categorical", form, True)
     return joined
 
 

@@ -14,8 +14,14 @@ from adakern.tables.unpack import TableError, unpack
 from adakern_bench.config.entry import FORMATS, DatasetError
 
 MISSING_WORDS = ["?", "NA", "NaN", "nan", ""]
-ENDINGS = {".csv": "csv", ".arff": "arff", ".libsvm": "libsvm", ".svm": "libsvm"}
-ENDINGS |= {".parquet": "table", ".xlsx": "table"}
+ENDINGS = {
+    ".csv": "csv",
+    ".arff": "arff",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".parquet": "table",
+    ".xlsx": "table",
+}
 PACKED = (".gz", ".bz2", ".xz", ".zip")
 
 
@@ -119,5 +125,10 @@ def parse_libsvm(data, entry, name):
     return frame
 
 
-PARSERS = {"csv": parse_csv, "table": parse_table, "whitespace": parse_whitespace}
-PARSERS |= {"arff": parse_arff, "libsvm": parse_libsvm}
+PARSERS = {
+    "csv": parse_csv,
+    "table": parse_table,
+    "whitespace": parse_whitespace,
+    "arff": parse_arff,
+    "libsvm": parse_libsvm,
+}

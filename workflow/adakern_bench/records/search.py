@@ -16,7 +16,7 @@ from adakern_bench.config.estimators import (
     free_parameters,
     planned_estimator,
 )
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import prepare, rows_of, takes_one
 from adakern_bench.records.split import inner_folds, load_split, strata
 

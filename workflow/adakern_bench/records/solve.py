@@ -24,7 +24,7 @@ from adakern.evaluation.metrics import (
     probability_scores,
 )
 from adakern_bench.config.estimators import planned_estimator
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.records.prepare import prepare, rows_of, takes_one
 from adakern_bench.records.split import load_split, validation_split
