@@ -268,18 +268,12 @@ def _cost(records):
 
     A search whose result several methods use counts once.
     """
-    columns = ["fit_seconds", "search_seconds", "run_seconds", "search_method"]
-    times = records[["dataset", "repeat", "method"]].join(
-        records.reindex(columns=columns)
-    )
-    times[columns[:3]] = times[columns[:3]].astype(float).fillna(0.0)
-    owner = times["search_method"].where(
-        times["search_method"].notna(), times["method"]
-    )
-    searched = ["dataset", "repeat", "search_seconds", "owner"]
-    searches = (
-        times.assign(owner=owner).drop_duplicates(searched)["search_seconds"].sum()
-    )
+    columns = ["fit_seconds", "search_seconds", "run_seconds"]
+    times = records.reindex(columns=columns).astype(float).fillna(0.0)
+    owner = records.get("search_method", records["method"]).fillna(records["method"])
+    known = times.assign(owner=owner)[["search_seconds", "owner"]]
+    searched = records[["dataset", "repeat"]].join(known)
+    searches = searched.drop_duplicates()["search_seconds"].sum()
     runs = times[["run_seconds", "fit_seconds"]].max(axis=1).sum()
     fits = times["fit_seconds"].sum()
     parts = {

@@ -95,7 +95,9 @@ def report(
             for table in [*map(_own_table, summaries), *_by_target(records)]
             if table["rows"]
         ],
-        own_figures=[_own_figure(Path(figure)) for figure in figures],
+        own_figures=[
+            _figure_of_file(path, "own", caption(path)) for path in map(Path, figures)
+        ],
         data=_data(config, provenance or {}, records),
         most_panels=MOST_PANELS,
         most_tests=_MOST_TESTS,
@@ -264,10 +266,6 @@ def _winner(folder):
     }
 
 
-def _own_figure(path):
-    return _figure_of_file(path, "own", caption(path))
-
-
 def _figure_of_file(path, prefix, text):
     try:
         return _figure(path.read_text(encoding="utf-8"), f"{prefix}-{path.stem}", text)
@@ -326,13 +324,10 @@ def _failures(records):
 
 
 def _unconverged(records):
+    """Number of runs of each cell that did not converge."""
     stopped = records[(records["status"] == "ok") & records["converged"].eq(False)]
-    return (
-        stopped.groupby(["dataset", "method"])
-        .size()
-        .reset_index(name="n")
-        .to_dict("records")
-    )
+    cells = stopped.groupby(["dataset", "method"], as_index=False)
+    return cells.size().to_dict("records")
 
 
 def _data(config, provenance, records):

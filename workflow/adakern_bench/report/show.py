@@ -115,18 +115,17 @@ def _rows(cells, ranks, seconds, width):
     if scores.shape[1] == 1:
         table = table[["time"]]
     table = table.join(scores).fillna("- ").head(_MOST_ROWS).rename_axis(None)
+    # As a row, names of columns are separated by two spaces.
     heads = pd.DataFrame([table.columns], columns=table.columns, index=[""])
     table = pd.concat([heads, table])
     shown = table.shape[1]
     least = shown - scores.shape[1] + 1
-    while (
-        len((text := table.iloc[:, :shown].to_string(header=False)).partition("\n")[0])
-        > width
-    ):
-        if shown == least:  # long names of methods, as in sweeps over several axes
-            break
+    lines = table.to_string(header=False).splitlines()
+    # Long names of methods, as in sweeps over several axes, may need a larger width.
+    while len(lines[0]) > width and shown > least:
         shown -= 1
-    yield from map(str.rstrip, text.splitlines())
+        lines = table.iloc[:, :shown].to_string(header=False).splitlines()
+    yield from map(str.rstrip, lines)
     left_out = {
         "method": len(ranks) + 1 - len(table),
         "data set": table.shape[1] - shown,
