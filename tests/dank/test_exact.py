@@ -199,3 +199,21 @@ def test_steps_reach_the_bend_of_the_objective_at_once():
     fitted = make_model("classification", C=3e5, tau=0.1, tol=1e-4).fit(X, y)
     assert fitted.converged_
     assert fitted.n_iter_ <= 30  # 40 with steps that shrink to a tenth at most
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.slow
+def test_steps_pass_the_bend_with_large_kernel_values():
+    """Steps of half the way to it stopped before it, in four of these problems."""
+    converged = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(70, 2))
+        y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=70)
+        model = DANKRegressor(
+            0.6, kernel="poly", gamma=70.0, tau=5.0, epsilon=0.0, extension="none"
+        )
+        converged += (
+            model.set_params(fit_intercept=False, max_iter=150).fit(X, y).converged_
+        )
+    assert converged >= 6

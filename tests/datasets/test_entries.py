@@ -78,13 +78,15 @@ def test_embedded_and_generated_datasets(name, tmp_path):
 def test_generated_dataset_depends_on_seed_and_size(tmp_path):
     entry = read_entry(ROOT / "conf" / "dataset" / "covtype-like.yaml")
     entry.loader["n"] = entry.n = 300
-    first, again, other = (
-        load_table("covtype-like", entry, cache_dir=tmp_path, seed=seed)
-        for seed in (1, 1, 2)
-    )
+
+    def generated(**seed):
+        seeded = replace(entry, loader=entry.loader | seed)
+        return load_table("covtype-like", seeded, cache_dir=tmp_path)
+
+    first, again, other = (generated(random_state=seed) for seed in (1, 1, 2))
     assert first.X.shape == (300, 54)
     assert first.fingerprint == again.fingerprint != other.fingerprint
-    assert first.provenance["seed"] == 1
+    assert first.provenance["seed"] == 1 and generated().provenance["seed"] == 0
 
 
 def monks_rule(problem, attributes):

@@ -178,22 +178,23 @@ def _line_search(problem, point, target):
             share = slope / (slope - left)
         else:
             best = _top_of_parabola(share, slope, gain, left)
-            share = min(max(best, 0.1 * share), 0.5 * share)
+            share = max(best, 0.1 * share)
     return None
 
 
 def _top_of_parabola(share, slope, gain, left):
     """Share at which h is largest, by its gain and its slope ``left`` at ``share``.
 
-    If the parabola with this gain has its maximum close to zero, h bends on the way,
-    where an eigenvalue of F becomes positive: it is then taken to be straight up to
-    there, and a parabola with both slopes from there on.
+    At most half of ``share``, if h is a parabola with this gain. If its maximum is
+    close to zero, h bends on the way, where an eigenvalue of F becomes positive: it is
+    then taken to be straight up to there, and a parabola with both slopes from there
+    on.
     """
     best = share * slope * share / (2 * (share * slope - gain))
     if slope > 0 and best < 0.1 * share:
         bent = 2 * (share * slope - gain) / (slope - left)
-        best = share - bent + slope * bent / (slope - left)
-    return best
+        return min(share - bent + slope * bent / (slope - left), 0.95 * share)
+    return min(best, 0.5 * share)
 
 
 #: Solvers by the values of the parameter ``method``.

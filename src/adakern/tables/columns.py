@@ -337,8 +337,7 @@ def _learned(cells, usual, declared):
     """Return the :class:`ReadColumn` of training cells."""
     found, read = kinds.learn(cells, usual, declared=declared)
     known = [value for value in read if value is not None and value == value]
-    column = ReadColumn(found.kind, found.form, found.notes)
-    column.n_missing = len(read) - len(known)
+    column = ReadColumn(**vars(found), n_missing=len(read) - len(known))
     if column.kind == "categorical":
         column.codes = {s: code for code, s in enumerate(sorted({*known}))}
     if column.kind == "numeric":

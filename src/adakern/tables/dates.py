@@ -247,9 +247,8 @@ def parse_whole(value):
     except (TypeError, ValueError, OverflowError):
         return None
     text = f"{number:.0f}"
-    if len(text) not in (8, 14) or not number.is_integer():
-        return None
-    date = parse_date(text, WHOLE_TIME if len(text) > 8 else WHOLE)
+    form = {8: WHOLE, 14: WHOLE_TIME}.get(len(text))
+    date = parse_date(text, form) if form and number.is_integer() else None
     first, last = _WHOLE_YEARS
     return date if date and first <= date.year <= last else None
 

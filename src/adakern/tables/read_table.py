@@ -345,10 +345,10 @@ def _table_file(typed, roles):
     X = frame.drop(columns=[*targets, *dropped])
     if not X.shape[1]:
         reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped.items())
+        shown = f" ({reasons})" if reasons else ""
         raise TableError(
-            "no feature column is "
-            f"left{' (' * bool(reasons)}{reasons}{')' * bool(reasons)}; keep= or "
-            "--keep keeps a column that was dropped."
+            f"no feature column is left{shown}; keep= or --keep keeps a column that "
+            "was dropped."
         )
     account = _account(frame, kinds, forms, dropped, roles, group, task)
     kinds = {name: kinds[name] for name in X.columns}

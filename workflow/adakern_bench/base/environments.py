@@ -1,5 +1,6 @@
 """Separate environments for methods that need packages which the workflow lacks."""
 
+import hashlib
 import platform
 import re
 import subprocess
@@ -10,7 +11,6 @@ from packaging.utils import canonicalize_name
 from adakern._utils.files import read_json
 from adakern_bench.base.dotted import NOT_PUBLIC, OWN_METHODS, RENAMED, is_own
 from adakern_bench.base.elsewhere_worker import targets
-from adakern_bench.base.notes import digest
 from adakern_bench.base.paths import ROOT
 
 #: Key of a recipe for the Python that fits it; see :func:`python_of`.
@@ -32,8 +32,8 @@ def python_of(python, task):
     name = None
     path = ROOT / python
     if not python.startswith("$") and path.is_file():
-        told = path.read_text("utf-8") + platform.python_version()
-        name = f"{path.stem}-{digest(told, 12)}"
+        told = path.read_bytes() + platform.python_version().encode()
+        name = f"{path.stem}-{hashlib.sha256(told).hexdigest()[:12]}"
     return {PYTHON: {"python": python, "environment": name, "task": task}}
 
 

@@ -319,8 +319,8 @@ def _suite_entries(suite, folder):
         )
     _check_file(folder / suite.sets, folder.parent)
     try:
-        known = list(suite_sets(suite, folder))
-        entries = expand_suite(suite, folder)
+        sets = suite_sets(suite, folder)
+        entries = expand_suite(suite, sets)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         told = f"{type(error).__name__}: {error}"
         raise ConfigError(
@@ -329,9 +329,9 @@ def _suite_entries(suite, folder):
             "min_rows or max_rows is set, and the suite's entry must have files"
         ) from None
     for name in suite.only:
-        if name not in known:
+        if name not in sets:
             told = f"suite.only: {suite.name} has no set {name!r}."
-            raise ConfigError(f"{told} {nearest(name, known)}")
+            raise ConfigError(f"{told} {nearest(name, sets)}")
     return entries
 
 

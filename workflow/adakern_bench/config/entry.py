@@ -109,8 +109,8 @@ class DatasetEntry:
     #: The files whose rows, concatenated, make the table.
     files: list[SourceFile] = field(default_factory=list)
     #: Function that returns the data, instead of files: ``_target_`` is its dotted
-    #: name, the other keys are its arguments, and ``random_state`` defaults to the
-    #: seed. It returns ``(X, y)``, or a mapping with ``data``, ``target`` and
+    #: name, the other keys are its arguments, and ``random_state`` defaults to 0.
+    #: It returns ``(X, y)``, or a mapping with ``data``, ``target`` and
     #: optionally ``feature_names``, ``test_rows`` and the keys that `groups` and `time`
     #: name.
     loader: dict[str, Any] = field(default_factory=dict)

@@ -50,11 +50,11 @@ def _stated(key, value):
     return value if key in ("fingerprint", "sha256", "note") else int(value)
 
 
-def expand_suite(suite, folder):
-    """Return ``<suite>-<set>`` -> entry for the selected sets."""
+def expand_suite(suite, sets):
+    """Return ``<suite>-<set>`` -> entry for the selected ones of all `sets`."""
     return {
         f"{suite.name}-{name}": _entry(suite.entry, name, stated)
-        for name, stated in suite_sets(suite, folder).items()
+        for name, stated in sets.items()
         if is_selected(suite, name, stated.get("n"))
     }
 

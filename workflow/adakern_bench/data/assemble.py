@@ -18,6 +18,8 @@ from adakern_bench.data.table import Table
 
 #: Value of an entry's `time` if the rows of the file are in order of time.
 ORDER = "order of the file"
+#: Seed of generators whose entry states none.
+SEED = 0
 
 
 def table_from_frames(name, entry, frames):
@@ -153,7 +155,7 @@ def _as_numbers(frame, features):
     return categories
 
 
-def table_from_loader(name, entry, seed):
+def table_from_loader(name, entry):
     """Return the table of an entry's loader (bundled data sets, generators)."""
     import pandas as pd
 
@@ -171,7 +173,7 @@ def table_from_loader(name, entry, seed):
     for key, value in outside_paths(arguments):
         raise DatasetError(f"{name}.loader: {key}={value!r} is outside the project.")
     if "random_state" in inspect.signature(function).parameters:
-        arguments.setdefault("random_state", seed)
+        arguments.setdefault("random_state", SEED)
     try:
         result = function(**arguments)
     except (TypeError, ValueError) as error:

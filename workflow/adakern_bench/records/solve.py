@@ -222,6 +222,7 @@ def _optional_scores(estimator, data):
     """Test scores of probabilities, intervals and quantiles; None if undefined."""
     X = data.X_test
     y = data.y_test
+    found = {}
     if hasattr(estimator, "predict_proba"):
         found = probability_scores(y, estimator.predict_proba(X), estimator.classes_)
     elif hasattr(estimator, "decision_function"):
@@ -234,8 +235,6 @@ def _optional_scores(estimator, data):
         ends = np.moveaxis(np.asarray(estimator.predict_interval(X, COVERAGE)), -1, 0)
         low, high = map(data.restore, ends)
         found = interval_scores(y, low, high, COVERAGE)
-    else:
-        found = {}
     if hasattr(estimator, "predict_quantiles"):
         found["crps"] = quantile_crps(y, _quantiles(estimator, data), LEVELS)
     finite = {k: v for k, v in found.items() if v is not None and np.isfinite(v)}
