@@ -16,13 +16,10 @@ def over_plane(models, matrix, data, n_grid):
     square = np.column_stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
     positive = np.unique(data.y_train)[1]
     order = np.argsort(data.y_train, kind="stable")
-    i, j = np.indices(matrix.shape)
-    entries = {
-        "x": i.ravel(),
-        "y": j.ravel(),
-        "entry": matrix[np.ix_(order, order)].ravel(),
-    }
-    frames = [pd.DataFrame({"kind": "matrix"} | entries)]
+    entries = pd.DataFrame(matrix[np.ix_(order, order)]).stack()
+    entries = entries.rename_axis(["x", "y"]).reset_index(name="entry")
+    entries.insert(0, "kind", "matrix")
+    frames = [entries]
     for kind, rows, labels in (
         ("train", data.X_train, 1.0 * (data.y_train == positive)),
         ("test", data.X_test, 1.0 * (data.y_test == positive)),

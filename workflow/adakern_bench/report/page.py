@@ -276,16 +276,12 @@ def _figure_of_file(path, prefix, text):
 
 
 def _methods(config, records):
-    """Description of each method, and the parameters chosen by its searches."""
+    """Entry of each method, and the parameters chosen by its searches."""
     entries = config.get("method", {})
-    return [
-        {
-            key: entries.get(base_name(name), {}).get(key, "")
-            for key in ("description", "reference")
-        }
-        | {"name": name, "chosen": _chosen(rows)}
+    return {
+        name: {"entry": entries.get(base_name(name), {}), "chosen": _chosen(rows)}
         for name, rows in records.groupby("method")
-    ]
+    }
 
 
 def _at_random(records):
@@ -340,14 +336,15 @@ def _data(config, provenance, records):
         .map(lambda n: "" if pd.isna(n) else int(n))
         .to_dict("index")
     )
-    keys = ("title", "licence", "citation", "homepage", "note")
     entries = config.get("dataset", {})
-    return [
-        {key: entries.get(name, {}).get(key) or "" for key in keys}
-        | {"name": name, "origin": _origin(provenance.get(name, {}))}
-        | sizes[name]
+    return {
+        name: {
+            "entry": entries.get(name, {}),
+            "origin": _origin(provenance.get(name, {})),
+            **sizes[name],
+        }
         for name in names
-    ]
+    }
 
 
 def _origin(provenance):
