@@ -24,7 +24,7 @@ from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import plan_from_snakemake
 from adakern_bench.config.run import load_run, run_of, write_parts, write_run
 from adakern_bench.data.sources import check_tables
-from adakern_bench.data import DatasetError
+from adakern_bench.config.entry import DatasetError
 from adakern_bench.base.group_errors import print_group_errors
 from adakern_bench.base.interpreter import interrupt, use_path_without_blanks
 from adakern_bench.base.locks import (

@@ -13,7 +13,7 @@ import numpy as np
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive.coverage import FEWEST_ROWS, LOW, coverage_by
-from adakern_bench.data import load_table
+from adakern_bench.data.fetch import load_table
 from develop import ROOT, entries
 
 RAW = ROOT / "data" / "raw"

@@ -47,7 +47,8 @@ def published(name, mirror):
     """Return the same for a data set; None if its files cannot be obtained."""
     # Imported here, since the processes of the fits would otherwise load the workflow.
     from adakern_bench.config.compose import load_config
-    from adakern_bench.data import DatasetError, load_table
+    from adakern_bench.config.entry import DatasetError
+    from adakern_bench.data.fetch import load_table
     from adakern_bench.records.prepare import prepare
 
     entry = load_config([f"dataset=[{name}]"]).dataset[name]

@@ -35,7 +35,7 @@ from sklearn.preprocessing import StandardScaler
 
 from adakern_bench.config.compose import load_config
 from adakern_bench.config.estimators import make_estimator
-from adakern_bench.data import load_table
+from adakern_bench.data.fetch import load_table
 
 ROOT = Path(__file__).resolve().parents[1]
 OTHERS = """sk-diabetes sk-wine sk-breast-cancer bodyfat pyrim triazines mpg housing mg

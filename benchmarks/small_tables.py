@@ -50,7 +50,7 @@ from adakern.adaptive import fit_all
 from adakern.adaptive.choose import choose
 from adakern.adaptive.prepare import prepare
 from adakern.baselines import SimpleBlendClassifier, SimpleBlendRegressor
-from adakern_bench.data import load_table
+from adakern_bench.data.fetch import load_table
 from develop import ROOT, entries
 
 HELD_OUT = 1000

@@ -17,7 +17,7 @@ def read_entry(path):
     """The entry in one file of conf/dataset."""
     from omegaconf import OmegaConf
 
-    from adakern_bench.data import DatasetEntry
+    from adakern_bench.config.entry import DatasetEntry
 
     own = OmegaConf.load(path)
     bases = [name for name in own.pop("defaults", []) if name != "_self_"]

@@ -1,7 +1,13 @@
 """Tests of every estimator: scikit-learn's checks and determinism."""
 
+from inspect import signature
+from itertools import product
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_wine, make_classification
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import minmax_scale
@@ -80,6 +86,58 @@ def test_global_random_state_is_not_used(estimator, global_generator):
     np.testing.assert_array_equal(*outputs)
 
 
+#: Values of which each is wrong for most parameters.
+BAD = (
+    *(object(), "nonsense", -1, np.nan, True, 1j, [], [np.nan], ["nonsense"], [[]]),
+    {"nonsense": [1]},
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", all_estimators(), ids=lambda e: e.__name__)
+def test_bad_values_of_parameters_are_named(estimator):
+    """A value is refused with the name of its parameter, or gives a finite result."""
+    X, y = data(estimator(), 30)
+    parameters = estimator().get_params(deep=False)
+    quick = QUICK.get(estimator.__name__, {})
+    if "members" in parameters:
+        quick = {"members": ["linear"], "n_folds": 2}
+    for name, value in product(parameters, BAD):
+        model = estimator(**quick).set_params(**{name: value})
+        try:
+            model.fit(X, y)
+        except ValueError as error:
+            assert name in str(error), f"{name}={value!r}: {error}"
+        else:
+            predict = getattr(model, "predict", getattr(model, "transform", None))
+            assert np.isfinite(np.asarray(predict(X), float)).all(), (name, value)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", all_estimators(), ids=lambda e: e.__name__)
+def test_bad_values_for_rows_are_named(estimator):
+    X, y = data(estimator(), 30)
+    ones = np.ones(30)
+    bad = {
+        "sample_weight": [ones[1:], -ones, ones * np.nan, 0 * ones, ["a"] * 30, "a"],
+        "groups": [ones[1:], ones * np.nan, np.ones((30, 2)), [None] * 30, "a"],
+        "time": [ones[1:], ones * np.nan, np.ones((30, 2)), ["a"] * 30, "a"],
+    }
+    for name in bad.keys() & signature(estimator.fit).parameters.keys():
+        for value in bad[name]:
+            with pytest.raises(ValueError, match=name):
+                estimator().fit(X, y, **{name: value})
+
+
+@pytest.mark.parametrize("kind", [DANKClassifier, DANKRegressor, KNPLClassifier])
+@pytest.mark.parametrize("weight", [1e-70, 1e70])
+def test_weights_out_of_range_raise(kind, weight):
+    """They once ended in errors of SciPy and in an overflow."""
+    X, y = data(kind(), 30)
+    with pytest.raises(ValueError, match="sample_weight must be 0 or from"):
+        kind().fit(X, y, sample_weight=np.full(30, weight))
+
+
 @pytest.mark.parametrize("model", [KernelSVC(), KernelSVR(), KNPLClassifier(reg=20.0)])
 def test_precomputed_kernel_gives_the_same_model(model):
     X, y = load_wine(return_X_y=True)
@@ -97,3 +155,54 @@ def test_too_little_memory_raises(model, monkeypatch):
     monkeypatch.setattr(resources.os, "sysconf", sysconf.get)
     with pytest.raises(MemoryError, match="ClusterwiseClassifier"):
         model.fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", all_estimators(), ids=lambda e: e.__name__)
+def test_names_of_classes_and_units_of_features_do_not_matter(estimator):
+    """Classes of classifiers, and features of Gaussian kernels whose width is relative
+    to them.
+    """
+    X, y = data(estimator())
+    model = estimator(**QUICK.get(estimator.__name__, {}))
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    if is_classifier(model):
+        names = np.array(["no", "yes"])
+        expected = clone(model).fit(X, y).predict(X)
+        renamed = clone(model).fit(X, names[y]).predict(X)
+        np.testing.assert_array_equal(renamed, names[expected])
+    kernel = {name: model.get_params().get(name) for name in ("kernel", "gamma")}
+    if kernel == {"kernel": "rbf", "gamma": "scale"} and hasattr(model, "predict"):
+        expected = clone(model).fit(X, y).predict(X)
+        scaled = clone(model).fit(64 * X, y).predict(64 * X)  # exact in binary
+        np.testing.assert_array_equal(scaled, expected)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [DANKClassifier(eta=1.0), DANKRegressor(eta=1.0), KNPLClassifier()],
+    ids=lambda model: type(model).__name__,
+)
+@given(
+    seed=st.integers(0, 10**6),
+    size=st.sampled_from([1e-3, 1.0, 1e3]),
+    offset=st.floats(-3, 3),
+)
+@settings(max_examples=15, deadline=None)
+def test_optimum_does_not_depend_on_order_units_or_sign(model, seed, size, offset):
+    """Objectives of equivalent problems differ by no more than their duality gaps."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(25, 3))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=25)
+    turned = 2 - y
+    if is_classifier(model):
+        y = (y > np.median(y)).astype(int)
+        turned = 1 - y
+    rows = rng.permutation(25)
+    first = clone(model).fit(X, y)
+    for Z, z in ((X[rows], y[rows]), (size * (X + offset), y), (X, turned)):
+        again = clone(model).fit(Z, z)
+        rounding = 1e-9 * abs(first.objective_)
+        gaps = first.duality_gap_ + again.duality_gap_
+        assert abs(first.objective_ - again.objective_) <= gaps + rounding

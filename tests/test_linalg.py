@@ -136,3 +136,22 @@ def test_ridge_solution_solves_the_system_of_each_column(n_columns, rng):
     found, ridge = linalg.ridge_solution(K.copy(), Y, 0.1)
     np.testing.assert_allclose((K + ridge * np.eye(80)) @ found, Y, atol=1e-10)
     assert found.flags.c_contiguous
+
+
+@pytest.mark.parametrize("n", [17, 19, 24, 25])
+def test_largest_eigenpairs_of_repeated_eigenvalues(n, monkeypatch):
+    """LAPACK's dsyevr fails for some of these, with "Internal Error"."""
+    A = 1 + 0.01 * np.eye(n)
+    expected = np.append(np.full(n // 3 - 1, 0.01), n + 0.01)
+
+    def fail(*_, **__):
+        raise np.linalg.LinAlgError("Internal Error.")
+
+    for replaced in (linalg.eigh, fail):
+        monkeypatch.setattr(linalg, "eigh", replaced)
+        values, vectors = linalg.largest_eigenpairs(A, n // 3)
+        np.testing.assert_allclose(values, expected, rtol=1e-9)
+        np.testing.assert_allclose(A @ vectors, vectors * values, atol=1e-9)
+        values, vectors = linalg.largest_eigenpairs(A, above=1.0)
+        np.testing.assert_allclose(values, expected[-1:])
+        np.testing.assert_allclose(np.abs(vectors), n**-0.5)

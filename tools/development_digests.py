@@ -13,7 +13,8 @@ from pathlib import Path
 
 from adakern._utils.files import atomic_path
 from adakern_bench.config.compose import available, load_config
-from adakern_bench.data import DatasetError, load_table
+from adakern_bench.config.entry import DatasetError
+from adakern_bench.data.fetch import load_table
 from adakern_bench.data.near_copies import DEVELOPMENT, Digest
 
 SUITES = ("uci121", "uci_regression", "srbench")

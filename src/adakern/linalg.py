@@ -37,6 +37,25 @@ def ranked_eigh(D, rank=None):
     return values, vectors, len(D) - (r if rank is None else min(r, rank))
 
 
+def largest_eigenpairs(A, count=None, above=None):
+    """The ``count`` largest eigenvalues, or those above a value, and eigenvectors.
+
+    They are in ascending order. LAPACK's algorithm for a part of the eigenvalues fails
+    for some matrices with repeated ones, of which all are then computed.
+    """
+    part = {"subset_by_value": (above, np.inf)}
+    if above is None:
+        part = {"subset_by_index": [len(A) - count, len(A) - 1]}
+    try:
+        return eigh(A, **part)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(A)
+        first = (
+            len(A) - count if above is None else np.searchsorted(values, above, "right")
+        )
+        return values[first:], vectors[:, first:]
+
+
 def inverse_square_root(D, rank=None):
     """Return B with ``B B' = D_k^+``, so that ``C B`` is a factor of ``C D_k^+ C'``."""
     values, vectors, start = ranked_eigh(D, rank)
@@ -195,7 +214,7 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
             return values, block[:, : len(values)], block
         X = np.hstack([block, rng.standard_normal(block.shape)])
     dense = A if isinstance(A, np.ndarray) else A @ np.eye(n)
-    values, vectors = eigh(dense, subset_by_value=(threshold, np.inf))
+    values, vectors = largest_eigenpairs(dense, above=threshold)
     values, vectors = values[::-1], vectors[:, ::-1]
     return values, vectors, vectors if vectors.shape[1] else start
 

@@ -44,7 +44,13 @@ def test_bank_matches_scikit_learn_kernels(rng):
 
 @pytest.mark.parametrize(
     ("gammas", "degrees", "message"),
-    [((), (), "both empty"), ((-1.0,), (), "gammas"), ((1.0,), (0.5,), "degrees")],
+    [
+        ((), (), "both empty"),
+        ((-1.0,), (), "gammas"),
+        ((1.0,), (0.5,), "degrees"),
+        (("a",), (), "gammas=.* must contain only finite numbers"),
+        ((), (np.inf,), "degrees=.* must contain only finite numbers"),
+    ],
 )
 def test_invalid_bank_parameter_raises(gammas, degrees, message):
     with pytest.raises(ValueError, match=message):

@@ -49,6 +49,17 @@ def test_eigenpro_converges_to_interpolant(data):
     assert_allclose(model.predict(T), K_test @ coef + y.mean(), atol=0.02)
 
 
+def test_falkon_names_the_cause_of_a_breakdown(data, monkeypatch):
+    """With nearly equal rows, SciPy's conjugate gradients may divide by zero."""
+
+    def broken(operator, right, **_):
+        return operator.matvec(right * np.nan)
+
+    monkeypatch.setattr("adakern.baselines.falkon.cg", broken)
+    with pytest.raises(ValueError, match="standardise X, or increase gamma, which is"):
+        FalkonRegressor(n_centers=10, random_state=0).fit(*data)
+
+
 ROWS = np.random.default_rng(0).normal(size=(60, 2))
 ONES, LABELS = np.ones((60, 2)), np.arange(60) % 2
 

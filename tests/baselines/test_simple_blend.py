@@ -1,5 +1,7 @@
 """Leave-one-out kernel ridge regression, and the simple blend with its weights."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from adakern.baselines import (
     SimpleBlendClassifier,
     SimpleBlendRegressor,
 )
+from adakern.baselines.loo_ridge import ALPHAS
 from adakern.baselines.simple_blend import greedy_weights
 from adakern.kernels import gram_matrix
 
@@ -28,6 +31,21 @@ def test_fit_equals_kernel_ridge_with_chosen_parameters(kernel):
     np.testing.assert_allclose(model.predict(X), ridge.predict(K) + y.mean(), rtol=1e-6)
     slow = cross_val_predict(ridge, K, y - y.mean(), cv=LeaveOneOut()) + y.mean()
     np.testing.assert_allclose(model.loo_prediction_, slow, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "l2-laplacian"])
+def test_chosen_parameters_have_the_lowest_leave_one_out_error(kernel):
+    """Among all ridges, for the chosen scale and its neighbours."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(25, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=25)
+    model = LOOKernelRidgeRegressor(kernel).fit(X, y)
+    least = ((model.loo_prediction_ - y) ** 2).mean()
+    for factor, alpha in product((0.5, 1.0, 2.0), ALPHAS[::2]):
+        ridge = KernelRidge(alpha=alpha, kernel="precomputed")
+        K = gram_matrix(X, kernel=kernel, gamma=factor * model.gamma_)
+        slow = cross_val_predict(ridge, K, y - y.mean(), cv=LeaveOneOut()) + y.mean()
+        assert least <= ((slow - y) ** 2).mean() * (1 + 1e-6)
 
 
 def test_search_on_subsample_and_fit_on_all_rows(monkeypatch):

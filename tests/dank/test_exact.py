@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize._numdiff import approx_derivative
+from sklearn.datasets import make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
@@ -172,3 +173,47 @@ def test_convergence_with_large_C(task, kernel, tau):
     fitted = make_model(task, kernel=kernel, **parameters).fit(X, y)
     assert fitted.converged_
     assert fitted.n_iter_ < 20
+
+
+def test_steps_that_are_too_long_do_not_alternate():
+    """With C and tau as large as these, rounding hides what a step gains."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-3, 3, (120, 1))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=120)
+    C, eta, tau = 3e5, 5e12, 0.1
+    fitted = make_model("regression", C=C, eta=eta, tau=tau, tol=1e-4, max_iter=100)
+    fitted.fit(X, y)
+    assert fitted.converged_
+    dual, K = dual_of("regression", y, C), rbf_kernel(X, gamma=0.5)
+    d = np.zeros(120)
+    d[fitted.support_] = fitted.dual_coef_[0]
+    Z = fitted.adaptive_factor_
+    u = np.concatenate([np.maximum(d, 0), np.maximum(-d, 0)])
+    gap = objective.duality_gap(u, Z @ Z.T, K, dual)
+    assert gap <= 2e-4 * abs(dual.linear @ u - d @ ((Z @ Z.T) * K) @ d / 2)
+
+
+def test_steps_reach_the_bend_of_the_objective_at_once():
+    """h is nearly straight until an eigenvalue of F becomes positive."""
+    X, y = make_circles(150, noise=0.2, factor=0.6, random_state=1)
+    fitted = make_model("classification", C=3e5, tau=0.1, tol=1e-4).fit(X, y)
+    assert fitted.converged_
+    assert fitted.n_iter_ <= 30  # 40 with steps that shrink to a tenth at most
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.slow
+def test_steps_pass_the_bend_with_large_kernel_values():
+    """Steps of half the way to it stopped before it, in four of these problems."""
+    converged = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(70, 2))
+        y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=70)
+        model = DANKRegressor(
+            0.6, kernel="poly", gamma=70.0, tau=5.0, epsilon=0.0, extension="none"
+        )
+        converged += (
+            model.set_params(fit_intercept=False, max_iter=150).fit(X, y).converged_
+        )
+    assert converged >= 6

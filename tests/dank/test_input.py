@@ -96,3 +96,20 @@ def test_input_is_not_modified():
     original = K.copy()
     DANKClassifier(kernel="precomputed", tau=0.0).fit(K, Y).predict(K)
     assert_allclose(K, original, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("seed", [7, 54])
+def test_identity_as_kernel_matrix(seed):
+    """Rows that are far apart: LAPACK failed for the repeated eigenvalues of F."""
+    rng = np.random.default_rng(seed)
+    n = rng.integers(10, 60)
+    X, y = rng.normal(size=(n, 3)), rng.normal(size=n)
+    model = DANKRegressor(gamma=1e4).fit(X, y)
+    assert model.converged_
+    # Each row is fitted by itself, y_i = F_ii d_i + b, or its d is at the bound.
+    F = np.einsum("ir,ir->i", model.adaptive_factor_, model.adaptive_factor_)
+    d = np.zeros(n)
+    d[model.support_] = model.dual_coef_[0]
+    residual = y - F * d - model.intercept_
+    inside = np.abs(d) < 0.999
+    assert (np.abs(residual[inside]) < 0.101).all()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from adakern.datasets import TableError
-from adakern_bench.data.arff import arff_as_csv, is_arff
+from adakern.datasets import TableError, read_table
+from adakern.tables.arff import arff, is_arff
 
 HEAD = "@relation r\n@attribute a numeric\n@attribute 'b c' {x,'y, z'}\n@data\n"
 
@@ -26,12 +26,12 @@ HEAD = "@relation r\n@attribute a numeric\n@attribute 'b c' {x,'y, z'}\n@data\n"
 def test_arff_cells(row, cells):
     data = f"% note\n\n{HEAD}% another\n{row}\n\n".encode()
     assert is_arff(data)
-    assert arff_as_csv(data, "f").decode() == f"a,b c\n{cells}\n"
+    assert arff(data, "f").to_csv(index=False) == f"a,b c\n{cells}\n"
 
 
 def test_keywords_are_case_insensitive():
     data = HEAD.upper().replace("A NUMERIC", "A REAL").encode()
-    assert arff_as_csv(data + b"1,X\n", "f") == b"A,B C\n1,X\n"
+    assert arff(data + b"1,X\n", "f").to_csv(index=False) == "A,B C\n1,X\n"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,15 @@ def test_keywords_are_case_insensitive():
 )
 def test_invalid_arff_raises(text, message):
     with pytest.raises(TableError, match=message):
-        arff_as_csv(text.encode(), "f")
+        arff(text.encode(), "f")
+
+
+def test_arff_is_read_as_a_table(tmp_path):
+    rows = "1,x\n?,'y, z'\n3,x\n" * 5
+    (tmp_path / "t.arff").write_text(HEAD + rows)
+    table = read_table(tmp_path / "t.arff", "b c")
+    assert table.kinds == {"a": "numeric"} and int(table.X["a"].isna().sum()) == 5
+    assert sorted(table.y.unique()) == ["x", "y, z"]
 
 
 def test_other_files_are_not_arff():

@@ -14,9 +14,11 @@ import pytest
 from requests import Response
 
 from adakern.tables import unpack
-from adakern_bench import data
 from adakern_bench.base import download
-from adakern_bench.config.entry import UNSTATED
+from adakern_bench.config.entry import UNSTATED, DatasetEntry, DatasetError, SourceFile
+from adakern_bench.data import fetch
+from adakern_bench.data.fetch import load_table
+from adakern_bench.data.fingerprint import content_fingerprint
 from adakern_bench.data.sources import placed_by_hand
 from mlflow_server import free_port
 
@@ -100,7 +102,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.delenv(data.fetch.MIRROR_VARIABLE, raising=False)
+    monkeypatch.delenv(fetch.MIRROR_VARIABLE, raising=False)
     monkeypatch.setattr(download.time, "sleep", lambda seconds: None)
     monkeypatch.setattr(download, "TIMEOUT", 5)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
@@ -118,10 +120,8 @@ def entry(tmp_path):
     stored = tmp_path / "made" / "toy" / "toy.csv"
     stored.parent.mkdir(parents=True)
     stored.write_bytes(CONTENT)
-    facts = {"n": 40, "d": 3, "fingerprint": data.content_fingerprint(ROWS, LABELS)}
-    return data.DatasetEntry(
-        task="classification", files=[{"path": "toy/toy.csv"}], **facts
-    )
+    facts = {"n": 40, "d": 3, "fingerprint": content_fingerprint(ROWS, LABELS)}
+    return DatasetEntry(task="classification", files=[{"path": "toy/toy.csv"}], **facts)
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def served(entry, server):
 
 
 def load(entry, cache, **options):
-    return data.load_table("toy", entry, cache_dir=cache, **options)
+    return load_table("toy", entry, cache_dir=cache, **options)
 
 
 def list_files(folder):
@@ -179,10 +179,10 @@ def test_redirect_from_https_to_http_is_refused():
 def test_source_order_cache_mirror_url(served, server, tmp_path, monkeypatch):
     cache, mirror = tmp_path / "a", tmp_path / "made"
     assert load(served, cache, mirror=mirror).provenance["source"] == "mirror"
-    monkeypatch.setenv(data.fetch.MIRROR_VARIABLE, str(mirror))
+    monkeypatch.setenv(fetch.MIRROR_VARIABLE, str(mirror))
     assert load(served, cache).provenance["source"] == "mirror"
     assert server.requests == []
-    monkeypatch.delenv(data.fetch.MIRROR_VARIABLE)
+    monkeypatch.delenv(fetch.MIRROR_VARIABLE)
     load(served, cache)
     assert load(served, cache, mirror=mirror).provenance["source"] == "cache"
     assert len(server.requests) == 1
@@ -221,7 +221,7 @@ def test_wrong_response_error(
     monkeypatch.setattr(download, "RETRIES", retries)
     monkeypatch.setattr(download, "TIMEOUT", 0.3 if response == "slow" else 5)
     entry.files[0].urls = [f"{server.url}/{response}/toy.csv"]
-    with pytest.raises(data.DatasetError, match=f"(?s){message}"):
+    with pytest.raises(DatasetError, match=f"(?s){message}"):
         load(entry, tmp_path / "cache")
     assert len(server.requests) == n_requests
     assert list_files(tmp_path / "cache") == []
@@ -237,7 +237,7 @@ def test_missing_network_and_folder_are_named(entry, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "RETRIES", 0)
     entry.files[0].urls = [f"http://127.0.0.1:{free_port()}/toy.csv"]
     (tmp_path / "cache" / "toy" / "toy.csv").mkdir(parents=True)
-    with pytest.raises(data.DatasetError) as caught:
+    with pytest.raises(DatasetError) as caught:
         load(entry, tmp_path / "cache")
     _, place, url, _ = str(caught.value).splitlines()
     assert place.endswith("toy.csv is a folder; a file is needed")
@@ -253,9 +253,9 @@ def test_retry_after_cut_connection(server, entry, tmp_path):
 def test_cache_unchanged_when_one_of_two_files_fails(server, served, tmp_path):
     entry = replace(served, **UNSTATED)
     entry.files.append(
-        data.SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"])
+        SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"])
     )
-    with pytest.raises(data.DatasetError, match=r"toy/more\.csv"):
+    with pytest.raises(DatasetError, match=r"toy/more\.csv"):
         load(entry, tmp_path / "cache")
     assert list_files(tmp_path / "cache") == []
 
@@ -288,7 +288,7 @@ def test_corrupt_cached_file_is_fetched_again(served, tmp_path, damaged, content
 def test_wrong_mirror_file_error_keeps_file(entry, tmp_path, content, message):
     stored = tmp_path / "made" / "toy" / "toy.csv"
     stored.write_bytes(content)
-    with pytest.raises(data.DatasetError, match=message) as caught:
+    with pytest.raises(DatasetError, match=message) as caught:
         load(entry, tmp_path / "cache", mirror=tmp_path / "made")
     assert str(stored) in str(caught.value)
     assert stored.exists()
@@ -297,6 +297,6 @@ def test_wrong_mirror_file_error_keeps_file(entry, tmp_path, content, message):
 def test_cache_folder_not_writable(served, tmp_path):
     (tmp_path / "cache").write_text("a file where a folder is wanted")
     with pytest.raises(
-        data.DatasetError, match=r"cannot be written to .*cache: .*Free some space"
+        DatasetError, match=r"cannot be written to .*cache: .*Free some space"
     ):
         load(served, tmp_path / "cache")

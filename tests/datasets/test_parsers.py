@@ -12,8 +12,9 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from adakern.model_file import as_columns
-from adakern_bench.data import DatasetEntry, DatasetError, load_table
+from adakern_bench.config.entry import DatasetEntry, DatasetError
 from adakern_bench.data.assemble import table_from_frames
+from adakern_bench.data.fetch import load_table
 from adakern_bench.data.parsers import parse_table
 
 pd = pytest.importorskip("pandas")

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from adakern_bench.config.compose import load_config
-from adakern_bench.data import DatasetEntry, DatasetError, check_entry, load_table
+from adakern_bench.config.entry import DatasetEntry, DatasetError, check_entry
+from adakern_bench.data.fetch import load_table
 from adakern_bench.data.splits import read_splits
 from mirror import MIRROR, needs_mirror
 

@@ -5,15 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adakern_bench.config.entry import check_content
-from adakern_bench.data import (
-    DatasetEntry,
-    DatasetError,
-    Table,
-    content_fingerprint,
-    fingerprint,
-)
-from adakern_bench.data.fingerprint import six_digits
+from adakern_bench.config.entry import DatasetEntry, DatasetError, check_content
+from adakern_bench.data import fingerprint
+from adakern_bench.data.fingerprint import content_fingerprint, six_digits
+from adakern_bench.data.table import Table
 
 
 def decode(codes):

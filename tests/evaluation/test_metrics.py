@@ -195,6 +195,24 @@ def test_interval_scores_known_values():
     assert same["coverage_hard"] is None, "all widths are equal"
 
 
+@pytest.mark.parametrize(
+    ("scores", "arguments", "message"),
+    [
+        (interval_scores, ([1.0, 2.0], [0.0], [1.0]), r"got \(2,\), \(1,\) and"),
+        (interval_scores, ([], [], []), "non-empty"),
+        (interval_scores, ([np.nan], [0.0], [1.0]), "y_true, low and high must not"),
+        (quantile_crps, ([1.0], [[0.0, 1.0]], [0.9, 0.1]), "levels must increase"),
+        (quantile_crps, ([1.0], [[0.0, 1.0]], [0.0, 0.5]), "levels must increase"),
+        (quantile_crps, ([1.0], [[0.0, 1.0]], [0.5]), r"\(1, 1\); got \(1, 2\)"),
+        (quantile_crps, ([1.0], [[np.nan]], [0.5]), "must not contain NaN"),
+    ],
+)
+def test_invalid_intervals_and_quantiles_raise(scores, arguments, message):
+    """Of which the shapes and levels once gave wrong numbers."""
+    with pytest.raises(ValueError, match=message):
+        scores(*arguments)
+
+
 def test_interval_score_minimised_by_quantiles():
     y = np.random.default_rng(0).normal(size=20_000)
 

@@ -52,6 +52,8 @@ def test_wins_and_win_matrix_totals(shape):
 def test_invalid_input_error():
     with pytest.raises(ValueError, match="data sets, methods"):
         mean_ranks([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"shapes \(2,\) and \(1,\)"):
+        pareto_front([1.0, 2.0], [1.0])
 
 
 def test_greater_is_better_false():

@@ -77,6 +77,13 @@ def test_equal_differences_give_nan(shift):
         (bayesian_signed_rank, (A, B[:1]), r"shapes \(10,\) and \(1,\)"),
         (compare_over_sets, (A, B[:1]), r"shapes \(10,\) and \(1,\)"),
         (corrected_ttest, (A, B, 0, 10), "n_train"),
+        (
+            corrected_ttest,
+            (A, B, [90, 80], 10),
+            r"the 10 repeats; got the shape \(2,\)",
+        ),
+        (bayesian_signed_rank, (A, B, -0.1), "rope=-0.1 must not be negative"),
+        (bayesian_signed_rank, (A, B, np.nan), "rope=nan must not be negative"),
         (holm_correction, ([0.5, 1.5],), r"\[0, 1\]"),
         (compare_methods, ({"a": A},), "at least two methods"),
         (compare_methods, ({"a": A, "b": B[:5]},), "same number of repeats"),

@@ -77,6 +77,13 @@ def test_precomputed_matches_callable(problem):
     )
 
 
+@pytest.mark.parametrize("returned", [1.0, [[1.0]], None, np.full((3, 3), np.nan)])
+def test_callable_that_returns_no_kernel_matrix_raises(returned):
+    model = AsymmetricKernelRidge(lambda X, T: returned)
+    with pytest.raises(ValueError, match=r"kernel=.* shape \(3, 3\)"):
+        model.fit(np.eye(3), [1.0, 2.0, 3.0])
+
+
 def test_error_messages(problem):
     _, _, X, y = problem
     with pytest.raises(ValueError, match=r"singular at alpha=1\.0"):
@@ -84,4 +91,4 @@ def test_error_messages(problem):
     with pytest.raises(ValueError, match="'left' or 'right'"):
         AsymmetricKernelRidge().fit(X, y).predict(X, side="middle")
     with pytest.raises(ValueError, match="square matrix"):
-        AsymmetricKernelRidge(lambda X, T: X).fit(X, y)
+        AsymmetricKernelRidge("precomputed").fit(X, y)

@@ -34,6 +34,8 @@ def test_typed_numbers_equal_numeric_strings(other):
     _, mixed = fit_transform(cells, [["1.5"], [other], ["<0.5"]])
     np.testing.assert_array_equal(typed, mixed[:2])
     assert typed.shape == (2, 2) and not typed[:, 1].any() and mixed[2, 1] == -1
+    reader, _ = fit_transform(cells)
+    assert_array_equal(reader.transform(np.array([[1.5], [other]], float)), typed)
 
 
 @pytest.mark.parametrize(("price", "expected"), [("12,5", 1.459), ("12.5", 1459)])
@@ -51,8 +53,10 @@ def test_ambiguous_marks_are_those_of_other_columns(tmp_path, price, expected):
 
 def test_numbers_without_percent_sign_warn():
     with pytest.warns(UserWarning, match="percent sign"):
-        _, table = fit_transform([[f"{k} %"] for k in range(20)], [[0.5], [7]])
+        reader, table = fit_transform([[f"{k} %"] for k in range(20)], [[0.5], [7]])
     np.testing.assert_array_equal(table[:, 0], [0.5, 7])
+    with pytest.warns(UserWarning, match="percent sign"):
+        assert_array_equal(reader.transform(np.array([[0.5], [7]])), table)
 
 
 def test_missing_values_of_every_type():
@@ -102,7 +106,8 @@ def test_periods_are_converted_to_start_dates(tmp_path):
     assert_array_equal(rows, expected)
     X.assign(y=1).to_parquet(tmp_path / "months.parquet")
     data = (tmp_path / "months.parquet").read_bytes()
-    kinds = typed_columns(data, "months.parquet", "y")[1]
+    columns = typed_columns(data, "months.parquet", "y")[1]
+    kinds = {name: column.kind for name, column in columns.items()}
     assert kinds == {"month": "date", "x": "numeric", "y": "numeric"}
 
 

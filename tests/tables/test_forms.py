@@ -473,7 +473,10 @@ def test_numbers_written_by_programs(texts, last):
 
 @pytest.mark.parametrize(
     ("even", "odd"),
-    [("${}", "{} €"), ("{}.50 USD", "{}.50 GBP"), ("{}%", "0.{}"), ("{} %", "{}")],
+    [
+        *(("${}", "{} €"), ("{}.50 USD", "{}.50 GBP")),
+        *(("{}%", "0.{}"), ("{} %", "{}"), ("{}％", "{}")),
+    ],
 )
 def test_several_units_are_noted(even, odd):
     column, *_ = read_column(

@@ -14,7 +14,7 @@ from adakern.model_file import as_columns, load_model, table_pipeline
 from adakern.tables.account import Account, AccountTable
 from adakern.tables.columns import TableReader, declared_categorical
 from adakern_bench.config.infer import inferred_yaml
-from adakern_bench.data import load_table
+from adakern_bench.data.fetch import load_table
 from adakern_bench.records.prepare import prepare
 from mirror import read_entry
 

@@ -68,6 +68,14 @@ def test_text_vectors_are_deterministic():
     np.testing.assert_array_equal(first, second)
 
 
+def test_texts_are_read_the_same_in_any_order_of_the_rows(rng):
+    """The search for scales would magnify other roundings."""
+    reader, X = fit_reader(make_texts(120)[0])
+    order = rng.permutation(len(X))
+    again, _ = fit_reader(X[order, 0])
+    np.testing.assert_array_equal(reader.transform(X), again.transform(X))
+
+
 @pytest.mark.parametrize(
     ("column", "kind"),
     [

@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, load_iris
 import adaptive_ablation as script
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive.blend import fit_blend
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import prepare
 from steps import suited
 

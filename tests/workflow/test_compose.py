@@ -38,11 +38,12 @@ def test_fast_typing_of_entries_equals_omegaconf():
     chosen = ",".join(available("dataset")[::8])
     composed = compose._compose([f"dataset=[{chosen}]"], CONF)
     OmegaConf.set_struct(composed, False)
-    config = compose._typed_config(composed)
-    assert config == compose._typed(Config, composed) and len(config.dataset) > 5
+    config = compose._typed(Config, composed)
+    merged = OmegaConf.merge(OmegaConf.structured(Config), composed)
+    assert config == OmegaConf.to_object(merged) and len(config.dataset) > 5
     (name, *_) = config.dataset
     composed.dataset[name].n = "12"  # OmegaConf converts this string to a number
-    assert compose._typed_config(composed).dataset[name].n == 12
+    assert compose._typed(Config, composed).dataset[name].n == 12
 
 
 def test_figure_added_by_override(conf):
@@ -307,6 +308,16 @@ def test_experiment_change_to_unselected_data_set_raises(conf):
             ["krr-cv has no recipe for classification, the task of clowns"],
         ),
         ("dataset", "files: a.csv", ["dataset.new.files is 'a.csv'; expected list"]),
+        (
+            "dataset",
+            "n: many",
+            ["'many' of type 'str' could not be converted to Integer", "dataset.new.n"],
+        ),
+        (
+            "dataset",
+            "files: [{pth: a.csv}]",
+            ["'pth' is not a setting (at dataset.new.files[0].pth)", "'path'"],
+        ),
         ("dataset", "title: cost ${", ["new.yaml", r"write \${"]),
         ("dataset", "taks: classification", ["taks", "'task'"]),
         (

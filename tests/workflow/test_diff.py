@@ -13,7 +13,6 @@ from adakern_bench.cli.main import main
 from adakern_bench.config.plan import load_plan
 from adakern_bench.report.diff import (
     difference,
-    judged,
     read_run,
     sentence,
 )
@@ -46,8 +45,8 @@ def compare_runs(tmp_path):
         for folder, records in zip(folders, (before, after), strict=True):
             write_records(folder, records)
         status = main(["diff", *map(str, folders), *options])
-        differences = difference(*map(read_run, folders))
-        return differences, *judged(differences, 0.1), status
+        differences = difference(*map(read_run, folders), 0.1)
+        return differences, differences.cells, differences.methods, status
 
     return compare
 
@@ -57,7 +56,7 @@ def test_identical_runs_have_no_differences(compare_runs):
     assert status == 0 and len(cells) == 6 and len(methods) == 2
     assert not cells[["better", "worse", "failed", "faster", "slower"]].any(axis=None)
     assert (cells["ratio"] == 1).all()
-    assert sentence(differences, cells).startswith(
+    assert sentence(differences).startswith(
         "6 combinations of data set and method in both runs: 0 better, 0 worse"
     )
 
@@ -95,7 +94,7 @@ def test_new_failures_and_unpaired_cells(compare_runs):
     assert status == 1 and cells["failed"].sum() == 1
     assert methods.set_index("method").loc["dank", "failed"]
     assert {method for *_, method in differences.only_before} == {"svm-cv"}
-    assert "3 only before" in sentence(differences, cells)
+    assert "3 only before" in sentence(differences)
 
 
 def test_runs_on_different_rows_are_not_paired(compare_runs, capsys):

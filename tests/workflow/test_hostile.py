@@ -25,9 +25,10 @@ from adakern_bench.cli.compare import adopt
 from adakern_bench.cli.main import main
 from adakern_bench.config import compose, recipes
 from adakern_bench.config.compose import ConfigError, available, load_config
+from adakern_bench.config.entry import DatasetEntry, DatasetError
 from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.plan import load_plan, plan_from_snakemake
-from adakern_bench.data import DatasetEntry, DatasetError, load_table
+from adakern_bench.data.fetch import load_table
 from adakern_bench.tracking.store import lock
 from record_factory import make_record
 

@@ -12,7 +12,7 @@ from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.entry import DatasetError
 from adakern_bench.config.openml import SERVER_VARIABLE
 from adakern_bench.config.plan import load_plan
-from adakern_bench.data import load_table
+from adakern_bench.data.fetch import load_table
 from adakern_bench.records.split import make_splits
 
 METHOD = "method=[dummy]"

@@ -30,11 +30,12 @@ from adakern_bench.cli.choose import choose, slowness
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.cli.main import main
 from adakern_bench.config.compose import ConfigError, load_config
+from adakern_bench.config.entry import check_entry
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.recipes import method_named
 from adakern_bench.config.schema import Method, Recipe
-from adakern_bench.data import Table, check_entry
 from adakern_bench.data.parsers import parse
+from adakern_bench.data.table import Table
 from adakern_bench.records.split import load_split
 from adakern_bench.report.use import model_lines, out_of_time
 from mirror import read_entry

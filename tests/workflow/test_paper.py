@@ -12,10 +12,10 @@ from adakern_bench.report.compare import compare
 from adakern_bench.report.paper import (
     alike,
     distance_to_best,
-    latex,
     references,
     write_paper,
 )
+from adakern_bench.report.render import latex
 from adakern_bench.report.tables import comparison, read_tables
 from record_factory import failed, make_record, write_records
 

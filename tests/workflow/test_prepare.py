@@ -9,7 +9,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from adakern.tables.encoding import most_categories
 from adakern_bench.config.estimators import make_estimator
 from adakern_bench.config.plan import load_plan
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import prepare
 
 RNG = np.random.default_rng(0)

@@ -65,20 +65,20 @@ def test_peak_memory_of_child_and_large_return_value():
 )
 def test_failures_have_a_reason(function, arguments, reason):
     """test_faults.py has more failures, in a complete workflow."""
-    outcome = isolated(function, *arguments, time_limit=60)
+    outcome = isolated(partial(function, *arguments), time_limit=60)
     assert (outcome.status, outcome.value) == ("failed", None)
     assert reason in outcome.reason
 
 
 def test_killed_process_is_restarted(tmp_path):
-    outcome = isolated(kill_first_attempt, tmp_path, time_limit=60)
+    outcome = isolated(partial(kill_first_attempt, tmp_path), time_limit=60)
     assert (outcome.status, outcome.value) == ("ok", "done")
 
 
 @pytest.mark.parametrize("seconds", [0, 600])
 def test_processes_of_a_fit_are_killed(tmp_path, seconds):
     """After a fit that ends as well as one at its time limit."""
-    isolated(leave_process, tmp_path / "pid", seconds, time_limit=3)
+    isolated(partial(leave_process, tmp_path / "pid", seconds), time_limit=3)
     pid = int((tmp_path / "pid").read_text())
     if psutil.pid_exists(pid):  # until init has read its exit status
         assert psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
@@ -114,7 +114,7 @@ def attempt(tmp_path, monkeypatch):
                 raise Lost
             tried.append(repeat)
             if repeat == killed_at:
-                return isolated(kill, signal.SIGKILL, time_limit=60)
+                return isolated(partial(kill, signal.SIGKILL), time_limit=60)
             return Outcome("ok", {"attempt": number})
 
         monkeypatch.setattr(process, "isolated", fit)

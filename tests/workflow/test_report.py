@@ -25,6 +25,7 @@ from adakern_bench.report.figures import (
     save_svg,
     to_svg,
 )
+from adakern_bench.report.findings import Task
 from adakern_bench.report.headline import evidence, headline, verdict
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.page import _task_figures, protocol_in_words, report
@@ -435,7 +436,8 @@ def test_time_labels_do_not_overlap(slowest):
 def test_constant_prediction_is_omitted_from_figures():
     frame, styles = runs_with_errors({"svr": 0.5, "dummy": 9.0})
     runs, ranks = frame.assign(seconds=1.0), frame.assign(metric="rmse")
-    for figure in _task_figures("regression", runs, ranks, styles):
+    task = Task("regression", {}, ranks, tests=None, runs=runs)
+    for figure in _task_figures(task, styles):
         assert ">svr<" in figure["svg"] and ">dummy<" not in figure["svg"]
         assert "dummy" in figure["caption"]
 

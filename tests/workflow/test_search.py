@@ -11,7 +11,7 @@ from sklearn.utils import resample
 from adakern._utils.files import read_json, write_json
 from adakern.datasets import make_clowns
 from adakern_bench.config.estimators import expand_grid, make_estimator
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.search import scoring, search_grid, search_repeat
 from adakern_bench.records.solve import solve_one

@@ -17,7 +17,7 @@ from sklearn.svm import SVC, SVR
 from adakern._utils.files import read_json, write_json
 from adakern.adaptive import DEFAULTS_VERSION
 from adakern.datasets import make_clowns
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.solve import (
     _sentences,
@@ -339,7 +339,7 @@ def test_fit_receives_groups_times_and_validation_rows():
         groups[estimator.y_val_.astype(int)]
     )
     assert len(estimator.y_val_) == 10 and len(estimator.y_) == 30
-    table = Table(X, y, "made", "regression", ["a", "b"], moments=np.arange(50))
+    table = Table(X, y, "made", "regression", ["a", "b"], times=np.arange(50))
     later = prepare(table, early, late)
     estimator = fit(RecordsArguments(), later, 0)
     assert estimator.rows_ == 40 and estimator.time_.tolist() == list(range(40))
@@ -351,7 +351,7 @@ def test_fit_receives_groups_times_and_validation_rows():
 
 def test_validation_rows_only_for_methods_that_use_them():
     X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
-    table = Table(X, y, "made", "regression", ["a", "b"], moments=np.arange(50))
+    table = Table(X, y, "made", "regression", ["a", "b"], times=np.arange(50))
     later = prepare(table, np.arange(40), np.arange(40, 50))
     boosting = HistGradientBoostingRegressor(max_iter=2, random_state=0)
     expected = clone(boosting).fit(later.X_train, later.y_fit).predict(X)
@@ -366,7 +366,7 @@ def test_validates_at_random():
     fields = {"name": "made", "task": "regression", "feature_names": ["a", "b"]}
     parts = np.arange(40), np.arange(40, 50)
     grouped = prepare(Table(X, y, **fields, groups=np.arange(50) // 5), *parts)
-    later = prepare(Table(X, y, **fields, moments=np.arange(50)), *parts)
+    later = prepare(Table(X, y, **fields, times=np.arange(50)), *parts)
     at_random = prepare(Table(X, y, **fields), *parts)
     for data in (grouped, later):
         assert validates_at_random(SVR(), data, 0)

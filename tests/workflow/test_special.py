@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 from adakern.datasets import make_clowns, make_sin_2x3, make_step_1d
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split, make_splits
 from adakern_bench.report.published import load_published

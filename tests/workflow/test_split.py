@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import (
     check_repeats,
@@ -148,13 +148,13 @@ def test_each_published_split_is_used_once():
 
 def test_time_splits_go_forward():
     splits = make_splits_of(
-        make_table(40, "regression", in_order_of_time=True), kind="time"
+        make_table(40, "regression", times=np.arange(40)), kind="time"
     )
     assert len(splits) == 3
     for train, test in splits:
         assert train.max() < test.min() and np.all(np.diff(train) > 0)
     assert splits[-1][1].max() == 39
-    data = make_table(39, "regression", in_order_of_time=True)
+    data = make_table(39, "regression", times=np.arange(39))
     ((train, test),) = make_splits_of(data, kind="time", repeats=1)
     np.testing.assert_array_equal(train, np.arange(26))
     np.testing.assert_array_equal(test, np.arange(26, 39))
@@ -180,7 +180,7 @@ def test_too_many_train_rows_raises():
 
 def test_rows_of_equal_time_are_not_separated():
     moments = np.repeat(np.arange(12), [1, 9, 2, 3, 30, 1, 1, 4, 6, 2, 5, 8])
-    data = make_table(len(moments), "regression", moments=moments)
+    data = make_table(len(moments), "regression", times=moments)
     splits = make_splits_of(data, kind="time", repeats=5)
     for train, test in splits:
         assert moments[train].max() < moments[test].min()
@@ -190,7 +190,7 @@ def test_rows_of_equal_time_are_not_separated():
 
 
 def test_too_few_times_raises():
-    data = make_table(90, "regression", moments=np.repeat([0, 1, 2], 30))
+    data = make_table(90, "regression", times=np.repeat([0, 1, 2], 30))
     splits = make_splits_of(data, kind="time", repeats=5)
     assert len(splits) == 2
     with pytest.raises(ValueError, match="at most 2 with 3 different times, got"):
@@ -208,13 +208,13 @@ def test_inner_folds_follow_the_split(task, n_splits):
     assert len(folds) == n_splits
     for first, second in folds:
         assert not set(groups[train[first]]) & set(groups[train[second]])
-    later = prepare(make_table(60, task, moments=np.arange(60)), train, test)
+    later = prepare(make_table(60, task, times=np.arange(60)), train, test)
     folds = inner_folds(later, task, n_splits, seed=0)
     assert len(folds) == n_splits
     assert all(first.max() < second.min() for first, second in folds)
     # If the test part shares groups with the training part, so do the folds.
     shared = prepare(data, np.arange(0, 60, 2), np.arange(1, 60, 2))
-    assert shared.groups is None
+    assert shared.apart is None
 
 
 @pytest.mark.parametrize("shared", [[3], [3, 7, 9]])

@@ -8,11 +8,13 @@ import pytest
 from sklearn.model_selection import train_test_split
 
 from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.entry import DatasetEntry, SourceFile
 from adakern_bench.config.estimators import expand_grid
 from adakern_bench.config.plan import load_plan
-from adakern_bench.config.suite import expand_suite
-from adakern_bench.data import DatasetEntry, SourceFile, Suite, Table, load_table
+from adakern_bench.config.suite import Suite, expand_suite, suite_sets
+from adakern_bench.data.fetch import load_table
 from adakern_bench.data.sources import check_tables
+from adakern_bench.data.table import Table
 from adakern_bench.records.search import _published_tuning
 from adakern_bench.records.split import make_splits
 
@@ -99,7 +101,8 @@ def test_split_seeds_equal_train_test_split(tmp_path):
     (tmp_path / "s.csv").write_text(
         f"set,n,d,n_splits,sha256\na,41,1,2,{hashlib.sha256(content).hexdigest()}\n"
     )
-    entry = expand_suite(Suite("s", sets="s.csv", entry=template), tmp_path)["s-a"]
+    suite = Suite("s", sets="s.csv", entry=template)
+    entry = expand_suite(suite, suite_sets(suite, tmp_path))["s-a"]
     table = load_table("s-a", entry, cache_dir=tmp_path / "cache", mirror=tmp_path)
 
     assert len(table.published_splits) == 2

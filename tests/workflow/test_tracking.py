@@ -202,20 +202,18 @@ def test_fitted_models_are_logged_and_registered(uri, tmp_path):
     """Each with its scores and the run of its method; a new fit
     replaces the old model.
     """
-    parts = {}
     for record in RECORDS:
         folder = tmp_path / f"{record['method']}{record['repeat']}"
         (folder / "code").mkdir(parents=True)
         for name in ("MLmodel", "code/a.py"):
             (folder / name).write_text(f"# {folder.name}\n")
-        parts[folder.name] = {n: folder / n for n in ("MLmodel", "code/a.py")}
 
-    def files_of(record):
-        return parts[f"{record['method']}{record['repeat']}"]
+    def folder_of(record):
+        return tmp_path / f"{record['method']}{record['repeat']}"
 
     def log(records):
         return log_records(
-            records, experiment="demo", tracking_uri=uri, models=files_of, prune=True
+            records, experiment="demo", tracking_uri=uri, models=folder_of, prune=True
         )
 
     log(RECORDS)

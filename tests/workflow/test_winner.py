@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import Prepared
 from adakern_bench.records.read import to_frame
 from adakern_bench.records.split import save_splits

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from adakern_bench.base.paths import listed
-from adakern_bench.data import Table
-from adakern_bench.data.table import has_rare_class
+from adakern_bench.data.table import Table, has_rare_class
 from adakern_bench.records.job import job
 from adakern_bench.report.origin import origin
 from adakern_bench.report.page import report

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from adakern._utils.dotted import resolve
 from adakern._utils.files import atomic_path
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.job import job
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split

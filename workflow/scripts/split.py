@@ -1,6 +1,6 @@
 """Draw the training and test rows of a data set for each repeat."""
 
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.job import job
 from adakern_bench.records.split import check_repeats, make_splits, save_splits
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from adakern_bench.config.entry import DatasetEntry
-from adakern_bench.data import load_table
+from adakern_bench.data.fetch import load_table
 from adakern_bench.data.sources import is_made, ready_table
 from adakern_bench.records.job import job
 

@@ -131,19 +131,19 @@ def table(frame):
             )
             means = np.array([whole.mean(), rest.mean()])
             means = np.exp(means) if relative else means
-            counts = (found.n_datasets, *means, found.better, found.worse, found.pvalue)
-            rows.append((metric, without, *counts))
-    names = [
-        "metric",
-        "without",
-        "n_datasets",
-        "whole",
-        "rest",
-        "better",
-        "worse",
-        "p_value",
-    ]
-    rows = pd.DataFrame(rows, columns=names)
+            rows.append(
+                {
+                    "metric": metric,
+                    "without": without,
+                    "n_datasets": found.n_datasets,
+                    "whole": means[0],
+                    "rest": means[1],
+                    "better": found.better,
+                    "worse": found.worse,
+                    "p_value": found.pvalue,
+                }
+            )
+    rows = pd.DataFrame(rows)
     return rows.assign(
         holm_p_value=rows.groupby("metric")["p_value"].transform(holm_correction)
     )

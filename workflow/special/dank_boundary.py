@@ -7,7 +7,8 @@ from adakern.dank import DANKClassifier
 from plane import over_plane, plot_boundaries, table_of_accuracies
 from shared import fit_quietly, tuned
 
-STYLES = {"svm": "--", "dank": "-"}
+#: Columns that tell one pair of boundaries from another.
+KEYS = ["dataset", "gamma", "rank"]
 
 
 def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
@@ -30,9 +31,9 @@ def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
 
 def plot(frame):
     """Plot both boundaries and F, with a row per data set and kernel width."""
-    return plot_boundaries(frame, ["dataset", "gamma", "rank"], STYLES, "F")
+    return plot_boundaries(frame, KEYS, "dank", "F")
 
 
 def table(frame):
     """Rank of F and accuracies of both classifiers for each kernel width."""
-    return table_of_accuracies(frame, ["dataset", "gamma", "rank"], STYLES)
+    return table_of_accuracies(frame, KEYS, "dank")

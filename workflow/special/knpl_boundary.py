@@ -7,8 +7,6 @@ from adakern.knpl import KNPLClassifier
 from plane import over_plane, plot_boundaries, table_of_accuracies
 from shared import fit_quietly, tuned
 
-STYLES = {"svm": "--", "knpl": "-"}
-
 
 def compute(data, seed, *, multiples=(0.1, 1.0, 10.0, 100.0, 1000.0), n_grid=80):
     """Decision values of the tuned SVM and of KNPL over the plane, and the layer G."""
@@ -23,9 +21,9 @@ def compute(data, seed, *, multiples=(0.1, 1.0, 10.0, 100.0, 1000.0), n_grid=80)
 
 def plot(frame):
     """Plot both boundaries over the training rows, and the entries of G."""
-    return plot_boundaries(frame, ["dataset"], STYLES, "G")
+    return plot_boundaries(frame, ["dataset"], "knpl", "G")
 
 
 def table(frame):
     """Accuracies of both classifiers."""
-    return table_of_accuracies(frame, ["dataset"], STYLES)
+    return table_of_accuracies(frame, ["dataset"], "knpl")

@@ -27,19 +27,15 @@ def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
         models[f"global, gamma = {gamma:g}"] = ridge.fit(X[centres], y[centres])
     local = LABRBFRegressor(max_support=support, growth=5, random_state=seed, **PAPER)
     models["local"] = local.fit(X, y)
-    fits = {name: model.predict(data.X_test) for name, model in models.items()}
-    curves = {
-        name: (data.X_test, fit)
-        for name, fit in ({"truth": data.y_test} | fits).items()
-    }
+    values = {name: model.predict(data.X_test) for name, model in models.items()}
+    values = {"truth": data.y_test} | values
+    r2 = {name: r2_score(data.y_test, value) for name, value in values.items()}
+    curves = {name: (data.X_test, value) for name, value in values.items()}
     curves["bandwidth"] = (local.support_vectors_, local.bandwidths_[:, 0])
     frames = [
         pd.DataFrame({"model": name, "x": X[:, 0], "value": value}).sort_values("x")
         for name, (X, value) in curves.items()
     ]
-    r2 = {"truth": 1.0} | {
-        name: r2_score(data.y_test, fit) for name, fit in fits.items()
-    }
     frame = pd.concat(frames, ignore_index=True)
     return frame.assign(r2=frame["model"].map(r2))
 

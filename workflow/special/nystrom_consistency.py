@@ -44,15 +44,12 @@ def with_distance(records):
     """Finished runs with their mean distance to the exact criterion."""
     points = curves(records)
     keys = ["dataset", "sampling", "repeat"]
-    distance = (
-        (points["criterion"] - points["exact"])
-        .groupby([points[k] for k in keys])
-        .mean()
-    )
+    points["test_distance"] = points["criterion"] - points["exact"]
+    distance = points.groupby(keys)["test_distance"].mean()
     runs = records[records["status"] == "ok"].rename(
         columns={"sweep_sampling": "sampling"}
     )
-    return runs.join(distance.rename("test_distance"), on=keys)
+    return runs.join(distance, on=keys)
 
 
 def summary(records):

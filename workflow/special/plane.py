@@ -16,13 +16,10 @@ def over_plane(models, matrix, data, n_grid):
     square = np.column_stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
     positive = np.unique(data.y_train)[1]
     order = np.argsort(data.y_train, kind="stable")
-    i, j = np.indices(matrix.shape)
-    entries = {
-        "x": i.ravel(),
-        "y": j.ravel(),
-        "entry": matrix[np.ix_(order, order)].ravel(),
-    }
-    frames = [pd.DataFrame({"kind": "matrix"} | entries)]
+    entries = pd.DataFrame(matrix[np.ix_(order, order)]).stack()
+    entries = entries.rename_axis(["x", "y"]).reset_index(name="entry")
+    entries.insert(0, "kind", "matrix")
+    frames = [entries]
     for kind, rows, labels in (
         ("train", data.X_train, 1.0 * (data.y_train == positive)),
         ("test", data.X_test, 1.0 * (data.y_test == positive)),
@@ -34,24 +31,21 @@ def over_plane(models, matrix, data, n_grid):
     return pd.concat(frames, ignore_index=True)
 
 
-def table_of_accuracies(frame, keys, models):
-    """Training and test accuracy of each model, for each value of the `keys`."""
-    rows = []
-    for names, part in frame.groupby(keys, sort=False):
-        parts = {kind: part[part["kind"] == kind] for kind in ("train", "test")}
-        shares = {
-            f"{kind}_{model}": ((of_kind[model] > 0) == (of_kind["label"] == 1)).mean()
-            for model in models
-            for kind, of_kind in parts.items()
-        }
-        rows.append(dict(zip(keys, names, strict=True)) | shares)
-    return pd.DataFrame(rows)
+def table_of_accuracies(frame, keys, method):
+    """Training and test accuracy of the SVM and of the method, by the `keys`."""
+    rows = frame[frame["kind"].isin(["train", "test"])]
+    is_right = (rows[["svm", method]] > 0).eq(rows["label"] == 1, axis=0)
+    keys = [rows[name] for name in [*keys, "kind"]]
+    shares = is_right.groupby(keys, sort=False).mean().unstack(sort=False)
+    shares.columns = [f"{kind}_{model}" for model, kind in shares.columns]
+    return shares.reset_index()
 
 
-def plot_boundaries(frame, keys, styles, matrix_title):
-    """Plot the boundaries with the training rows, and the matrix, for each value of the
-    `keys`.
+def plot_boundaries(frame, keys, method, matrix_title):
+    """Plot the boundaries of the SVM and of the method with the training rows, and the
+    matrix, for each value of the `keys`.
     """
+    styles = {"svm": "--", method: "-"}
     groups = frame.groupby(keys, sort=False)
     figure, axes = grid(len(groups), 2, 5.0, 3.8)
     lines = ", ".join(f"{style} {model}" for model, style in styles.items())

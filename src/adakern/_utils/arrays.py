@@ -38,6 +38,9 @@ SMALLEST, LARGEST = 1e-75, 1e75
 #: Largest absolute value of float32 input, of which sums of squares are computed.
 LARGEST_SINGLE = 1e15
 
+#: Range of positive sample weights that stand for repeated rows.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-15, 1e15
+
 #: Empty array with the library and device of the computation; None for NumPy.
 _DEVICE: ContextVar = ContextVar("device", default=None)
 
@@ -263,6 +266,21 @@ def require_finite(estimator, predicted):
     return predicted
 
 
+def check_weights(sample_weight, rows):
+    """Return a non-negative weight for each row, not all zero; 1 by default."""
+    try:
+        weights = _check_sample_weight(
+            from_foreign(sample_weight), rows, dtype=float, ensure_non_negative=True
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight must be a non-negative number for each row: {error}"
+        ) from error
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row")
+    return weights
+
+
 def distinct_rows(X, y, sample_weight=None):
     """Return the indices of the rows to fit, and their weights (None if all are 1).
 
@@ -272,15 +290,14 @@ def distinct_rows(X, y, sample_weight=None):
     the same result to the last digit.
     """
     n = len(X)
-    weights = np.ones(n)
-    if sample_weight is not None:
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    weights = check_weights(sample_weight, X)
+    low, high = weights[weights > 0].min(), weights.max()
+    if low < LEAST_WEIGHT or high > LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight must be 0 or from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g}, "
+            f"got {low:.3g} to {high:.3g}; scale the weights, or leave out rows with "
+            "tiny ones"
         )
-        if not weights.any():
-            raise ValueError(
-                "sample_weight must have at least one positive weight, got only zeros"
-            )
     _, targets = np.unique(y, return_inverse=True)
     once = (weights == 1).all()
     if once:  # compare a hash of each row before the rows themselves

@@ -36,7 +36,7 @@ from adakern.adaptive.summary import Summarised
 from adakern.tables.account import AccountTable
 
 #: Increased whenever a change of the defaults changes the fitted models.
-DEFAULTS_VERSION = {"regressor": "11", "classifier": "12"}
+DEFAULTS_VERSION = {"regressor": "12", "classifier": "13"}
 
 
 class AdaptiveKernel(Summarised, BaseEstimator, ABC):

@@ -126,8 +126,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         Converts tables to numbers as in training.
     n_features_in_ : int
         Number of features seen during fit.
-    feature_names_in_ : ndarray of str
-        Names of the features seen during fit, if X has string column names.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features seen during fit. Defined only if X is a data frame whose
+        column names are all strings.
 
     Examples
     --------

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import check_array, check_consistent_length, validation
-from sklearn.utils.validation import _check_sample_weight, check_X_y
+from sklearn.utils.validation import check_X_y
 
-from adakern._utils.arrays import from_foreign
+from adakern._utils.arrays import check_weights, from_foreign
 from adakern._utils.warn import warn_user
 from adakern.tables.columns import as_columns, in_order_of, is_frame
 
@@ -128,9 +128,7 @@ def read_rows(estimator, reader, X):
 
 def row_weights(estimator, rows, y, sample_weight):
     """Sample weights times class weights; zero for rows without any known target."""
-    options = {"dtype": float, "ensure_non_negative": True}
-    weights = _check_sample_weight(from_foreign(sample_weight), rows, **options)
-    weights = estimator._row_weights(y, weights)
+    weights = estimator._row_weights(y, check_weights(sample_weight, rows))
     if not ((weights >= 0) & (weights < np.inf)).all():
         raise ValueError("class_weight must give finite and non-negative weights")
     if not (weights > 0).any():
@@ -159,14 +157,22 @@ def refuse_several_folds(**given):
         )
 
 
+def _one_per_row(name, values, weights):
+    try:
+        values = validation.column_or_1d(values)
+        check_consistent_length(weights, values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be one value for each row: {error}") from error
+    return values
+
+
 def time_blocks(time, weights):
     """Assign rows to consecutive blocks in time, numbered from 0.
 
     Rows of the same time are in the same block. Return None if all rows with a positive
     weight have the same time.
     """
-    time = validation.column_or_1d(time)
-    check_consistent_length(weights, time)
+    time = _one_per_row("time", time, weights)
     refuse_missing_labels(time, "time")
     if any(isinstance(value, str) for value in time):
         raise ValueError(
@@ -188,8 +194,7 @@ def time_blocks(time, weights):
 
 def group_codes(groups, weights):
     """Encode groups as integers from 0; return None if there is only one group."""
-    groups = validation.column_or_1d(groups)
-    check_consistent_length(weights, groups)
+    groups = _one_per_row("groups", groups, weights)
     try:
         validation.assert_all_finite(groups, input_name="groups")
         groups = np.unique(groups, return_inverse=True)[1]

@@ -14,12 +14,11 @@ from array_api_compat import array_namespace
 from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 from sklearn.utils.validation import (
-    _check_sample_weight,
     _num_samples,
     assert_all_finite,
 )
 
-from adakern._utils.arrays import device_context, from_foreign, is_dask
+from adakern._utils.arrays import check_weights, device_context, from_foreign, is_dask
 from adakern._utils.resources import row_blocks
 from adakern._utils.warn import warn_user
 from adakern.adaptive.given import read_rows, several_targets
@@ -60,10 +59,8 @@ class AllRows:
         )
         self._ends = np.cumsum(lengths)
         check_consistent_length(self.y, range(self._ends[-1]))
-        weight = from_foreign(in_memory(sample_weight))
-        options = {"dtype": float, "ensure_non_negative": True}
         rows = np.empty((len(self.y), 1))
-        self._sample_weight = _check_sample_weight(weight, rows, **options)
+        self._sample_weight = check_weights(in_memory(sample_weight), rows)
         self._weights = estimator._row_weights(self.y, self._sample_weight)
         self.sample = np.arange(len(self.y))
         if len(self.y) > estimator.max_rows:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
@@ -12,6 +11,7 @@ from adakern._utils.constraints import AT_LEAST_ONE, constraints
 from adakern._utils.resources import row_blocks
 from adakern.baselines.base import BaselineRegressor, KernelExpansionMixin
 from adakern.kernels import kernel_diagonal
+from adakern.linalg import largest_eigenpairs
 
 #: Number of rows on which the eigenvectors are computed.
 N_SUBSAMPLE = 2000
@@ -105,7 +105,7 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
         """
         s = len(X)
         q = min(N_COMPONENTS, max(1, s // 2))
-        eigenvalues, V = eigh(self._gram(X), subset_by_index=[s - q, s - 1])
+        eigenvalues, V = largest_eigenpairs(self._gram(X), q)
         # Components lost to rounding (equal rows) are left out.
         kept = eigenvalues > 1e-10 * eigenvalues[-1]
         eigenvalues, V = eigenvalues[kept], V[:, kept]

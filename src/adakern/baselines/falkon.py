@@ -103,6 +103,7 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
             return solve_triangular(A, solve_triangular(T, v, trans=1), trans=1)
 
         def operator(v):
+            self._require_finite_step(v)
             c = precondition(v)
             product = self._normal_product(X, lambda rows, K: K @ c)
             return precondition_transposed(product / n + self.alpha * (K_mm @ c))
@@ -127,6 +128,15 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
                 self, f"a relative residual of {gap:.1e} (a larger alpha helps)"
             )
         self.dual_coef_ = precondition(v)
+
+    def _require_finite_step(self, v):
+        """Raise ValueError if a step of the conjugate gradients is not finite."""
+        if not np.isfinite(v).all():
+            raise ValueError(
+                "the conjugate gradients of FalkonRegressor broke down: its centres "
+                "are nearly equal in the kernel; standardise X, or increase gamma, "
+                f"which is {self.gamma_:.3g}"
+            )
 
     def _normal_product(self, X, weights):
         """K_mn w with w = weights(rows, K[rows]), by blocks."""

@@ -35,8 +35,14 @@ class KernelBank:
     """
 
     def __init__(self, gammas: tuple, degrees: tuple = ()) -> None:
-        self.gammas = tuple(float(gamma) for gamma in gammas)
-        self.degrees = tuple(int(degree) for degree in degrees)
+        try:
+            self.gammas = tuple(float(gamma) for gamma in gammas)
+            self.degrees = tuple(int(degree) for degree in degrees)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(
+                f"gammas={gammas!r} and degrees={degrees!r} must contain only finite "
+                f"numbers: {error}"
+            ) from error
         if not len(self):
             raise ValueError(
                 "gammas and degrees are both empty; a kernel bank needs at least one "

@@ -190,7 +190,7 @@ class EasyMKL(BankMixin, OneVsOneBaseline):
     gammas, degrees
         As in :class:`UniformMKLClassifier`.
     tol : float, default=1e-4
-        Tolerance of the solver on the optimality conditions.
+        Tolerance of the solver on the optimality conditions, in (0, 1].
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class EasyMKL(BankMixin, OneVsOneBaseline):
     _: KW_ONLY
     tol: float = 1e-4
 
-    _parameter_constraints = bank_constraints("tol", reg=FRACTION)
+    _parameter_constraints = bank_constraints(reg=FRACTION, tol=FRACTION)
 
     def _fit_model(self, X, y):
         combined = self.bank_.combine(X, weights=np.ones(len(self.bank_)))

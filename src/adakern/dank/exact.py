@@ -27,6 +27,10 @@ from adakern.svm.libsvm import fit_dual
 #: Smallest step of a line search, relative to the distance of its target.
 SHORTEST = 1e-6
 
+#: A full step whose gain is lost in rounding is too long if it reverses more than this
+#: fraction of the slope. Such steps would alternate about the maximum.
+MOST_REVERSED = 0.8
+
 
 @dataclass
 class ExactModel:
@@ -164,12 +168,33 @@ def _line_search(problem, point, target):
         # Use the target itself: rounding could move variables off their bounds.
         new = problem(target if share == 1.0 else point.u + share * direction, point)
         gain = new.value - point.value
+        left = new.gradient @ direction
         if gain >= 0.1 * share * slope - slack and (slope > 0 or new.gap < point.gap):
-            return new
-        # Maximiser of the parabola through the two values and the slope.
-        parabola = share * slope * share / (2 * (share * slope - gain))
-        share = min(max(parabola, 0.1 * share), 0.5 * share)
+            measurable = not 0 < slope <= 10 * slack
+            if share < 1.0 or measurable or left >= -MOST_REVERSED * slope:
+                return new
+            # The gain is lost in rounding, but the slopes show a step that is too long
+            # (Hager and Zhang 2005); they vanish at the step that follows.
+            share = slope / (slope - left)
+        else:
+            best = _top_of_parabola(share, slope, gain, left)
+            share = max(best, 0.1 * share)
     return None
+
+
+def _top_of_parabola(share, slope, gain, left):
+    """Share at which h is largest, by its gain and its slope ``left`` at ``share``.
+
+    At most half of ``share``, if h is a parabola with this gain. If its maximum is
+    close to zero, h bends on the way, where an eigenvalue of F becomes positive: it is
+    then taken to be straight up to there, and a parabola with both slopes from there
+    on.
+    """
+    best = share * slope * share / (2 * (share * slope - gain))
+    if slope > 0 and best < 0.1 * share:
+        bent = 2 * (share * slope - gain) / (slope - left)
+        return min(share - bent + slope * bent / (slope - left), 0.95 * share)
+    return min(best, 0.5 * share)
 
 
 #: Solvers by the values of the parameter ``method``.

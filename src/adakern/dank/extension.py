@@ -75,7 +75,7 @@ class NeighboursExtension:
 
 
 class ReciprocalExtension:
-    """F of the best reciprocal nearest neighbour (JMLR, equations 11 and 12).
+    """F of the best reciprocal nearest neighbour (JMLR, equation 11, and the next one).
 
     It depends on all rows that are predicted together.
     """

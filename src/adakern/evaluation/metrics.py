@@ -285,11 +285,16 @@ def interval_scores(y_true, low, high, coverage=0.9):
     if not 0 <= coverage < 1:
         raise ValueError(f"coverage={coverage} must be at least 0 and less than 1")
     y_true, low, high = (np.asarray(values, float) for values in (y_true, low, high))
+    if not (y_true.shape == low.shape == high.shape and y_true.size):
+        raise ValueError(
+            "y_true, low and high must be non-empty and of equal shape; got "
+            f"{y_true.shape}, {low.shape} and {high.shape}."
+        )
     if y_true.ndim == 2:
         of_one = partial(interval_scores, coverage=coverage)
         return _mean(_score_each_target(of_one, y_true, low, high))
-    if np.isnan(low).any() or np.isnan(high).any():
-        raise ValueError("low and high must not contain NaN.")
+    if np.isnan([y_true, low, high]).any():
+        raise ValueError("y_true, low and high must not contain NaN.")
     held = (low <= y_true) & (y_true <= high)
     width = high - low
     outside = np.maximum(low - y_true, 0) + np.maximum(y_true - high, 0)
@@ -338,11 +343,20 @@ def quantile_crps(y_true, quantiles, levels):
     0.5
     """
     levels = np.asarray(levels, float)
-    y_true = np.asarray(y_true, float)
+    y_true, quantiles = np.asarray(y_true, float), np.asarray(quantiles, float)
+    if levels.ndim != 1 or not (np.diff([0.0, *levels, 1.0]) > 0).all():
+        raise ValueError(f"levels must increase between 0 and 1; got {levels}.")
+    if quantiles.shape != (*y_true.shape, len(levels)) or not y_true.size:
+        raise ValueError(
+            "quantiles must have a value for each target and level, of the shape "
+            f"{(*y_true.shape, len(levels))}; got {quantiles.shape}."
+        )
     if y_true.ndim == 2:
         of_one = partial(quantile_crps, levels=levels)
-        return float(np.mean(_score_each_target(of_one, y_true, np.asarray(quantiles))))
-    error = y_true[:, None] - np.asarray(quantiles, float)
+        return float(np.mean(_score_each_target(of_one, y_true, quantiles)))
+    if np.isnan(y_true).any() or np.isnan(quantiles).any():
+        raise ValueError("y_true and quantiles must not contain NaN.")
+    error = y_true[:, None] - quantiles
     loss = np.maximum(levels * error, (levels - 1) * error).mean(axis=0)
     between = (levels[1:] + levels[:-1]) / 2
     return float(2 * loss @ np.diff([0.0, *between, 1.0]))

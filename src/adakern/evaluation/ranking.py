@@ -364,6 +364,11 @@ def pareto_front(costs, losses):
     array([ True,  True, False])
     """
     costs, losses = np.asarray(costs, float), np.asarray(losses, float)
+    if costs.ndim != 1 or costs.shape != losses.shape:
+        raise ValueError(
+            "costs and losses must be one-dimensional arrays of equal length; got "
+            f"shapes {costs.shape} and {losses.shape}."
+        )
     as_good = (costs[:, None] <= costs) & (losses[:, None] <= losses)
     better = as_good & ((costs[:, None] < costs) | (losses[:, None] < losses))
     return ~better.any(axis=0) & np.isfinite(costs) & np.isfinite(losses)

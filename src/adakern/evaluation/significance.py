@@ -129,7 +129,14 @@ def corrected_ttest(a, b, n_train, n_test):
     n_train, n_test = np.asarray(n_train, float), np.asarray(n_test, float)
     if not (np.all(n_train > 0) and np.all(n_test > 0)):
         raise ValueError(f"n_train={n_train} and n_test={n_test} must be positive.")
-    return _ttest(_differences(a, b), np.mean(n_test / n_train))
+    difference = _differences(a, b)
+    for sizes in (n_train, n_test):
+        if sizes.ndim and sizes.shape != difference.shape:
+            raise ValueError(
+                "n_train and n_test must be numbers, or arrays with a number for each "
+                f"of the {len(difference)} repeats; got the shape {sizes.shape}."
+            )
+    return _ttest(difference, np.mean(n_test / n_train))
 
 
 def _paired(a, b, finite=True):
@@ -341,6 +348,11 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
     >>> bayesian_signed_rank([0.8] * 8, [0.801] * 8)
     (0.0, 1.0, 0.0)
     """
+    if not (rope >= 0 and prior > 0 and n_samples > 0):
+        raise ValueError(
+            f"rope={rope!r} must not be negative, and prior={prior!r} and "
+            f"n_samples={n_samples!r} must be positive."
+        )
     difference = np.subtract(*_paired(a, b))
     with_prior = np.concatenate([[0.0], difference])
     # Rounded, since 0.81 - 0.8 is more than 0.01.

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import check_square, require_finite, validate_data
+from adakern._utils.arrays import require_finite, validate_data
 from adakern._utils.base import parameters
 from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.resources import one_blas_thread
@@ -109,7 +109,6 @@ class AsymmetricKernelRidge(
         )
         self._resolve_kernel(X)
         A = np.array(self._kernel_matrix(X, X), dtype=X.dtype)
-        check_square(A)
         A[np.diag_indices(len(A))] += self.alpha
         with one_blas_thread(len(A)):
             solve = solver(A)
@@ -150,4 +149,13 @@ class AsymmetricKernelRidge(
         return require_finite(self, predicted)
 
     def _kernel_matrix(self, X, T):
-        return self.kernel(X, T) if callable(self.kernel) else self._gram(X, T)
+        if not callable(self.kernel):
+            return self._gram(X, T)
+        K = np.asarray(self.kernel(X, T))
+        shape = len(X), len(T)
+        if K.shape != shape or K.dtype.kind not in "biuf" or not np.isfinite(K).all():
+            raise ValueError(
+                f"kernel={self.kernel!r} must return finite real numbers of the shape "
+                f"{shape}, got the shape {K.shape} and dtype {K.dtype}"
+            )
+        return K

@@ -6,9 +6,14 @@ averaged over the columns of Y. In the formulas, ``A = K + mu l I``.
 """
 
 import numpy as np
-from scipy.linalg import eigh, solve
+from scipy.linalg import solve
 
-from adakern.linalg import add_to_diagonal, inverse_square_root, left_out_residuals
+from adakern.linalg import (
+    add_to_diagonal,
+    inverse_square_root,
+    largest_eigenpairs,
+    left_out_residuals,
+)
 
 
 class LowRankKernel:
@@ -32,8 +37,7 @@ class LowRankKernel:
     @classmethod
     def from_eigenpairs(cls, K, rank):
         """Best approximation of K of the given rank, from its leading eigenpairs."""
-        top = [max(0, len(K) - rank), len(K) - 1]
-        values, vectors = eigh(K, subset_by_index=top, check_finite=False)
+        values, vectors = largest_eigenpairs(K, min(rank, len(K)))
         return cls(vectors * np.sqrt(np.maximum(values, 0)))
 
     def solve(self, Y, shift):

@@ -11,10 +11,10 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from adakern._utils.resources import require_memory, row_blocks
-from adakern.linalg import ranked_eigh
+from adakern.linalg import largest_eigenpairs, ranked_eigh
 
 EPS = np.finfo(np.float64).eps
 
@@ -112,11 +112,7 @@ def column_norm(kernel, targets, plan, rng):
 
 def leverage(kernel, targets, plan, rng):
     """Sampling by exact rank-k leverage scores (Gittens, Mahoney 2013)."""
-    l = kernel.n_rows
-    rank = plan.rank or plan.n_columns
-    _, vectors = eigh(
-        kernel.full(), subset_by_index=[l - rank, l - 1], check_finite=False
-    )
+    _, vectors = largest_eigenpairs(kernel.full(), plan.rank or plan.n_columns)
     return _draw_weighted(rng, np.einsum("ij,ij->i", vectors, vectors), plan.n_columns)
 
 
@@ -258,6 +254,7 @@ def adaptive_criterion(kernel, targets, plan, rng):
 def approximation_errors(C, chosen, weights, rank=None):
     """Squared row norms of ``E = (C - C~) o (y y_nu')``, the scores of Algorithm 2.
 
+    The paper's y_nu are the first labels; here, they are those of the chosen columns.
     ``C~`` are the columns of ``C D_k^+ C'``, so that ``E = C U_r U_r'`` (times the
     labels) for the eigenvectors U_r of D that rank k leaves out, and the norms are
     those of ``C U_r L`` with ``L L' = U_r' diag(y_nu)^2 U_r``: one product of l c (c -

@@ -31,7 +31,7 @@ from adakern.nystrom.transformer import (
 #: References without columns: the best rank-c approximation, and K itself.
 REFERENCES = ("optimal", "exact")
 
-#: The kernels of the paper's experiments: gamma from 2^-10 to 2^2.
+#: The kernels of seven of the paper's twelve data sets: gamma from 2^-10 to 2^2.
 DEFAULT_GRID = {"gamma": [2.0**e for e in range(-10, 3)]}
 
 #: Defaults of a candidate.
@@ -115,12 +115,13 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
 
     Notes
     -----
-    In the paper, Algorithm 2 is the closest to the exact criterion. This did not
-    reproduce: in the experiment ``nystrom_consistency`` (the paper's twelve data sets,
-    ten runs, c = 0.2 l), "adaptive-criterion" was significantly farther from it than
-    uniform sampling on 11 sets, because its error matrix is restricted to the drawn
-    columns. "greedy-criterion" was the closest of all samplers on all twelve. It takes
-    O(l (3 c)^2) per candidate, which pays for c well below l.
+    In the paper, Algorithm 2 comes closest to the exact criterion, except for the best
+    approximation of its rank. This did not reproduce: in the experiment
+    ``nystrom_consistency`` (the paper's twelve data sets, ten runs, c = 0.2 l),
+    "adaptive-criterion" was significantly farther from it than uniform sampling on 11
+    sets, because its error matrix is restricted to the drawn columns.
+    "greedy-criterion" was the closest of all samplers on all twelve. It takes O(l (3
+    c)^2) per candidate, which pays for c well below l.
 
     References
     ----------
@@ -263,7 +264,10 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
 
 def _candidates(grid):
     """List the candidates of a grid; raise on unknown keys and values."""
-    candidates = list(ParameterGrid(DEFAULT_GRID if grid is None else grid))
+    try:
+        candidates = list(ParameterGrid(DEFAULT_GRID if grid is None else grid))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"param_grid={grid!r} is invalid: {error}") from error
     if not candidates:
         raise ValueError("param_grid is empty; give at least one candidate kernel")
     for candidate in candidates:

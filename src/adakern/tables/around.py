@@ -67,18 +67,6 @@ def names_recur(first, others):
     )
 
 
-def n_units(frame):
-    """Number of rows below the header with words in otherwise numeric columns.
-
-    Such rows contain units, or the questions and import codes of Qualtrics.
-    """
-    head = frame.head(_SAMPLE)
-    if len(head) > 1 and any(_QUALTRICS in str(cell) for cell in head.iloc[1]):
-        return 2
-    columns = [[str(cell).strip() for cell in head[name]] for name in head]
-    return next((n for n in (2, 1) if _are_units(columns, n)), 0)
-
-
 def _are_units(columns, n):
     words = np.zeros(n)
     for cells in columns:
@@ -127,7 +115,15 @@ def total_of(frame):
 
 
 def _units(frame, target):
-    n = n_units(frame)
+    """Rows below the header with words in otherwise numeric columns.
+
+    Such rows contain units, or the questions and import codes of Qualtrics.
+    """
+    head = frame.head(_SAMPLE)
+    columns = [[str(cell).strip() for cell in head[name]] for name in head]
+    n = next((n for n in (2, 1) if _are_units(columns, n)), 0)
+    if len(head) > 1 and any(_QUALTRICS in str(cell) for cell in head.iloc[1]):
+        n = 2
     return frame.index[:n], f"the {_rows(n)} below the header, {_shown(frame[:n])}"
 
 

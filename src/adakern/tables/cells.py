@@ -20,29 +20,29 @@ from adakern.tables import dates, numbers
 MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?", "<na>"}
 #: Markers of missing values in columns of numbers and dates; in categorical columns,
 #: they are categories.
-NO_VALUE = MISSING | {"n.a.", "n. a.", "n.d.", "none", "-", "--", ".", "...", "*"}
-#: Markers of the World Bank and of Eurostat, and INSEE's "nd" and "nc".
-NO_VALUE |= {"..", ":", "nd", "nc"}
-NO_VALUE |= {"missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."}
-NO_VALUE |= {"keine angabe", "unbekannt", "non disponible", "n/d", "–", "—", "---"}
-#: Error values of Excel, and the hashes it displays for numbers that are too wide.
-NO_VALUE |= {"#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"}
-NO_VALUE |= {
-    "#error!",
-    "#n/a n/a",
-    "#n/a field not applicable",
-    "#n/a invalid security",
+NO_VALUE = {
+    *MISSING,
+    *("n.a.", "n. a.", "n.d.", "none", "-", "--", "---", "–", "—", ".", "...", "*"),
+    *("missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."),
+    *("keine angabe", "unbekannt", "non disponible", "n/d"),
+    # The World Bank, Eurostat and INSEE.
+    *("..", ":", "nd", "nc"),
+    # Error values of Excel, and the hashes it displays for numbers that are too wide.
+    *("#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"),
+    *("#error!", "#n/a n/a", "#n/a field not applicable", "#n/a invalid security"),
+    *("#wert!", "#bezug!", "#zahl!", "#valeur!", "#nombre!", "#nom?"),
+    *("#" * n for n in range(3, 21)),
+    # Dates of SAP and MySQL that are not set.
+    *("00.00.0000", "0000-00-00", "0000-00-00 00:00:00", "00/00/0000"),
+    # Stata's extended missing values.
+    *(f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"),
 }
-NO_VALUE |= {"#wert!", "#bezug!", "#zahl!", "#valeur!", "#nombre!", "#nom?"}
-NO_VALUE |= {"#" * n for n in range(3, 21)}
-#: Dates of SAP and MySQL that are not set.
-NO_VALUE |= {"00.00.0000", "0000-00-00", "0000-00-00 00:00:00", "00/00/0000"}
-#: Stata's extended missing values.
-NO_VALUE |= {f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"}
 #: Form of a column with the words true and false, in the languages of Excel.
 TRUE_OR_FALSE = "true or false"
-TRUTHS = {"true": 1.0, "false": 0.0, "wahr": 1.0, "falsch": 0.0, "vrai": 1.0}
-TRUTHS |= {"faux": 0.0, "verdadero": 1.0, "falso": 0.0, "vero": 1.0}
+TRUTHS = {
+    **dict.fromkeys(("true", "wahr", "vrai", "verdadero", "vero"), 1.0),
+    **dict.fromkeys(("false", "falsch", "faux", "falso"), 0.0),
+}
 #: Beginning of the form of categories that are merged if their :func:`plain_spelling`
 #: is the same; it is followed by a list with the most frequent spelling of each.
 ALIKE = "alike"
@@ -73,10 +73,7 @@ class Cells:
     @classmethod
     def of(cls, values, name):
         """Construct the cells of an array or list of values."""
-        if getattr(values, "dtype", None) is not None and values.dtype.kind in "mM":
-            # As objects, times in nanoseconds would become integers.
-            values = values.astype(f"{values.dtype.kind}8[us]").astype(object)
-        values = list(values)
+        values = list(as_objects(values) if hasattr(values, "dtype") else values)
         try:
             code_of: dict[Any, int] = dict.fromkeys(values, 0)
         except TypeError as error:
@@ -89,19 +86,20 @@ class Cells:
         for value in code_of:
             code_of[value] = places.setdefault(_plain(value), len(places))
         codes = np.fromiter(map(code_of.__getitem__, values), np.intp, len(values))
-        for text, code in places.items():
+        cells = cls(name, list(places), codes)
+        for text in cells.distinct:
             if isinstance(text, complex | np.complexfloating):
                 raise ValueError(
                     f"{name} has complex numbers, which are not supported: use their "
                     "real and imaginary parts as two columns"
                 )
             if isinstance(text, str) and "\0" in text:
-                row = int(np.flatnonzero(codes == code)[0])
+                row = cells.rows_of([text])[0]
                 raise ValueError(
                     f"{name} has a NUL character (row {row}, from 0): save the file "
                     "again"
                 )
-        return cls(name, list(places), codes)
+        return cells
 
     def counts(self, marks=MISSING):
         """Number of occurrences of each string, without markers of missing values."""
@@ -127,6 +125,17 @@ class Cells:
         out = np.empty(len(self.distinct), dtype=dtype)
         out[:] = values
         return out[self.codes]
+
+
+def as_objects(column):
+    """Convert an array, or a column of a data frame, to an array of objects."""
+    array = np.asarray(column)
+    # As objects, times in nanoseconds of Polars and Arrow would become integers.
+    if array.dtype.kind in "mM":
+        return array.astype(f"{array.dtype.kind}8[us]").astype(object)
+    # Polars would round integers beside missing values.
+    values = [*column] if numbers.exceed_float(column) else column
+    return np.asarray(values, dtype=object)
 
 
 def _plain(value):
@@ -192,57 +201,23 @@ def number_named(cells, value, form):
         ) from None
 
 
-def read_numbers(cells, form):
-    """Return numbers (n,), with NaN for other cells, and the cells of other kinds.
-
-    Raises
-    ------
-    ValueError
-        If a number is infinite or too large for float64.
-    """
-    texts = ["nan" if value == "" else value for value in cells.distinct]
-    if form[:1] != "," and all(isinstance(text, str) for text in texts):
-        plain = numbers.plain_numbers([text for text in texts if text != "nan"])
-        if plain is not None:
-            return cells.spread(np.array(texts, dtype=object).astype(float), float), []
-    values = []
-    strays = []
-    for value in cells.distinct:
-        number = number_named(cells, value, form)
-        if number is None:
-            number = np.nan
-            if not (isinstance(value, str) and value.casefold() in NO_VALUE):
-                strays.append(value)
-        values.append(number)
-    return cells.spread(values, float), strays
+def time_of(value, form):
+    """Convert a value to a time; return None if it is not one."""
+    if form in (dates.WHOLE, dates.WHOLE_TIME):
+        value = dates.parse_whole(value) or value
+    if isinstance(value, str):
+        value = dates.parse_date(value, form)
+    return dates.as_time(value) if dates.is_date(value) else None
 
 
-def read_dates(cells, form):
-    """Return times (n,), with NaT for other cells, and the cells that are not dates."""
-    values = []
-    strays = []
-    for value in cells.distinct:
-        if form in (dates.WHOLE, dates.WHOLE_TIME):
-            value = dates.parse_whole(value) or value
-        if isinstance(value, str):
-            value, text = dates.parse_date(value, form), value
-            if value is None and text.casefold() not in NO_VALUE:
-                strays.append(text)
-        elif not dates.is_date(value):
-            value = strays.append(value)
-        values.append(np.datetime64("NaT") if value is None else dates.as_time(value))
-    return cells.spread(values, "M8[us]"), strays
-
-
-def read_categories(cells, is_target=False, form=""):
-    """Return categories (n,) as strings, with None for missing cells."""
+def categories(cells, is_target=False, form=""):
+    """Return the category of each distinct cell as a string, or None if missing."""
     marks = {""} if is_target else MISSING
     written = _merged_spelling(form) if form.startswith(ALIKE) else spelling
-    values = [
+    return [
         None if isinstance(value, str) and value.casefold() in marks else written(value)
         for value in cells.distinct
     ]
-    return cells.spread(values, object)
 
 
 def spelling(value):
@@ -309,10 +284,30 @@ def _merged_spelling(form):
 def read_cells(cells, kind, form="", is_target=False):
     """Return the values (n,) of a column, and the distinct cells of another kind.
 
-    Kind and form of the column are given.
+    Kind and form of the column are given. Cells of another kind are NaN, NaT or None.
+
+    Raises
+    ------
+    ValueError
+        If a number is too large for float64.
     """
     if kind == "numeric":
-        return read_numbers(cells, form or ".")
-    if kind == "date":
-        return read_dates(cells, form or dates.ISO)
-    return read_categories(cells, is_target, form), []
+        plain = None
+        if form[:1] != "," and not cells.others():
+            plain = numbers.plain_numbers(cells.distinct)
+        if plain is not None:
+            return cells.spread(plain, float), []
+        values = [number_named(cells, value, form) for value in cells.distinct]
+        nothing, dtype = np.nan, float
+    elif kind == "date":
+        values = [time_of(value, form or dates.ISO) for value in cells.distinct]
+        nothing, dtype = np.datetime64("NaT"), "M8[us]"
+    else:
+        return cells.spread(categories(cells, is_target, form), object), []
+    strays = [
+        cell
+        for cell, value in zip(cells.distinct, values, strict=True)
+        if value is None and str(cell).casefold() not in NO_VALUE
+    ]
+    values = [nothing if value is None else value for value in values]
+    return cells.spread(values, dtype), strays

@@ -10,8 +10,8 @@ from adakern.tables import kinds
 from adakern.tables.account import Account
 from adakern.tables.cells import (
     Cells,
-    read_categories,
-    read_cells,
+    as_objects,
+    categories,
     sides_of_limits,
     without_decimals,
 )
@@ -41,45 +41,27 @@ def as_columns(X):
         # In an array of strings, NaN would be a string.
         return np.asarray(X, dtype=object) if words else X, None
     types = list(X.dtypes)
-    categorical = np.array(
-        [str(t).startswith(("cat", "Cat", "Enum", "dictionary")) for t in types],
-        dtype=bool,
-    )
+    categories = ("cat", "Cat", "Enum", "dictionary")
+    categorical = np.array([str(t).startswith(categories) for t in types], dtype=bool)
     if hasattr(X, "iloc") and any(t.kind == "O" for t in types):
         # Columns of a data frame of pandas take long, compared with a single row.
         table = X.to_numpy(dtype=object)
-        for j, kind in enumerate(t.kind for t in types):
-            if kind in "mM":
-                table[:, j] = _as_objects(X.iloc[:, j])
+        for j in [j for j, t in enumerate(types) if t.kind in "mM"]:
+            table[:, j] = as_objects(X.iloc[:, j])
         return table, categorical
-    # Polars has no `items`.
-    columns = (
-        X.get_columns()
-        if hasattr(X, "get_columns")
-        else [column for _, column in X.items()]
-    )
+    is_polars = hasattr(X, "get_columns")
+    columns = X.get_columns() if is_polars else [column for _, column in X.items()]
     arrays = [np.asarray(column) for column in columns]
     for name, array in zip(X.columns, arrays, strict=True):
         if array.ndim > 1:
             raise TypeError(f"column {name!r} has lists or structs: expand it")
-    are_numbers = all(a.dtype.kind in "biuf" for a in arrays)
+    are_numbers = all(array.dtype.kind in "biuf" for array in arrays)
     if are_numbers and not any([*categorical, *map(exceed_float, columns)]):
         return (np.column_stack(arrays) if arrays else np.empty(X.shape)), categorical
     table = np.empty(X.shape, dtype=object)
     for j, column in enumerate(columns):
-        table[:, j] = _as_objects(column)
+        table[:, j] = as_objects(column)
     return table, categorical
-
-
-def _as_objects(column):
-    """Convert a column of a data frame to an array of objects."""
-    array = np.asarray(column)
-    # As objects, times in nanoseconds of Polars and Arrow would become integers.
-    if array.dtype.kind in "mM":
-        return array.astype(f"{array.dtype.kind}8[us]").astype(object)
-    # Polars would round integers beside missing values.
-    values = [*column] if exceed_float(column) else column
-    return np.asarray(values, dtype=object)
 
 
 def in_order_of(names, X):
@@ -213,39 +195,35 @@ class TableReader:
 
     def fit(self, X):
         """Infer the kind of each column of X (n, d), an array of any type."""
+        is_plain = X.dtype.kind in "biuf"
+        cells = {
+            j: self._cells(X, j)
+            for j, declared in enumerate(self.categorical)
+            if declared
+            or not is_plain
+            or (self.names is not None and suggests_date(self.names[j]))
+        }
+        usual = kinds.usual_mark(cells.values()) if cells else "."
         self.columns_ = []
-        are_numbers = X.dtype.kind in "biuf"
-        usual = "."
-        if not are_numbers:
-            usual = kinds.usual_mark(
-                Cells.of(X[:, j], self._name(j))
-                for j in range(X.shape[1])
-                if any(isinstance(value, str) for value in X[:, j])
-            )
         for j, declared in enumerate(self.categorical):
-            name = str(j if self.names is None else self.names[j])
-            values = X[:, j]
-            is_other = declared or not are_numbers
             # Integers such as 20240131 are dates if the column's name suggests it.
-            is_day = self.names is not None and suggests_date(name)
-            if is_other or (is_day and kinds.form_of_days(Cells.of(values, name))):
-                column = self._learned(values, j, usual)
+            is_day = j in cells and kinds.form_of_days(cells[j])
+            if declared or is_day or not is_plain:
+                column = _learned(cells[j], usual, declared)
             else:
-                column = ReadColumn("numeric", n_missing=int(np.isnan(values).sum()))
-            column.name = name
+                missing = np.isnan(X[:, j])
+                column = ReadColumn("numeric", n_missing=int(missing.sum()))
+            column.name = str(j if self.names is None else self.names[j])
             self.columns_.append(column)
         return self
 
     @property
     def source_(self):
         """Input column of each output column."""
-        places = np.arange(len(self.columns_))
-        widths = [column.width for column in self.columns_]
-        n_means = [
-            0 if column.means is None else column.means.shape[1]
-            for column in self.columns_
-        ]
-        return np.append(np.repeat(places, widths), np.repeat(places, n_means))
+        columns = self.columns_
+        n_means = [0 if c.means is None else c.means.shape[1] for c in columns]
+        repeats = [c.width for c in columns] + n_means
+        return np.repeat([*range(len(columns))] * 2, repeats)
 
     @property
     def first_(self):
@@ -255,20 +233,21 @@ class TableReader:
     @property
     def is_categorical(self):
         """Mask of the output columns that contain category codes."""
-        categorical = np.array(
-            [column.kind == "categorical" for column in self.columns_]
-        )
-        flags = categorical[self.source_]
-        flags[sum(column.width for column in self.columns_) :] = False
+        flags = np.zeros(len(self.source_), dtype=bool)
+        are_codes = [column.kind == "categorical" for column in self.columns_]
+        flags[self.first_] = are_codes
         return flags
 
     def ngrams(self, X):
         """Frequencies of n-grams (n, N_HASHES) in the texts of X, by column."""
-        return {
-            j: column.vectors.frequencies(texts)[codes]
+        cells = {
+            j: self._cells(X, j)
             for j, column in enumerate(self.columns_)
             if column.kind == "text"
-            for texts, codes in [_distinct_texts(Cells.of(X[:, j], self._name(j)))]
+        }
+        return {
+            j: self.columns_[j].vectors.frequencies(categories(found))[found.codes]
+            for j, found in cells.items()
         }
 
     def learn_means(self, X, ngrams, targets, weights, part):
@@ -302,23 +281,18 @@ class TableReader:
 
     def transform(self, X):
         """Convert X (n, d) to float64; missing values and new categories become NaN."""
-        plain = X.dtype.kind in "biuf"
-        if plain and all(column.kind == "numeric" for column in self.columns_):
+        are_plain = all(
+            column.kind == "numeric" and column.form[1:] != "%" and column.width == 1
+            for column in self.columns_
+        )
+        if X.dtype.kind in "biuf" and are_plain:
             table = np.asarray(X, dtype=np.float64)
         else:
-            parts = [
-                X[:, [j]].astype(float)
-                if plain and column.kind == "numeric"
-                else self._read(X[:, j], column, j)
-                for j, column in enumerate(self.columns_)
-            ]
+            parts = [self._read(X, j) for j in range(len(self.columns_))]
             pairs = [*zip(parts, self.columns_, strict=True)]
-            means = [
-                worth(c.means, part[:, 0]) if c.ridge is None else part[:, c.width :]
-                for part, c in pairs
-                if c.means is not None
-            ]
-            table = np.hstack([part[:, : c.width] for part, c in pairs] + means)
+            values = [part[:, : column.width] for part, column in pairs]
+            means = [part[:, column.width :] for part, column in pairs]
+            table = np.hstack(values + means)
         if np.isinf(table).any():
             row, place = np.argwhere(np.isinf(table))[0]
             raise ValueError(
@@ -330,77 +304,71 @@ class TableReader:
     def _name(self, j):
         return f"column {j}" if self.names is None else f"column {self.names[j]!r}"
 
-    def _learned(self, values, j, usual):
-        cells = Cells.of(values, self._name(j))
-        declared = self.categorical[j]
-        described = Column("categorical")
-        if not declared:
-            described = kinds.describe(cells, usual=usual)
-        if described.kind == "categorical" and not declared and kinds.is_text(cells):
-            described = Column("text")
-        column = ReadColumn(described.kind, described.form, described.notes)
-        read, _ = read_cells(cells, described.kind, described.form)
-        is_missing = [value is None or value != value for value in read]
-        column.n_missing = sum(is_missing)
-        if column.kind == "categorical":
-            spellings = sorted({s for s in read if s is not None})
-            column.codes = {s: code for code, s in enumerate(spellings)}
-        if column.kind == "numeric":
-            column.with_limits = bool(sides_of_limits(cells).any())
-        if column.kind == "date":
-            column.with_hour = has_hours(read)
-        if column.kind == "text":
-            texts = dict.fromkeys(s for s in read if s is not None)
-            column.vectors = TextVectors().fit([*texts])
-        return column
+    def _cells(self, X, j):
+        return Cells.of(X[:, j], self._name(j))
 
-    def _read(self, values, column, j):
-        """Convert one column to numbers (n, width)."""
-        if column.kind == "numeric" and set(map(type, values)) <= {float, int}:
-            typed = np.array([*values])
-            # Integers beyond int64, and numbers without a percent sign, raise or warn.
-            if typed.dtype.kind in "fiu" and column.form[1:] != "%":
+    def _read(self, X, j):
+        """Convert one column to numbers, followed by its target encodings."""
+        values, column = X[:, j], self.columns_[j]
+        if column.kind == "numeric" and column.form[1:] != "%":
+            are_plain = set(map(type, values)) <= {float, int}
+            typed = np.array([*values]) if are_plain else values
+            if typed.dtype.kind in "biuf":  # integers beyond int64 are objects
                 numbers = np.zeros((len(typed), column.width))  # without limits
                 numbers[:, 0] = typed
                 return numbers
-        cells = Cells.of(values, self._name(j))
+        cells = self._cells(X, j)
         if column.kind == "categorical":
-            return self._codes(cells, column)
+            codes = _codes(cells, column.codes)
+            means = [] if column.means is None else [worth(column.means, codes)]
+            return np.column_stack([codes, *means])
         if column.kind == "text":
             return _text_numbers(cells, column)
-        read, strays, notes = kinds.read_new(cells, column.kind, column.form)
-        if strays:
-            notes.append(kinds.about_strays(cells, column.kind, strays))
+        read, _, notes = kinds.read_new(cells, column.kind, column.form)
         for note in notes:
             warn_user(note)
         if column.kind == "date":
             return date_parts(read, column.with_hour)
-        if column.with_limits:
-            return np.column_stack([read, sides_of_limits(cells)])
-        return read[:, None]
+        sides = [sides_of_limits(cells)] * column.with_limits
+        return np.column_stack([read, *sides])
 
-    def _codes(self, cells, column):
-        """Category codes (n, 1); new categories become missing, with a warning."""
-        spellings = read_categories(cells)
-        known = column.codes
-        if not known.keys() >= {s for s in spellings if s is not None}:
-            # Files saved from a column with missing values have "1.0" instead of "1".
-            whole = {without_decimals(s): s for s in known}
-            spellings = [
-                s if s in known else whole.get(without_decimals(s), s)
-                for s in spellings
-            ]
-        codes = [known.get(s, np.nan) for s in spellings]
-        codes = np.reshape(np.array(codes, dtype=float), (-1, 1))
-        new = [s for s, code in zip(spellings, codes, strict=True) if code != code]
-        new = [s for s in new if s is not None]
-        if new:
-            warn_user(
-                f"{cells.name}: the model does not know the category of {len(new)} of "
-                f"{count(len(codes), 'row')}, such as {new[0]!r}; it is treated as "
-                "missing"
-            )
-        return codes
+
+def _learned(cells, usual, declared):
+    """Return the :class:`ReadColumn` of training cells."""
+    found, read = kinds.learn(cells, usual, declared=declared)
+    known = [value for value in read if value is not None and value == value]
+    column = ReadColumn(**vars(found), n_missing=len(read) - len(known))
+    if column.kind == "categorical":
+        column.codes = {s: code for code, s in enumerate(sorted({*known}))}
+    if column.kind == "numeric":
+        column.with_limits = bool(sides_of_limits(cells).any())
+    if column.kind == "date":
+        column.with_hour = has_hours(read)
+    if column.kind == "text":
+        # Sorted, since the rounding of sums depends on the order of the rows.
+        column.vectors = TextVectors().fit(sorted({*known}))
+    return column
+
+
+def _codes(cells, known):
+    """Category codes (n,); new categories become missing, with a warning."""
+    spellings = categories(cells)
+    if not known.keys() >= {*spellings} - {None}:
+        # Files saved from a column with missing values have "1.0" instead of "1".
+        whole = {without_decimals(s): s for s in known}
+        spellings = [
+            s if s in known else whole.get(without_decimals(s), s) for s in spellings
+        ]
+    codes = cells.spread([known.get(s, np.nan) for s in spellings], float)
+    are_new = [s is not None and s not in known for s in spellings]
+    if any(are_new):
+        n_new = cells.spread(are_new, bool).sum()
+        warn_user(
+            f"{cells.name}: the model does not know the category of {n_new} of "
+            f"{count(len(codes), 'row')}, such as {spellings[are_new.index(True)]!r}; "
+            "it is treated as missing"
+        )
+    return codes
 
 
 def _text_numbers(cells, column):
@@ -408,17 +376,11 @@ def _text_numbers(cells, column):
 
     Target encodings of their n-grams are appended, if there are any.
     """
-    texts, codes = _distinct_texts(cells)
+    texts = categories(cells)
     n_long = sum(text is not None and len(text) > MOST_CHARACTERS for text in texts)
     if n_long:
         warn_user(
             f"{cells.name}: only the first {MOST_CHARACTERS:,} characters of a text "
             f"are used; number of longer texts: {n_long}"
         )
-    return column.vectors.transform(texts, column.means)[codes]
-
-
-def _distinct_texts(cells):
-    """Return the distinct texts of cells, None for missing ones, and their codes."""
-    distinct = Cells(cells.name, cells.distinct, np.arange(len(cells.distinct)))
-    return read_categories(distinct), cells.codes
+    return column.vectors.transform(texts, column.means)[cells.codes]

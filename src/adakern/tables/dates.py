@@ -4,7 +4,7 @@ A form is a string that is stored with a model: "ISO8601" or a ``strptime`` form
 """
 
 import re
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
 
 import numpy as np
@@ -153,12 +153,16 @@ def parse_date(text, form):
         return None
     try:
         if form == ISO:
-            match = datetime.fromisoformat(text.removesuffix(" UTC"))
-            return match.astimezone(UTC).replace(tzinfo=None) if match.tzinfo else match
+            return _in_utc(datetime.fromisoformat(text.removesuffix(" UTC")))
         match = _pattern(form).fullmatch(text)
         return _build_time(match.groupdict()) if match else None
     except (ValueError, KeyError, OverflowError, re.error):  # a form given by a user
         return None
+
+
+def _in_utc(moment):
+    """Convert a datetime to UTC if it has a time zone, and remove this."""
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
 @cache
@@ -194,29 +198,28 @@ def _between(left, text, right, colon):
 
 def _build_time(parts):
     """Construct a time from the named groups of a match."""
-    year = int(parts.get("Y") or 1970)
-    if parts.get("y"):
-        year = int(parts["y"])
-        year += 2000 if year < _CENTURY else 1900
-    if parts.get("V"):
-        return datetime.fromisocalendar(int(parts["G"]), int(parts["V"]), 1)
-    month = int(parts.get("m") or 1)
-    if parts.get("b"):
+    parts = {name: text for name, text in parts.items() if text}
+    known = {name: int(text) for name, text in parts.items() if text.isdecimal()}
+    if "V" in known:
+        return datetime.fromisocalendar(known["G"], known["V"], 1)
+    year = known.get("Y", 1970)
+    if "y" in known:
+        year = known["y"] + (2000 if known["y"] < _CENTURY else 1900)
+    month = known.get("m", 1)
+    if "b" in parts:
         month = MONTHS[parts["b"].casefold()]
-    if parts.get("q"):
-        month = 3 * int(parts["q"]) - 2
-    if parts.get("h"):
-        month = 6 * int(parts["h"]) - 5
-    hour = int(parts.get("H") or 0)
-    if parts.get("p"):
-        if not 1 <= int(parts["I"]) <= 12:
+    if "q" in known:
+        month = 3 * known["q"] - 2
+    if "h" in known:
+        month = 6 * known["h"] - 5
+    hour = known.get("H", 0)
+    if "p" in parts:
+        if not 1 <= known["I"] <= 12:
             raise ValueError("no hour of a clock of twelve")
-        hour = int(parts["I"]) % 12 + 12 * (parts["p"] in "pP")
-    micro = int((parts.get("f") or "0").ljust(6, "0"))
-    minute = int(parts.get("M") or 0)
-    second = int(parts.get("S") or 0)
-    day = int(parts.get("d") or 1)
-    moment = datetime(year, month, day, hour, minute, second, micro)
+        hour = known["I"] % 12 + 12 * (parts["p"] in "pP")
+    micro = int(parts.get("f", "0").ljust(6, "0"))
+    clock = hour, known.get("M", 0), known.get("S", 0), micro
+    moment = datetime(year, month, known.get("d", 1), *clock)
     return moment - _offset(parts.get("z"), parts.get("n"))
 
 
@@ -244,9 +247,8 @@ def parse_whole(value):
     except (TypeError, ValueError, OverflowError):
         return None
     text = f"{number:.0f}"
-    if len(text) not in (8, 14) or not number.is_integer():
-        return None
-    date = parse_date(text, WHOLE_TIME if len(text) > 8 else WHOLE)
+    form = {8: WHOLE, 14: WHOLE_TIME}.get(len(text))
+    date = parse_date(text, form) if form and number.is_integer() else None
     first, last = _WHOLE_YEARS
     return date if date and first <= date.year <= last else None
 
@@ -291,13 +293,8 @@ def find_form(counts, most_bad):
 
 def as_time(value):
     """Convert a date of Python, NumPy or pandas to datetime64[us], in UTC."""
-    if isinstance(value, np.datetime64):
-        return value.astype("M8[us]")
-    if not isinstance(value, datetime):
-        value = datetime.combine(value, time())
-    if value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
-    return np.datetime64(value, "us")
+    is_moment = isinstance(value, datetime)
+    return np.datetime64(_in_utc(value) if is_moment else value, "us")
 
 
 def is_date(value):
@@ -323,12 +320,11 @@ def date_parts(times, with_hour):
     known = np.where(missing, np.datetime64(0, "us"), times)
     days = known.astype("M8[D]")
     years = known.astype("M8[Y]")
-    elapsed = known.astype(np.int64) / _DAY
     day_of_year = (days - years.astype("M8[D]")).astype(np.int64) + 1
     angle = 2 * np.pi * day_of_year / 365.25
     weekday = (days.astype(np.int64) + 3) % 7
     parts = [
-        elapsed,
+        days_of(times),
         years.astype(np.int64) + 1970.0,
         np.sin(angle),
         np.cos(angle),

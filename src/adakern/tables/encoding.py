@@ -84,10 +84,8 @@ class CategoryColumns(TransformerMixin, BaseEstimator):
         values = np.asarray(self.encoder_.transform(self._with_missing(X)), dtype=float)
         # Some packages do not allow brackets or quotation marks in names.
         frame = pd.DataFrame(values, index=X.index).add_prefix("x")
-        for k, n in enumerate(self.n_categories_):
-            codes = np.nan_to_num(values[:, k], nan=-1).astype(int)
-            frame[f"x{k}"] = pd.Categorical.from_codes(codes, range(n))
-        return frame
+        types = [pd.CategoricalDtype(range(n)) for n in self.n_categories_]
+        return frame.astype({f"x{k}": type_ for k, type_ in enumerate(types)})
 
     def _with_missing(self, X):
         """Replace missing categories by NaN, since None would be a category."""
@@ -96,10 +94,10 @@ class CategoryColumns(TransformerMixin, BaseEstimator):
 
 
 def _by_kind(kinds):
-    of = {kind: [] for kind in ("numeric", "categorical", "date")}
-    for name, kind in kinds.items():
-        of[kind].append(name)
-    return of
+    return {
+        kind: [name for name, given in kinds.items() if given == kind]
+        for kind in ("numeric", "categorical", "date")
+    }
 
 
 class DateParts(TransformerMixin, BaseEstimator):

@@ -4,6 +4,7 @@ import itertools
 import re
 
 from adakern._utils.wording import count
+from adakern.tables.arff import arff, is_arff
 from adakern.tables.around import without_others
 from adakern.tables.binary import first_sheet, parquet
 from adakern.tables.cells import plain_text
@@ -27,6 +28,9 @@ def cells_of_file(data, name, target=None, layout=None, *, all_rows=False):
         header = None
     elif data.startswith(b"PK\x03\x04"):
         frame, header = first_sheet(data, name, target, notes)
+    elif is_arff(data):
+        frame = arff(data, name)
+        header = frame.columns
     else:
         frame, header, layout = delimited(data, name, target, layout, notes)
     if not all_rows:

@@ -1,6 +1,7 @@
 """Inference of the kind of a column: number, date, text or category."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -14,6 +15,7 @@ from adakern.tables.cells import (
     NO_VALUE,
     TRUE_OR_FALSE,
     TRUTHS,
+    form_of_merged,
     number_named,
     number_of,
     read_cells,
@@ -74,21 +76,55 @@ def describe(cells, *, usual=".", is_target=False):
     if not is_target and (form := form_of_days(cells)):
         return Column("date", form, [f"dates: {cells.name}, read as {form}"])
     column = _describe_numbers(cells, texts, usual, is_target)
-    if column is None and is_target:
-        column = _describe_amounts(cells, usual)
-    if column is None and not others:
-        column = _describe_dates(cells, texts) or _describe_base_60(cells, texts)
-    if column is not None:
-        return column
-    notes = []
-    if is_target:
-        kept = sorted({t for t in cells.counts({""}) if t.casefold() in NO_VALUE})
-        if kept:
-            notes = [
-                f"classes of {cells.name}: {', '.join(kept)}; only empty cells are "
-                "missing"
-            ]
-    return Column("categorical", notes=notes)
+    amounts = cells.counts(NO_VALUE)
+    if is_target and len(amounts) > FEW_NUMBERS:
+        # Few distinct numbers are classes, and so is a marker such as "-" among them.
+        column = column or _describe_numbers(cells, amounts, usual, is_target)
+    if not others:
+        column = column or _describe_dates(cells, texts)
+        column = column or _describe_base_60(cells, texts)
+    column = column or Column("categorical")
+    kept = sorted({t for t in cells.counts({""}) if t.casefold() in NO_VALUE})
+    if is_target and kept and column.kind == "categorical":
+        column.notes = [
+            f"classes of {cells.name}: {', '.join(kept)}; only empty cells are missing"
+        ]
+    return column
+
+
+def learn(
+    cells, usual, *, form="", declared=False, merge=False, target=False, text=True
+):
+    """Return the :class:`Column` of cells, and their values.
+
+    Parameters
+    ----------
+    cells : Cells
+    usual : {".", ","}
+        Decimal mark to use if both are possible.
+    form : str
+        Form of the cells, if it is given.
+    declared : bool
+        Whether the column is categorical whatever its cells look like.
+    merge : bool
+        Whether categories that are spelt alike are merged.
+    target : bool
+        Whether the column is the target.
+    text : bool
+        Whether the column may be text.
+    """
+    column = Column("categorical")
+    if form:
+        column = column_of_form(cells, form)
+    elif not declared:
+        column = describe(cells, usual=usual, is_target=target)
+    if column.kind == "categorical":
+        if merge:
+            column.form = form_of_merged(cells)
+        elif text and not declared and not target and is_text(cells):
+            column.kind = "text"
+    values, _ = read_cells(cells, column.kind, column.form, target)
+    return column, values
 
 
 def usual_mark(columns, default="."):
@@ -96,21 +132,19 @@ def usual_mark(columns, default="."):
 
     It is that of more cells of the other columns, or the default.
     """
-    votes = {".": 0, ",": 0}
+    votes: Counter = Counter()
     some_are_open = False
     for cells in columns:
         texts = cells.counts(NO_VALUE)
         if numbers.plain_numbers([*texts]) is not None:
             votes["."] += sum(n for text, n in texts.items() if "." in text)
             continue
-        shapes = numbers.shapes_of(texts)
-        mark, sure, is_open = numbers.find_mark(shapes, numbers.find_unit(shapes))
+        mark, _, sure, is_open = numbers.find_mark(texts)
         some_are_open |= is_open
-        if mark is not None:
-            votes[mark] += sure
-    if votes["."] != votes[","]:
-        return max(votes, key=votes.__getitem__)
-    return default if some_are_open else "."
+        votes[mark] += sure
+    if votes["."] == votes[","]:
+        return default if some_are_open else "."
+    return "." if votes["."] > votes[","] else ","
 
 
 def column_of_form(cells, form):
@@ -176,23 +210,23 @@ def _most_strays(n):
 
 def _describe_numbers(cells, texts, usual, is_target):
     """Return the column of numbers, or None if it is not numeric."""
-    if not is_target and _are_truths([*texts, *cells.others()]):
+    others = cells.others()
+    values = [*texts, *others]
+    if not is_target and {TRUTHS.get(str(v).casefold()) for v in values} == {0.0, 1.0}:
         return Column("numeric", TRUE_OR_FALSE)
-    integers = [v for v in cells.others() if isinstance(v, int | np.integer)]
+    integers = [v for v in others if isinstance(v, int | np.integer)]
     if numbers.are_codes([*texts, *map(str, integers)]):
         return None
-    if texts and not cells.others() and numbers.plain_numbers([*texts]) is not None:
-        return Column("numeric", "." if any("." in text for text in texts) else usual)
-    shapes = numbers.shapes_of(texts)
-    unit = numbers.find_unit(shapes)
-    mark, _, is_open = numbers.find_mark(shapes, unit)
-    durations = [v for v in cells.others() if isinstance(v, timedelta)]
-    form = (mark or usual) + unit if texts else numbers.BASE_60 * bool(durations)
-    read = {v: number_named(cells, v, form) for v in [*texts, *cells.others()]}
+    if texts and not others and numbers.plain_numbers(values) is not None:
+        return Column("numeric", "." if "." in "".join(values) else usual)
+    mark, unit, _, is_open = numbers.find_mark(texts)
+    are_durations = any(isinstance(v, timedelta) for v in others)
+    form = (mark or usual) + unit if texts else numbers.BASE_60 * are_durations
+    read = {v: number_named(cells, v, form) for v in values}
     strays = [value for value, number in read.items() if number is None]
-    n = len(cells.rows_of(read))
+    n = len(cells.rows_of(values))
     n_strays = len(cells.rows_of(strays))
-    n_values = len({v for v in read.values() if v is not None})
+    n_values = len({*read.values()} - {None})
     may_be_codes = n_values <= min(MANY_NUMBERS, (n - n_strays) // 2)
     is_marked = is_marker(strays, cells) and not may_be_codes
     are_marks = all(str(stray).casefold() in NO_VALUE for stray in strays)
@@ -203,8 +237,12 @@ def _describe_numbers(cells, texts, usual, is_target):
     if n_values <= FEW_NUMBERS and not are_marks:
         return None
     notes = _about_numbers(cells.name, texts, form, mark is None and is_open)
-    if len(set(map(numbers.signs_of, shapes))) > 1:
-        notes += _about_signs(cells.name, texts)
+    by_sign = {numbers.signs_of(text): text for text in texts}
+    if len(by_sign) > 1:
+        first, second, *_ = by_sign.values()
+        notes.append(
+            f"{cells.name}: {first!r} and {second!r} are read as if in the same unit"
+        )
     if strays:
         notes.append(about_strays(cells, "numeric", strays))
     return Column("numeric", form, notes)
@@ -223,28 +261,9 @@ def _describe_base_60(cells, texts):
     return Column("numeric", numbers.BASE_60, notes)
 
 
-def _are_truths(values):
-    """Whether all values are true or false, and both occur."""
-    if not all(str(value).casefold() in TRUTHS for value in values):
-        return False
-    return len({TRUTHS[str(value).casefold()] for value in values}) == 2
-
-
-def _describe_amounts(cells, usual):
-    """Return the column of a target with numbers and markers such as "-" for none.
-
-    If there are few distinct numbers, they are classes, and so is the marker.
-    """
-    texts = cells.counts(NO_VALUE)
-    column = _describe_numbers(cells, texts, usual, is_target=False)
-    if column is None or column.form == TRUE_OR_FALSE or len(texts) <= FEW_NUMBERS:
-        return None
-    return column
-
-
 def _about_mark(name, texts, form):
     """Return a note about how the first cell with an ambiguous mark is read."""
-    other = numbers.other_mark(form[0]) + form[1:]
+    other = numbers.other_form(form)
     readings = ((t, number_of(t, form), number_of(t, other)) for t in texts)
     shown, value, otherwise = next(
         r for r in readings if None not in r and r[1] != r[2]
@@ -261,8 +280,7 @@ def _about_numbers(name, texts, form, is_doubtful):
     notes = []
     limits = [text for text in texts if numbers.limit_side(text)]
     if is_doubtful:
-        other = numbers.other_mark(form[0]) + form[1:]
-        undo = f" (--form COLUMN={other} reads it so)"
+        undo = f" (--form COLUMN={numbers.other_form(form)} reads it so)"
         notes.append(_about_mark(name, texts, form) + undo)
     elif shown := next(
         (t for t in texts if _is_written(t, form) and t not in limits), None
@@ -274,13 +292,6 @@ def _about_numbers(name, texts, form, is_doubtful):
             "another column marks cells below (-1) or above (1) a limit"
         )
     return notes
-
-
-def _about_signs(name, texts):
-    """Yield a note about different currencies, or about some numbers in percent."""
-    firsts = {numbers.signs_of(text): text for text in texts}
-    first, second, *_ = firsts.values()
-    yield f"{name}: {first!r} and {second!r} are read as if in the same unit"
 
 
 def read_new(cells, kind, form):
@@ -297,7 +308,7 @@ def read_new(cells, kind, form):
     if kind == "numeric":
         others = [TRUE_OR_FALSE]
         if form[0] in numbers.MARKS:
-            others.append(numbers.other_mark(form[0]) + form[1:])
+            others.append(numbers.other_form(form))
     for other in others if strays else []:
         by_other, left = read_cells(cells, kind, other)
         if len(left) < len(strays):
@@ -309,6 +320,8 @@ def read_new(cells, kind, form):
                 f"{shown!r} is read as {value}"
             )
             read, strays = by_other, left
+    if strays:
+        notes.append(about_strays(cells, kind, strays))
     return read, strays, notes
 
 
@@ -332,9 +345,9 @@ def about_new(cells, kind, form):
                 f"percent sign, and the training rows have {there}"
             )
             break
-    marks = [text for text in texts if numbers.other_mark(form[:1]) in text]
+    marks = [text for text in texts if numbers.other_form(form)[0] in text]
     if marks:
-        mark, _, is_open = numbers.find_mark(numbers.shapes_of(texts), form[1:])
+        mark, *_, is_open = numbers.find_mark(texts, form[1:])
         if mark is None and is_open:
             yield _about_mark(cells.name, marks, form)
 
@@ -394,7 +407,7 @@ def _describe_dates(cells, texts):
         first = "day" if form.startswith("%d") else "month"
         note += f" (the {first} comes first; --form COLUMN={other} would also fit)"
     notes = [note]
-    strays = [text for text in texts if dates.parse_date(text, form) is None]
+    _, strays = read_cells(cells, "date", form)
     if strays:
         notes.append(about_strays(cells, "date", strays))
     return Column("date", form, notes)

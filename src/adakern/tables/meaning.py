@@ -117,9 +117,8 @@ def why_no_feature(values, kind, position, n_different):
     if n_kinds == 0:
         return "empty in every row"
     if n_kinds == 1:
-        rows = "every row" if len(values) == n else f"{count(len(values), 'row')}, and"
-        rows += " nothing in others" * (len(values) < n)
-        return f"'{values.iloc[0]}' in {rows}"
+        some = f"{count(len(values), 'row')}, and nothing in others"
+        return f"'{values.iloc[0]}' in {'every row' if len(values) == n else some}"
     if kind == "numeric" and is_whole(values):
         if (values.diff().dropna() == 1).all() and len(values) == n:
             return "it numbers the rows" if counts else ""

@@ -94,7 +94,6 @@ FLAGS = "flags"
 DEBITS = "Dr, Cr"
 _SIDES = {"dr": 1.0, "cr": -1.0}
 _UNIT = re.compile(r"[-+\d.,)]\s*([^\W\d_][^\d()]*|[°µ‰″\"*†‡§][^\d()]*)$")
-_DIGIT = re.compile(r"\d")
 _SIGN = re.compile(rf"{_CURRENCY}|%")
 #: Telephone numbers with the code of a country.
 _PHONE = re.compile(r"\+[1-9](?:[\s/()-]{0,2}\d){7,14}")
@@ -124,7 +123,7 @@ def parse_base_60(text):
     """
     for pattern, factors in _BASES_60.items():
         match = pattern.fullmatch(text[: _LONGEST + 1])
-        if match and re.search(r"\d", text):
+        if match and has_digit(text):
             minus, *parts, side = match.groups()
             known = [float((part or "0").replace(",", ".")) for part in parts]
             size = float(np.dot(known, factors))
@@ -149,14 +148,6 @@ def shape_of(text):
     return shape
 
 
-def shapes_of(counts):
-    """Convert numbers of occurrences of texts to those of shapes."""
-    shapes: Counter = Counter()
-    for text, count in counts.items():
-        shapes[shape_of(text)] += count
-    return shapes
-
-
 @lru_cache(maxsize=1 << 14)
 def _reading(shape, form):
     """Return how texts of a shape are parsed, or None if they are not numbers.
@@ -171,7 +162,7 @@ def _reading(shape, form):
     if _NOTHING.fullmatch(shape):
         return 0.0, 0, 0, {}
     match = _pattern(mark).fullmatch(shape)
-    if not match or not re.search(r"\d", match["number"]):
+    if not match or not has_digit(match["number"]):
         return None
     if match["gap"] and "e" in match["number"].lower():
         return None  # the comma of 1,234E+05 is a decimal comma
@@ -193,7 +184,7 @@ def _reading(shape, form):
         return None
     signs = match["sign"], match["second"], match["last"]
     sign = -1 if n_open or set(signs) & {*_MINUS} else 1
-    unread = _ARABIC | str.maketrans(mark, ".", other_mark(mark) + _GAPS)
+    unread = _ARABIC | str.maketrans(mark, ".", other_form(mark) + _GAPS)
     return sign * size, *match.span("number"), unread
 
 
@@ -204,19 +195,18 @@ def limit_side(value):
     (-1.0, 1.0, 0.0)
     """
     text = value if isinstance(value, str) else ""
-    is_open = text.endswith("+") and _OPEN_ENDED.fullmatch(text)
-    first = ">" if is_open else text[:1]
+    first = ">" if _OPEN_ENDED.fullmatch(text) else text[:1]
     return {"<": -1.0, "≤": -1.0, ">": 1.0, "≥": 1.0}.get(first, 0.0)
 
 
-def other_mark(mark):
-    """Return the other mark, which separates thousands."""
-    return "," if mark == "." else "."
+def other_form(form):
+    """Return a form with the other decimal mark, which separates thousands."""
+    return ("," if form[0] == "." else ".") + form[1:]
 
 
 @lru_cache
 def _pattern(mark):
-    other = re.escape(other_mark(mark))
+    other = re.escape(other_form(mark))
     gap = rf"(?P<gap>{other}|[{_GAPS}])"
     thousands = rf"(?!0)\d{{1,3}}{gap}\d{{3}}(?:(?P=gap)\d{{3}})*"
     indian = rf"(?!0)\d{{1,2}}(?:{other}\d{{2}})+{other}\d{{3}}"
@@ -235,19 +225,19 @@ def _pattern(mark):
     )
 
 
-def find_unit(counts):
+def _find_unit(counts):
     """Return the unit behind the numbers of most cells, or "" if there is none.
 
     Parameters
     ----------
     counts : dict of str to int
-        Number of occurrences of each shape, see :func:`shapes_of`.
+        Number of occurrences of each shape, see :func:`shape_of`.
     """
     units = Counter()
     n = 0
     for text, count in counts.items():
         match = _UNIT.search(re.sub(rf"\s*{_CURRENCY}$", "", text))
-        n += count * bool(re.search(r"\d", text))
+        n += count * has_digit(text)
         if match and (match[1] in MAGNITUDES or not match[1][0].isnumeric()):  # not "½"
             units[match[1].strip()] += count
         elif "%" in (text[:1], text[-1:]):
@@ -273,31 +263,43 @@ def signs_of(text):
     >>> signs_of("12 €"), signs_of("3")
     (('€',), ())
     """
-    return tuple(_SIGN.findall(text))
+    return tuple(_SIGN.findall(shape_of(text)))
 
 
-def find_mark(counts, unit=""):
-    """Find the decimal mark with which more cells can be parsed, by their shapes.
+def find_mark(counts, unit=None):
+    """Find the unit, and the decimal mark with which more cells can be parsed.
+
+    Parameters
+    ----------
+    counts : dict of str to int
+        Number of occurrences of each cell.
+    unit : str, default=None
+        Unit of the cells; inferred if None.
 
     Returns
     -------
     mark : {".", ",", None}
         None if both marks parse the same number of cells.
+    unit : str
     sure : int
         Difference between the numbers of cells parsed with each mark.
     is_open : bool
         Whether some cells can be parsed with both marks, as different numbers.
     """
+    shapes: Counter = Counter()
+    for text, count in counts.items():
+        shapes[shape_of(text)] += count
+    unit = _find_unit(shapes) if unit is None else unit
     n_read = dict.fromkeys(MARKS, 0)
     is_open = False
-    for text, count in counts.items():
+    for text, count in shapes.items():
         read = [parse_number(text, mark + unit) for mark in MARKS]
         for mark, value in zip(MARKS, read, strict=True):
             n_read[mark] += count * (value is not None)
         is_open |= None not in read and read[0] != read[1]
     sure = n_read["."] - n_read[","]
     mark = "." if sure > 0 else "," if sure < 0 else None
-    return mark, abs(sure), is_open
+    return mark, unit, abs(sure), is_open
 
 
 def are_codes(texts):
@@ -333,21 +335,21 @@ def exceed_float(values):
 
 def has_digit(value):
     """Whether a value is written with a digit."""
-    return bool(_DIGIT.search(str(value)))
+    return bool(re.search(r"\d", str(value)))
 
 
 def plain_numbers(texts):
     """Parse numbers in the format of programs; return None if there are other cells.
 
-    The result is also None if all points may be thousands separators. Most columns can
-    be parsed here, in a thousandth of the time.
+    Empty cells are missing. The result is also None if all points may be thousands
+    separators. Most columns can be parsed here, in a thousandth of the time.
     """
     joined = "".join(texts)
     if not set(joined) <= set("0123456789+-.eE"):
         return None
-    if "." in joined and all(_EITHER.fullmatch(text) for text in texts):
+    if "." in joined and all(_EITHER.fullmatch(text or "1") for text in texts):
         return None
     try:
-        return np.array(texts, dtype=object).astype(float)
+        return np.array([text or "nan" for text in texts], dtype=object).astype(float)
     except ValueError:
         return None

@@ -100,8 +100,8 @@ def read_table(
 
     Supported are delimited text (.csv, .tsv, .txt; separated by comma, semicolon, tab,
     bar or blanks; with decimal points or commas; in UTF-8, UTF-16 or code page 1252),
-    Parquet and Excel (.xlsx, requires openpyxl), compressed or not. Cells of Excel that
-    are merged downwards are filled with the first.
+    Parquet, ARFF and Excel (.xlsx, requires openpyxl), compressed or not. Cells of
+    Excel that are merged downwards are filled with the first.
 
     A column is numeric if at least 19 of 20 cells are numbers, including formats such
     as ``$45,123``, ``33%`` and ``12 kg``, or if the other cells are a single word in at
@@ -264,8 +264,6 @@ def read_as(values, name, kind, form):
 
     cells = cells_of(values, name)
     read, strays, notes = columns.read_new(cells, kind, form)
-    for note in notes:
-        warn_user(note)
     may_lack_all = len(values) <= MOST_LACKING and columns.is_one_word(strays)
     if pd.isna(read).all() and strays and not may_lack_all:
         row = cells.rows_of(strays[:1])[0]
@@ -275,8 +273,8 @@ def read_as(values, name, kind, form):
             f"the column {name!r} holds {strays[0]!r} (row {row} from 0); the model "
             f"was fitted on {noun}{written}: write it so, or leave the cell empty."
         )
-    if strays:
-        warn_user(columns.about_strays(cells, kind, strays))
+    for note in notes:
+        warn_user(note)
     refuse_infinity(read, cells)
     return pd.Series(read, index=values.index, name=name)
 
@@ -322,7 +320,9 @@ def _find_roles(frame, targets, task, drop, keep, group, time):
 
 def _table_file(typed, roles):
     """Return the :class:`TableFile` of typed columns and requested roles."""
-    frame, kinds, forms, layout, notes = typed
+    frame, columns, layout, notes = typed
+    kinds = {name: column.kind for name, column in columns.items()}
+    forms = {name: column.form for name, column in columns.items()}
     targets = roles.targets
     time = roles.time
     target, *more = targets
@@ -345,10 +345,10 @@ def _table_file(typed, roles):
     X = frame.drop(columns=[*targets, *dropped])
     if not X.shape[1]:
         reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped.items())
+        shown = f" ({reasons})" if reasons else ""
         raise TableError(
-            "no feature column is "
-            f"left{' (' * bool(reasons)}{reasons}{')' * bool(reasons)}; keep= or "
-            "--keep keeps a column that was dropped."
+            f"no feature column is left{shown}; keep= or --keep keeps a column that "
+            "was dropped."
         )
     account = _account(frame, kinds, forms, dropped, roles, group, task)
     kinds = {name: kinds[name] for name in X.columns}

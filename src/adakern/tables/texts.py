@@ -4,7 +4,9 @@ import numpy as np
 from scipy.sparse import diags
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+from sklearn.linear_model import ridge_regression
 from sklearn.preprocessing import normalize
+from sklearn.utils import gen_batches
 
 from adakern.tables.means import SURE
 
@@ -66,8 +68,8 @@ class TextVectors:
         if effects is not None:
             by_hash = np.hstack([by_hash, effects])
         blocks = [np.empty((0, by_hash.shape[1]))]
-        for start in range(0, len(texts), AT_ONCE):
-            blocks.append(self.frequencies(texts[start : start + AT_ONCE]) @ by_hash)
+        for rows in gen_batches(len(texts), AT_ONCE):
+            blocks.append(self.frequencies(texts[rows]) @ by_hash)
         numbers = np.vstack(blocks)
         numbers[[text is None for text in texts], : self.n_vectors] = np.nan
         return numbers
@@ -110,12 +112,15 @@ class NgramEffects:
         rows = np.flatnonzero(weights > 0)
         rows = rows[:: -(-len(rows) // MOST_REGRESSED)]
         root = diags(np.sqrt(weights[rows]))
-        Z = root @ self.frequencies[rows]
         above = np.tile(root @ (self.targets - mean)[rows], len(ridges))
-        ridge = np.repeat(ridges, self.targets.shape[1])
-        if Z.shape[1] > Z.shape[0]:
-            return Z.T @ _solve_by_cg(lambda V: Z @ (Z.T @ V), above, ridge)
-        return _solve_by_cg(lambda V: Z.T @ (Z @ V), Z.T @ above, ridge)
+        coefficients = ridge_regression(
+            root @ self.frequencies[rows],
+            above,
+            np.repeat(ridges, self.targets.shape[1]),
+            solver="sparse_cg",
+            tol=LEAST_RESIDUAL,
+        )
+        return coefficients.reshape(above.shape[1], -1).T
 
     def left_out(self, weights, part, *ridges):
         """Sums of the effects of n-grams, each estimated from the other parts' rows."""
@@ -145,38 +150,6 @@ class NgramEffects:
         mean = shares @ gains[best]
         error = np.sqrt(shares**2 @ (gains[best] - mean) ** 2)
         return RIDGES[best] if mean > SURE * error else None
-
-
-def _solve_by_cg(gram_product, B, ridge):
-    """Solve ``(G + ridge_j I) x_j = b_j`` for all columns j by conjugate gradients.
-
-    The result is bitwise that of scikit-learn's solver "sparse_cg", but G is multiplied
-    by all columns at once.
-    """
-    residual = B.T.copy()  # rows are columns of B: sums depend on the memory layout
-    direction = residual.copy()
-    solution = np.zeros_like(residual)
-    squares = _dots(residual, residual)
-    least = LEAST_RESIDUAL * np.sqrt(squares)
-    for _ in range(10 * len(B)):
-        left = np.flatnonzero((np.sqrt(squares) >= least) & (squares > 0))
-        if not len(left):
-            break
-        along = direction[left]
-        image = np.ascontiguousarray(gram_product(along.T).T)
-        image += ridge[left, None] * along
-        step = (squares[left] / _dots(along, image))[:, None]
-        solution[left] += step * along
-        residual[left] -= step * image
-        now = _dots(residual[left], residual[left])
-        direction[left] = residual[left] + (now / squares[left])[:, None] * along
-        squares[left] = now
-    return solution.T
-
-
-def _dots(A, B):
-    """Scalar products of the rows of A and B."""
-    return np.array([a @ b for a, b in zip(A, B, strict=True)])
 
 
 def _hash_ngrams(texts):

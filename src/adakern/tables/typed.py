@@ -6,19 +6,17 @@ import numpy as np
 
 from adakern._utils.hints import did_you_mean
 from adakern._utils.wording import listed
-from adakern.tables import kinds as columns
 from adakern.tables.around import OTHERS
-from adakern.tables.cells import (
-    TRUE_OR_FALSE,
-    Cells,
-    form_of_merged,
-    read_cells,
-    sides_of_limits,
-)
+from adakern.tables.cells import TRUE_OR_FALSE, Cells, sides_of_limits
 from adakern.tables.files import cells_of_file
-from adakern.tables.numbers import (
-    exceed_float,
+from adakern.tables.kinds import (
+    Column,
+    about_subtotals,
+    form_of_days,
+    learn,
+    usual_mark,
 )
+from adakern.tables.numbers import exceed_float
 from adakern.tables.unpack import TableError
 
 #: Used in place of column names to select all columns.
@@ -31,7 +29,7 @@ LIMITS_OF = "limits of "
 def typed_columns(
     data, name, target, layout=None, categorical=(), merge=(), form=None, texts=False
 ):
-    """Return the frame, kinds, forms, layout and notes of a file.
+    """Return the frame, its described columns, the layout and the notes of a file.
 
     The columns ``categorical`` are categorical whatever their cells look like. The
     categories of the columns ``merge`` are merged if they are spelt alike. The columns
@@ -49,45 +47,33 @@ def typed_columns(
         raise TableError(f"{min(both)!r} cannot both have a form and be categorical.")
     cells = {key: cells_of(raw[key], key) for key in raw.columns}
     by_separator = "," if layout.separator == ";" else "."
-    layout.decimal = columns.usual_mark(cells.values(), layout.decimal or by_separator)
+    layout.decimal = usual_mark(cells.values(), layout.decimal or by_separator)
     notes += ["decimal comma"] * (layout.decimal == ",")
+    columns = {}
     values = {}
-    kinds = {}
-    forms = {}
     for key in raw.columns:
-        column = raw[key].astype("category") if key in declared else raw[key]
-        is_target = key in targets
-        alike = key in merged
-        described, values[key] = _read_typed(
-            column, cells[key], layout.decimal, is_target, alike, stated.get(key)
+        column, values[key] = _read_typed(
+            raw[key],
+            cells[key],
+            layout.decimal,
+            form=stated.get(key, ""),
+            declared=key in declared or isinstance(raw[key].dtype, pd.CategoricalDtype),
+            merge=key in merged,
+            target=key in targets,
+            text=texts,
         )
-        is_declared = isinstance(column.dtype, pd.CategoricalDtype)
-        may_be_text = texts and not (is_target or alike or is_declared)
-        if (
-            may_be_text
-            and described.kind == "categorical"
-            and columns.is_text(cells[key])
-        ):
-            described.kind = "text"
-        kinds[key] = described.kind
-        forms[key] = described.form
-        notes += described.notes
-        if described.kind == "categorical" or described.notes:
-            notes += columns.about_subtotals(cells[key])
+        columns[key] = column
+        notes += column.notes
+        if column.kind == "categorical" or column.notes:
+            notes += about_subtotals(cells[key])
         sides = sides_of_limits(cells[key])
-        if described.kind == "numeric" and not is_target and sides.any():
-            name = _unused_name(f"{key}: limit", raw)
+        if column.kind == "numeric" and key not in targets and sides.any():
+            name = f"{key}: limit"
+            while name in raw:
+                name += "'"
             values[name] = sides
-            kinds[name] = "numeric"
-            forms[name] = LIMITS_OF + key
-    return pd.DataFrame(values), kinds, forms, layout, notes
-
-
-def _unused_name(name, frame):
-    """Extend a name until no column of the frame has it."""
-    while name in frame:
-        name += "'"
-    return name
+            columns[name] = Column("numeric", LIMITS_OF + key)
+    return pd.DataFrame(values), columns, layout, notes
 
 
 def columns_of(frame, keys):
@@ -97,36 +83,28 @@ def columns_of(frame, keys):
     return {find_column(frame, key) for key in keys}
 
 
-def _read_typed(values, cells, usual, is_target, is_merged, form):
-    """Return the kind and the values of a column of a file."""
-    import pandas as pd
-
+def _read_typed(values, cells, usual, *, form, declared, target, **how):
+    """Return the kind and the values of a column of a file, see :func:`learn`."""
     kind = values.dtype.kind
     is_number = (
         kind in "iuf"
-        and (is_target or not columns.form_of_days(cells))
+        and (target or not form_of_days(cells))
         and not exceed_float(values)
     )
-    if not form and (is_number or (kind == "b" and not is_target)):
+    is_typed = is_number or (kind == "b" and not target)
+    if is_typed and not form and not declared:
         has_no_gap = kind in "iu" and not values.isna().any()
-        form = TRUE_OR_FALSE * (kind == "b")
-        return columns.Column("numeric", form), (
-            values if has_no_gap else values.astype(float)
-        )
-    if is_target:  # classes are True and False, not 1 and 0
+        column = Column("numeric", TRUE_OR_FALSE * (kind == "b"))
+        return column, values if has_no_gap else values.astype(float)
+    if target:  # classes are True and False, not 1 and 0
         cells.distinct = [
             str(value) if isinstance(value, bool | np.bool_) else value
             for value in cells.distinct
         ]
     try:
-        column = columns.Column("categorical")
-        if form:
-            column = columns.column_of_form(cells, form)
-        elif not isinstance(values.dtype, pd.CategoricalDtype):
-            column = columns.describe(cells, usual=usual, is_target=is_target)
-        if column.kind == "categorical" and is_merged:
-            column.form = form_of_merged(cells)
-        read, _ = read_cells(cells, column.kind, column.form, is_target)
+        column, read = learn(
+            cells, usual, form=form, declared=declared, target=target, **how
+        )
     except ValueError as error:
         raise TableError(f"the {error}.") from error
     refuse_infinity(read, cells)
@@ -145,11 +123,8 @@ def refuse_infinity(values, cells):
 
 def cells_of(values, name):
     """Distinct cells of a column of a file."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "mM":
-        array = np.asarray(values, dtype=object)
     try:
-        return Cells.of(array, f"column {name!r}")
+        return Cells.of(values, f"column {name!r}")
     except (TypeError, ValueError) as error:
         raise TableError(f"the {error}.") from error
 

@@ -7,7 +7,6 @@ import lzma
 import re
 import tarfile
 import zipfile
-import zlib
 from copy import copy
 from pathlib import PurePosixPath
 
@@ -48,51 +47,46 @@ def read_part(archive, name):
 
 def unpack(data, name, member=None, most=None):
     """Unpack a file, or one member of an archive, up to `most` bytes in all."""
-    file = io.BytesIO(data)
     most = most_unpacked(len(data)) if most is None else most
     try:
-        for start, reader in _PACKED:
-            if data.startswith(start):
-                with reader(file) as packed:
-                    content = packed.read(most + 1)
-                check_size(len(content), most, name)
-                return unpack(content, name, member, most - len(content))
-        if data[:4] == b"PK\x03\x04":
-            with zipfile.ZipFile(file) as archive:
-                sizes = {
-                    m.filename: m.file_size
-                    for m in archive.infolist()
-                    if not m.is_dir()
-                }
-                if "[Content_Types].xml" in sizes or "mimetype" in sizes:
-                    check_size(sum(sizes.values()), most, name)
-                    for part in sizes:
-                        read_part(archive, part)
-                    return data  # the document itself is a zip archive, such as xlsx
-                chosen = _member(sizes, most, name, member)
-                content = read_part(archive, chosen)
-                return unpack(content, name, member, most - len(content))
-        if data[257:262] == b"ustar":
-            with tarfile.open(fileobj=file) as archive:
-                files = {m.name: m for m in archive if m.isfile()}
-                sizes = {path: file.size for path, file in files.items()}
-                chosen = _member(sizes, most, name, member)
-                content = archive.extractfile(files[chosen]).read()
-                return unpack(content, name, member, most - len(content))
+        content = _content(data, name, member, most)
     except TableError:
         raise
-    except (
-        OSError,
-        EOFError,
-        ValueError,
-        RuntimeError,  # zipfile's for passwords
-        NotImplementedError,  # zipfile's for unsupported compression
-        lzma.LZMAError,
-        zipfile.BadZipFile,
-        tarfile.TarError,
-        zlib.error,
-    ) as error:
+    except Exception as error:
         raise TableError(f"{name} cannot be unpacked: {error}.") from error
+    if content is data:
+        return data
+    return unpack(content, name, member, most - len(content))
+
+
+def _content(data, name, member, most):
+    """Return the content of a packed file, or of a member of an archive.
+
+    Other files are returned as they are, also documents that are ZIP archives (xlsx).
+    """
+    file = io.BytesIO(data)
+    for start, reader in _PACKED:
+        if data.startswith(start):
+            with reader(file) as packed:
+                content = packed.read(most + 1)
+            check_size(len(content), most, name)
+            return content
+    if data[:4] == b"PK\x03\x04":
+        with zipfile.ZipFile(file) as archive:
+            sizes = {
+                m.filename: m.file_size for m in archive.infolist() if not m.is_dir()
+            }
+            if "[Content_Types].xml" not in sizes and "mimetype" not in sizes:
+                return read_part(archive, _member(sizes, most, name, member))
+            check_size(sum(sizes.values()), most, name)
+            for part in sizes:
+                read_part(archive, part)
+            return data
+    if data[257:262] == b"ustar":
+        with tarfile.open(fileobj=file) as archive:
+            files = {m.name: m for m in archive if m.isfile()}
+            sizes = {path: file.size for path, file in files.items()}
+            return archive.extractfile(files[_member(sizes, most, name, member)]).read()
     return data
 
 

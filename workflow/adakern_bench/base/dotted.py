@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 from adakern._utils.dotted import resolve
 from adakern._utils.hints import did_you_mean
-from adakern_bench.base.elsewhere_worker import build, check_passed_on
+from adakern_bench.base.elsewhere_worker import check_passed_on
 from adakern_bench.base.paths import ROOT
 
 #: Command-line flag that allows results and data outside the project.
@@ -160,13 +160,12 @@ def is_inside(path, *, database=False):
 
 def links_out(folder):
     """Yield the symbolic links below a folder that point outside it."""
-    if not os.path.isdir(folder):
+    if not os.path.isdir(folder):  # nor a name that no folder can have
         return
     whole = Path(folder).resolve()
-    for above, folders, files in os.walk(folder):
-        for path in (Path(above, name) for name in (*folders, *files)):
-            if path.is_symlink() and not path.resolve().is_relative_to(whole):
-                yield path
+    for path in Path(folder).rglob("*"):  # follows no links
+        if path.is_symlink() and not path.resolve().is_relative_to(whole):
+            yield path
 
 
 def outside_paths(node, where=""):
@@ -213,18 +212,6 @@ def _variable(name, default=None):
     if default is None and name not in os.environ:
         raise ValueError(f"the environment variable {name} is not set")
     return os.environ.get(name, default)
-
-
-def instantiate(node):
-    """Build the object that a ``_target_`` mapping describes, nested ones first.
-
-    Hydra's own function would slow down the start of every job.
-
-    >>> from adakern_bench.base.dotted import instantiate
-    >>> instantiate({"_target_": "sklearn.svm.SVC", "C": 2.0})
-    SVC(C=2.0)
-    """
-    return build(node, {}, estimator_class)
 
 
 def check_all_passed_on(estimator):

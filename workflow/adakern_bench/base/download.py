@@ -6,9 +6,9 @@ import json
 import time
 from contextlib import suppress
 from functools import partial
+from multiprocessing import TimeoutError as LimitReached
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -84,8 +84,9 @@ def download(url, hosts, progress=True):
         time.sleep(attempt)
         content = _Content()
         try:
-            fetch = partial(_fetch, url, hosts, content, progress)
-            _within(deadline - time.monotonic(), fetch)
+            with ThreadPool(1) as pool:  # beyond the deadline, its thread ends alone
+                fetched = pool.apply_async(_fetch, (url, hosts, content, progress))
+                fetched.get(deadline - time.monotonic())
             return content.getvalue()
         except RequestException as error:
             # Without the connection pools and the URL that urllib3 puts before it.
@@ -93,7 +94,7 @@ def download(url, hosts, progress=True):
             why = str(reason).rpartition("): ")[2]
         except ValueError as error:  # a redirect to an invalid URL
             raise Refused(str(error)) from None
-        except TimeoutError:
+        except LimitReached:
             content.close()  # discards what still arrives
             raise Refused(
                 f"the download was not complete after {LONGEST / 60:.0f} minutes; "
@@ -121,27 +122,6 @@ def _fetch(url, hosts, content, progress):
         except _Moved as moved:
             (url,) = moved.args
     raise Refused(f"it redirects more than {MOST_REDIRECTS} times")
-
-
-def _within(seconds, task):
-    """Run a task in a thread; raise a TimeoutError if it takes longer, and let the
-    thread end by itself.
-    """
-    ended: SimpleQueue = SimpleQueue()
-
-    def run():
-        try:
-            ended.put(task())
-        except BaseException as error:  # raised again in the waiting thread
-            ended.put(error)
-
-    Thread(target=run, daemon=True).start()
-    try:
-        outcome = ended.get(timeout=max(seconds, 0))
-    except Empty:
-        raise TimeoutError from None
-    if isinstance(outcome, BaseException):
-        raise outcome
 
 
 def host_of(url):

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from adakern_bench.base.environments import absent_variable, made_file
+from adakern_bench.base.environments import made_file
 from adakern_bench.base.parent import ENDINGS, die_with_parent
 from adakern_bench.base.paths import ROOT
 
@@ -28,9 +28,10 @@ def _program(python):
     """Return the Python executable of a recipe; raise a ValueError if there is none."""
     named = python["python"]
     if named.startswith("$"):
-        if absent_variable(named):
+        program = os.environ.get(named[1:], "")
+        if not os.access(program, os.X_OK):
             raise ValueError(f"{named} is not an executable program")
-        return os.environ[named[1:]]
+        return program
     path = made_file(python["environment"])
     if not path.is_file():
         raise ValueError(

@@ -16,6 +16,9 @@ from importlib import metadata
 
 import numpy as np
 
+#: Packages whose versions are recorded besides those of the estimator.
+PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "torch")
+
 #: Package whose classes pass on any keyword argument (``**kwargs``) -> the parameters
 #: that may be set in addition to the named ones: numbers and options of the fit, but
 #: neither files nor network addresses.
@@ -127,7 +130,8 @@ def fit(asked, given):
     estimator.fit(rows(given), given["y"])
     wanted = ("predict_proba", "decision_function")
     methods = [name for name in wanted if hasattr(estimator, name)]
-    answer = {"methods": methods, "versions": versions(targets(asked["recipe"]))}
+    packages = [target.partition(".")[0] for target in targets(asked["recipe"])]
+    answer = {"methods": methods, "versions": versions((*PACKAGES, *packages))}
     return estimator, answer, getattr(estimator, "classes_", None)
 
 
@@ -145,11 +149,10 @@ def rows(given):
     return frame
 
 
-def versions(classes):
-    """Versions of Python, the numerical packages, and the packages of the classes."""
+def versions(packages):
+    """Name -> version of Python and of those packages that are installed."""
     found = {"python": platform.python_version()}
-    packages = [name.partition(".")[0] for name in classes]
-    for name in ("numpy", "scipy", "scikit-learn", "pandas", "torch", *packages):
+    for name in packages:
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

@@ -1,7 +1,6 @@
 """Separate environments for methods that need packages which the workflow lacks."""
 
 import hashlib
-import os
 import platform
 import re
 import subprocess
@@ -53,13 +52,6 @@ def forget_failed():
 def is_variable(python):
     """Whether `python` refers to an environment variable that may name a Python."""
     return bool(_VARIABLE.fullmatch(python or ""))
-
-
-def absent_variable(python):
-    """Return the variable if it should name a Python but does not, else None."""
-    if not is_variable(python):
-        return None
-    return None if os.access(os.environ.get(python[1:], ""), os.X_OK) else python
 
 
 def python_problems(recipe):

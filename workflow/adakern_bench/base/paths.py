@@ -53,15 +53,11 @@ def listed(paths):
         yield from map(Path, json.loads(path.read_text())) if is_group else [path]
 
 
-def kept_models(results, record):
-    """Files of a record's model, keyed by path in its folder; {} if it has none."""
+def kept_model(results, record):
+    """Folder of a record's model; None if it has none."""
     cell = Path(results) / "models" / record["dataset"] / record["method"]
-    return {
-        path.relative_to(folder).as_posix(): path
-        for folder in cell.glob(f"*/{record['repeat']}")
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    files = cell.glob(f"*/{record['repeat']}/MLmodel")
+    return next((file.parent for file in files), None)
 
 
 def repeats_of(path):

@@ -34,21 +34,21 @@ def run_diff(arguments, overrides):
         _place(arguments.started_in, name)
         for name in (arguments.before, arguments.after)
     ]
-    found = diff.difference(*map(diff.read_run, places))
-    cells, methods = diff.judged(found, arguments.tolerance)
-    print(diff.sentence(found, cells))
-    for caption, table in diff.shown(cells, methods).items():
+    before, after = map(diff.read_run, places)
+    found = diff.difference(before, after, arguments.tolerance)
+    print(diff.sentence(found))
+    for caption, table in diff.shown(found).items():
         if len(table):
             print(f"\n{caption}\n{table.to_string(index=False)}")
     if arguments.page:
         names = {"before": arguments.before, "after": arguments.after}
-        page = diff.page(found, cells, methods, arguments.tolerance, **names)
+        page = diff.page(found, arguments.tolerance, **names)
         target = Path(arguments.started_in, arguments.page)
         write_text(target, page)
         print(f"\nPage: {target.resolve().as_uri()}")
-    if not len(cells):
+    if not len(found.cells):
         return 2
-    return int(cells[diff.ALARMS].any(axis=None) or methods[diff.ALARMS].any(axis=None))
+    return int(any(table[diff.ALARMS].any(axis=None) for table in found[:2]))
 
 
 def _place(started_in, name):

@@ -19,8 +19,8 @@ from adakern_bench.cli import diff
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
 from adakern_bench.config import openml
 from adakern_bench.config.compose import ConfigError
-from adakern_bench.config.entry import UNSTATED
-from adakern_bench.data import DatasetError, load_table
+from adakern_bench.config.entry import UNSTATED, DatasetError
+from adakern_bench.data.fetch import load_table
 
 
 def main(argv=None):

@@ -49,12 +49,12 @@ class Line:
         self.file = file and Path(file)
         self.bar.reset(sum(map(_total, self.sizes.values())) or 1)
 
-    def left(self, most=3):
-        """Estimated remaining time of the methods with the most work left."""
+    def left(self):
+        """Estimated remaining time of the three methods with the most work left."""
         work = sum((Counter(size) for size in self.sizes.values()), Counter())
         del work[""]
         pace = self.bar.format_dict["elapsed"] / self.bar.n if self.bar.n else 0
-        told = [f"{m} {duration(pace * size)}" for m, size in work.most_common(most)]
+        told = [f"{m} {duration(pace * size)}" for m, size in work.most_common(3)]
         return ", ".join(told if pace else [])
 
     def _tell(self, label=None):

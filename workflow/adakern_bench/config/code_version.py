@@ -19,6 +19,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from adakern_bench.base.dotted import distribution_of
+from adakern_bench.base.notes import digest
 
 #: Functions whose first argument is the name of a module to import.
 IMPORTERS = {"import_module", "require"}
@@ -39,7 +40,7 @@ def code_version(*names, files=()):
     lines = sorted(walk.sources)
     lines += [f"{package} {_version(package)}" for package in sorted(walk.packages)]
     lines += [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+    return digest("\n".join(lines), 12)
 
 
 def functions_of(module):
@@ -74,37 +75,34 @@ class _Walk:
 
     def enter(self, module, names):
         """Add definitions of a module, and its statements that bind no name."""
-        for name in {None, *names}:
-            if (module.name, name) not in self.seen:
-                self.seen.add((module.name, name))
-                for dotted in module.imports.get(name, ()):
+        new = {(module.name, name) for name in {None, *names}} - self.seen
+        self.seen |= new
+        for _, name in new:
+            for statement in module.statements.get(name, ()):
+                source, used, imported = _facts(module, statement)
+                self.sources.add(source)
+                self.enter(module, used & module.names)
+                for dotted in imported:
                     self.follow(dotted)
-                for statement in module.statements.get(name, ()):
-                    source, used, imported = _facts(module, statement)
-                    self.sources.add(source)
-                    self.enter(module, used & module.names)
-                    for dotted in imported:
-                        self.follow(dotted)
 
 
 class _Module:
-    """Top level of a source file: for each name, the statements that define it or the
-    dotted names that it is imported from.
+    """Top level of a source file: for each name, the statements that define it, or the
+    dotted names from which it is imported.
     """
 
     def __init__(self, name, path):
         self.name = name
         self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        self.imports = defaultdict(list)
         self.statements = defaultdict(list)
         for statement in _top_level(ast.parse(path.read_bytes())):
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 for bound, dotted in self.imported(statement):
-                    self.imports[bound].append(dotted)
+                    self.statements[bound].append(dotted)
                 continue
             for bound in _bound_names(statement) or {None}:
                 self.statements[bound].append(statement)
-        self.names = {*self.imports, *self.statements} - {None, "__all__"}
+        self.names = self.statements.keys() - {None, "__all__"}
 
     def imported(self, node):
         """Return (name, dotted name that it refers to) for each name of an import."""
@@ -125,9 +123,11 @@ class _Module:
 
 @cache
 def _facts(module, statement):
-    """Return (source, names used, dotted names imported) of one statement."""
+    """Return (source, names used, dotted names imported) of a statement or import."""
     used = set()
     imported = set()
+    if isinstance(statement, str):
+        return "", used, {statement}
     if _BareStringRemover().visit(statement) is None:  # a bare string
         return "", used, imported
     for node in ast.walk(statement):

@@ -1,9 +1,10 @@
 """Composition by Hydra: YAML files in ``conf/`` and overrides to a typed ``Config``."""
 
 import re
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from pathlib import Path
+from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import yaml
@@ -13,19 +14,14 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from hydra.plugins.config_source import ConfigResult
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import (
-    ConfigTypeError,
-    GrammarParseError,
-    OmegaConfBaseException,
-    ValidationError,
-)
+from omegaconf.errors import GrammarParseError, OmegaConfBaseException
 from yaml import CollectionNode, YAMLError
 
 from adakern._utils.hints import did_you_mean
 from adakern._utils.printable import shortened
 from adakern_bench.base.dotted import use_own_resolvers
 from adakern_bench.base.paths import CONF
-from adakern_bench.config import entry, openml, schema
+from adakern_bench.config import openml, schema
 from adakern_bench.config.references import n_referenced
 from adakern_bench.config.suite import expand_suite, suite_sets
 
@@ -67,17 +63,9 @@ def load_config(overrides=(), conf=CONF):
         _check_references(composed)
         OmegaConf.set_struct(composed, False)
         _fix_parameters(composed, overrides)
-        config = _typed_config(composed)
+        config = _typed(schema.Config, composed)
         config.compared = list(config.method)
-        while missing := _missing_tuners(config):
-            for name in missing:
-                if name not in available("method", conf):
-                    raise ConfigError(_unknown("method", name, conf))
-                path = Path(conf) / "method" / f"{name}.yaml"
-                _check_file(path, conf)
-                method = OmegaConf.load(path)
-                _check_references(method)
-                config.method[name] = _typed(schema.Method, method)
+        _add_tuners(config, conf)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
     if config.suite is not None and not (config.suite.openml or config.suite.tables):
@@ -171,18 +159,15 @@ def _unfolded(text):
     sizes: dict[int, int] = {}
 
     def size(node):
+        if isinstance(node, tuple):  # key and value of a mapping
+            return sum(map(size, node))
         if id(node) not in sizes:
             sizes[id(node)] = MOST_VALUES  # size of an alias inside its own anchor
             parts = node.value if isinstance(node, CollectionNode) else ()
-            sizes[id(node)] = 1 + sum(map(size, _flat(parts)))
+            sizes[id(node)] = 1 + sum(map(size, parts))
         return sizes[id(node)]
 
-    return size(yaml.compose(text, yaml.CSafeLoader) or yaml.ScalarNode("", ""))
-
-
-def _flat(parts):
-    """Nodes of a sequence, or the keys and values of a mapping."""
-    return [n for part in parts for n in (part if isinstance(part, tuple) else [part])]
+    return size(yaml.compose(text, yaml.CSafeLoader))
 
 
 def _load_file(load, conf, config_path):
@@ -270,81 +255,61 @@ def _fix_parameters(composed, overrides):
                 recipe.get("grid", {}).pop(parameter, None)
 
 
-def _typed_config(composed):
-    """Return the typed configuration.
+def as_typed(hint, value, where=""):
+    """Return a value of plain Python as the type of the setting at `where`.
 
-    The entries of data sets, of which there may be thousands, are built directly if
-    every value already has its type.
+    OmegaConf converts numbers, truth values and text, or raises an error.
     """
-    others = [key for key in composed if key != "dataset"]
-    try:
-        entries: Any = OmegaConf.to_container(composed.dataset, resolve=True)
-        made = {name: as_typed(entry.DatasetEntry, e) for name, e in entries.items()}
-        config = _typed(schema.Config, OmegaConf.masked_copy(composed, others))
-    except (AttributeError, LookupError, TypeError, OmegaConfBaseException):
-        try:
-            return _typed(schema.Config, composed)
-        except OmegaConfBaseException:
-            for group, of_type in _ENTRY_OF.items():
-                for name, content in composed[group].items():
-                    _check_types(of_type, content, f"{group}.{name}")
-            raise  # its message says what is wrong
-    return replace(config, dataset=made)
-
-
-def as_typed(hint, value):
-    """Return a value as OmegaConf would type it; TypeError if that needs conversion."""
-    parts = get_args(hint)
-    kind = get_origin(hint) or hint
-    if hasattr(hint, "__dataclass_fields__"):
-        hints = _hints(hint)
-        return hint(**{key: as_typed(hints[key], v) for key, v in value.items()})
-    if kind in (list, dict) and type(value) is not kind:
-        raise TypeError(f"expected a {kind}, got {value!r}")
-    if kind is list:
-        return [as_typed(parts[0], v) for v in value]
-    if kind is dict:
-        key, item = parts
-        return {as_typed(key, k): as_typed(item, v) for k, v in value.items()}
-    if hint is Any or type(value) in (parts or (hint,)):
+    if isinstance(hint, UnionType):  # an optional type
+        if value is None:
+            return None
+        hint = get_args(hint)[0]
+    if hint is Any or type(value) is hint:
         return value
-    return as_typed(parts[0], value)  # the hint is an optional type
+    kind = get_origin(hint) or hint
+    if kind in (bool, int, float, str) and value is not None:
+        return DictConfig({where: value}, element_type=kind)[where]
+    is_mapping = kind is dict or is_dataclass(kind)
+    if not isinstance(value, dict if is_mapping else kind):
+        expected = "a mapping" if is_mapping else kind.__name__
+        raise ConfigError(f"{where} is {shortened(value)}; expected {expected}")
+    if kind is list:
+        (item,) = get_args(hint)
+        return [as_typed(item, v, f"{where}[{k}]") for k, v in enumerate(value)]
+    keys, item = get_args(hint) or (str, None)
+    hints = dict.fromkeys(value, item) if kind is dict else _hints(kind)
+    typed = {}
+    for key, inner in value.items():
+        place = f"{where}.{key}".lstrip(".")
+        if key not in hints:
+            known = nearest(key, list(hints))
+            raise ConfigError(f"{key!r} is not a setting (at {place}). {known}")
+        typed[as_typed(keys, key, where)] = as_typed(hints[key], inner, place)
+    return typed if kind is dict else kind(**typed)
 
 
 _hints = cache(get_type_hints)
-_ENTRY_OF = {"method": schema.Method, "dataset": entry.DatasetEntry}
 
 
-def _check_types(of_type, node, where):
-    """Raise a ConfigError that names the first setting of the wrong type."""
-    for key, value in node.items():
-        hint = _hints(of_type).get(key, Any)
-        kind = get_origin(hint) or hint
-        parts = () if kind in (list, dict) else (hint, *get_args(hint))
-        section = [part for part in parts if is_dataclass(part)]
-        if section and isinstance(value, DictConfig):
-            _check_types(section[0], value, f"{where}.{key}")
-            continue
-        try:
-            _typed(of_type, {key: value})
-        except (ConfigTypeError, ValidationError):
-            is_mapping = section or kind is dict
-            expected = "a mapping" if is_mapping else getattr(kind, "__name__", hint)
-            raise ConfigError(
-                f"{where}.{key} is {shortened(value)}; expected {expected}"
-            ) from None
-        except OmegaConfBaseException:  # the caller raises it, with its place
-            continue
+def _typed(of_type, node, where=""):
+    content = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
+    return as_typed(of_type, content, where)
 
 
-def _typed(of_type, node):
-    return OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(of_type), node))
-
-
-def _missing_tuners(config):
-    """Methods that the configuration lacks although others are tuned with them."""
+def _add_tuners(config, conf):
+    """Add the methods that others are tuned with, and their own."""
     tuners = set().union(*(method.tuners for method in config.method.values()))
-    return sorted(tuners - set(config.method))
+    missing = sorted(tuners - config.method.keys())
+    for name in missing:
+        if name not in available("method", conf):
+            raise ConfigError(_unknown("method", name, conf))
+        path = Path(conf) / "method" / f"{name}.yaml"
+        _check_file(path, conf)
+        method = OmegaConf.load(path)
+        _check_references(method)
+        config.method[name] = _typed(schema.Method, method, f"method.{name}")
+    if missing:
+        _add_tuners(config, conf)
 
 
 def _suite_entries(suite, folder):
@@ -354,8 +319,8 @@ def _suite_entries(suite, folder):
         )
     _check_file(folder / suite.sets, folder.parent)
     try:
-        known = list(suite_sets(suite, folder))
-        entries = expand_suite(suite, folder)
+        sets = suite_sets(suite, folder)
+        entries = expand_suite(suite, sets)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         told = f"{type(error).__name__}: {error}"
         raise ConfigError(
@@ -364,9 +329,9 @@ def _suite_entries(suite, folder):
             "min_rows or max_rows is set, and the suite's entry must have files"
         ) from None
     for name in suite.only:
-        if name not in known:
+        if name not in sets:
             told = f"suite.only: {suite.name} has no set {name!r}."
-            raise ConfigError(f"{told} {nearest(name, known)}")
+            raise ConfigError(f"{told} {nearest(name, sets)}")
     return entries
 
 
@@ -384,11 +349,6 @@ def _explain(error, conf):
     text = str(error)
     if match := re.search(r"Could not (?:load|find) '(\w+)/([^']+)'", text):
         return _unknown(match[1], match[2], conf)
-    if match := re.search(r"Key '([^']+)' not in '(\w+)'", text):
-        key, owner = match.groups()
-        described = getattr(schema, owner, None) or getattr(entry, owner)
-        known = [field.name for field in fields(described)]
-        return f"{key!r} is not a setting{_where(text)}. {nearest(key, known)}"
     told = _in_one_line(error)
     if isinstance(error, HydraException) and (
         cause := error.__cause__ or error.__context__

@@ -45,7 +45,8 @@ def fill_in(config):
     problems = []
     with notes(Path(config.data.cache) / "declared.json") as known:
         for row in _declared(folder):
-            name = f"{suite.name}-{_stem(row['file'])}"
+            stem = Path(row["file"]).name.partition(".")[0]
+            name = f"{suite.name}-{stem}"
             try:
                 if name in config.dataset or name in entries:
                     raise TableError(
@@ -100,10 +101,6 @@ def _declared(folder):
             "table"
         )
     return lines
-
-
-def _stem(file):
-    return Path(file).name.partition(".")[0]
 
 
 def _stated(row, folder, tables, folds, known):

@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +37,9 @@ class DatasetError(Exception):
 
 
 def one_of(*choices, default=None):
-    """Field that takes one of these strings, by default the first."""
+    """Field that takes one of these strings (or null), by default the first."""
     default = choices[0] if default is None else default
     return field(default=default, metadata={"choices": choices})
-
-
-def optional(*choices):
-    """Field that takes one of these strings, or null."""
-    return field(default=None, metadata={"choices": (*choices, None)})
 
 
 def number(default, least, most=math.inf):
@@ -53,25 +48,25 @@ def number(default, least, most=math.inf):
 
 
 def setting_problems(where, settings):
-    """Yield the problems of a section of the configuration: unknown options and numbers
-    out of range.
+    """Yield the problems of a section of the configuration and of the sections in it:
+    unknown options and numbers out of range.
     """
     for of_setting in fields(settings):
         name = f"{where}.{of_setting.name}"
         value = getattr(settings, of_setting.name)
+        if is_dataclass(value):
+            yield from setting_problems(name, value)
         choices = of_setting.metadata.get("choices")
         if choices and value not in choices:
             known = [choice for choice in choices if choice]
             hint = did_you_mean(value, known)
             yield f"{name}={value!r} is unknown.{hint} Known: {', '.join(known)}."
-        low, high = of_setting.metadata.get("range", (-math.inf, math.inf))
+        if "range" not in of_setting.metadata or value is None:
+            continue
+        low, high = of_setting.metadata["range"]
         for one in value if isinstance(value, list) else [value]:
             # NaN compares false with everything, so it is out of range, too.
-            if (
-                "range" in of_setting.metadata
-                and one is not None
-                and not low <= one <= high
-            ):
+            if not low <= one <= high:
                 limit = f"at least {low}" if high == math.inf else f"{low} to {high}"
                 yield f"{name}={one} is out of range: it must be {limit}"
 
@@ -114,8 +109,8 @@ class DatasetEntry:
     #: The files whose rows, concatenated, make the table.
     files: list[SourceFile] = field(default_factory=list)
     #: Function that returns the data, instead of files: ``_target_`` is its dotted
-    #: name, the other keys are its arguments, and ``random_state`` defaults to the
-    #: seed. It returns ``(X, y)``, or a mapping with ``data``, ``target`` and
+    #: name, the other keys are its arguments, and ``random_state`` defaults to 0.
+    #: It returns ``(X, y)``, or a mapping with ``data``, ``target`` and
     #: optionally ``feature_names``, ``test_rows`` and the keys that `groups` and `time`
     #: name.
     loader: dict[str, Any] = field(default_factory=dict)
@@ -127,11 +122,11 @@ class DatasetEntry:
     #: read by `adakern.tables.read_table`: categories are one-hot encoded and missing
     #: values imputed once the training part is known, and rows without a target are
     #: left out.
-    format: str | None = optional(*FORMATS)
+    format: str | None = one_of(None, *FORMATS)
     #: Separator: "," by default for csv, inferred from the file for a table.
     separator: str | None = None
     #: Decimal mark, "." or ",": "." by default for csv, inferred for a table.
-    decimal: str | None = optional(".", ",")
+    decimal: str | None = one_of(None, ".", ",")
     #: Encoding: UTF-8 by default for csv, inferred from the file for a table.
     encoding: str | None = None
     #: Whether the first line contains column names; None infers it: text above a line
@@ -248,7 +243,7 @@ def check_content(entry, content):
 def check_entry(name, entry):
     """Problems of an entry that can be found without opening a file, as sentences.
 
-    >>> from adakern_bench.data import DatasetEntry, check_entry
+    >>> from adakern_bench.config.entry import DatasetEntry, check_entry
     >>> entry = DatasetEntry(task="clasification", files=[{"path": "a.csv"}], n=-3)
     >>> for problem in check_entry("mine", entry):
     ...     print(problem)

@@ -15,13 +15,14 @@ import json
 import os
 import re
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from adakern_bench.base.download import Absent, Refused, download, host_of, keep, kept
 from adakern_bench.base.paths import raw_folders
 from adakern_bench.base.plain_text import one_line
 from adakern_bench.config.entry import DatasetEntry, DatasetError, SourceFile
+from adakern_bench.config.suite import has_size
 
 #: Environment variable that selects another server; no configuration can.
 SERVER_VARIABLE, SERVER = "ADAKERN_OPENML", "https://www.openml.org"
@@ -29,8 +30,8 @@ SERVER_VARIABLE, SERVER = "ADAKERN_OPENML", "https://www.openml.org"
 TASKS = {"Supervised Classification": "classification"}
 TASKS["Supervised Regression"] = "regression"
 _NAME = re.compile(r"openml-((?:task-)?\d+)")
-#: Entry with all defaults: a setting that differs from it was stated.
-_UNSTATED = DatasetEntry()
+#: Settings of an entry with all defaults: one that differs was stated.
+_UNSTATED = vars(DatasetEntry())
 
 
 def short_form(group, name):
@@ -65,8 +66,8 @@ def fill_in(config):
     study = _study(config)
     if study:
         for name in answers.names(study):
-            if name not in config.dataset:
-                config.dataset[name] = DatasetEntry(**short_form("dataset", name))
+            entry = DatasetEntry(**short_form("dataset", name))
+            config.dataset.setdefault(name, entry)
     for name, entry in config.dataset.items():
         if _is_open(entry):
             config.dataset[name] = answers.entry(name, entry)
@@ -76,10 +77,8 @@ def fill_in(config):
 
 def _keep_sizes(config):
     """Remove the data sets whose number of rows the suite excludes."""
-    low = config.suite.min_rows or 0
-    high = config.suite.max_rows or float("inf")
     for name, entry in list(config.dataset.items()):
-        if entry.openml and entry.n is not None and not low <= entry.n <= high:
+        if entry.openml and entry.n is not None and not has_size(config.suite, entry.n):
             del config.dataset[name]
 
 
@@ -119,11 +118,7 @@ class Answers:
                 f"dataset.{name}.openml={stated.openml!r} must be the number of a "
                 "data set, such as 31, or of a task, such as task-59"
             )
-        given = {
-            of.name: getattr(stated, of.name)
-            for of in fields(DatasetEntry)
-            if getattr(stated, of.name) != getattr(_UNSTATED, of.name)
-        }
+        given = {k: v for k, v in vars(stated).items() if v != _UNSTATED[k]}
         found = self._task(number) if kind else self._set(number, given.get("target"))
         return DatasetEntry(**found | given)
 

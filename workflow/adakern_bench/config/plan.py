@@ -35,12 +35,10 @@ def load_plan(overrides=(), conf=CONF, typed=None, choose=None, *, is_to_run=Tru
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     typed = overrides if typed is None else typed
     config = load_config(settings, conf)
-    if openml.is_needed(config):
-        check_places(config, typed)  # before OpenML's responses are cached
-        openml.fill_in(config)
-    if declared.is_needed(config):
-        check_places(config, typed)
-        declared.fill_in(config)
+    for source in (openml, declared):
+        if source.is_needed(config):
+            check_places(config, typed)  # before anything is cached
+            source.fill_in(config)
     if choose is not None:
         settings += choose(config)
     for name, absent in absent_needs(config.method).items():
@@ -66,8 +64,10 @@ def with_tuners(methods, names):
 
 def absent_needs(methods):
     """Method -> missing requirements, its own and those of its tuners."""
-    needs = {name: _needs(methods, name) for name in methods}
-    absent = {name: [n for n in needs[name] if not _is_here(n)] for name in needs}
+    absent = {
+        name: [need for need in _needs(methods, name) if not _is_here(need)]
+        for name in methods
+    }
     return {name: missing for name, missing in absent.items() if missing}
 
 

@@ -15,42 +15,38 @@ def n_referenced(tree):
     A ValueError is raised for references whose names contain references.
     """
     sizes = {}
+    referenced = []
 
     def size(node, path):
-        """Number of values of a node, and how many of them references expand to."""
+        """Number of values of a node with those that its references expand to."""
         if path in sizes:
             return sizes[path]
-        sizes[path] = 0, 0  # for a cycle; OmegaConf refuses it
+        sizes[path] = 0  # for a cycle; OmegaConf refuses it
         if isinstance(node, dict | list):
             parts = node.items() if isinstance(node, dict) else enumerate(node)
-            inner = [size(part, (*path, key)) for key, part in parts]
-            whole, referenced = map(sum, zip((1, 0), *inner, strict=True))
+            n = sum(size(part, (*path, key)) for key, part in parts)
         else:
             text = node if isinstance(node, str) else ""
             n_calls, names = _references(text)
             targets = (_find(tree, name, path) for name in names)
-            referenced = _CALL * n_calls + sum(size(*target)[0] for target in targets)
-            whole = 1 + len(text) // _TEXT + referenced
-        sizes[path] = whole, referenced
+            expanded = _CALL * n_calls + sum(size(*target) for target in targets)
+            referenced.append(expanded)
+            n = len(text) // _TEXT + expanded
+        sizes[path] = 1 + n
         return sizes[path]
 
-    return size(tree, ())[1]
+    size(tree, ())
+    return sum(referenced)
 
 
 def _references(text):
     """Number of calls in a text, and the names of settings to which it refers."""
-    names = []
-
-    def noted(found):
-        names.append(found[1])
-        return "\0"
-
     # An odd number of backslashes makes ${ literal.
     left = re.sub(r"\\+\$\{", lambda said: "${" * (len(said[0]) % 2 == 0), text)
-    n_found = -1
-    while n_found != len(names):  # from the inside out
-        n_found = len(names)
-        left = re.sub(r"\$\{([^{}]*)\}", noted, left)
+    names = []
+    while innermost := re.findall(r"\$\{([^{}]*)\}", left):
+        names += innermost
+        left = re.sub(r"\$\{[^{}]*\}", "\0", left)
     parts = [name.partition(":") for name in names]
     functions = [name.strip() for name, is_call, _ in parts if is_call]
     is_nested = any("\0" in name for name, *_ in parts)

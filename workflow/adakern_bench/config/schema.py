@@ -76,7 +76,7 @@ class Method:
     validates_from: int | None = number(None, least=0)
     #: Number of n x n matrices (n rows); a run is refused if they exceed
     #: jobs.memory_mb.
-    n_gram_matrices: float = number(0, least=0)
+    n_gram_matrices: float = number(0.0, least=0)
     #: Used by `adakern compare` to choose methods that fit the time and the memory.
     cost: Cost = field(default_factory=Cost)
     #: `adakern compare` never leaves out a baseline.

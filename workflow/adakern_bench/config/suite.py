@@ -50,21 +50,24 @@ def _stated(key, value):
     return value if key in ("fingerprint", "sha256", "note") else int(value)
 
 
-def expand_suite(suite, folder):
-    """Return ``<suite>-<set>`` -> entry for the selected sets."""
+def expand_suite(suite, sets):
+    """Return ``<suite>-<set>`` -> entry for the selected ones of all `sets`."""
     return {
         f"{suite.name}-{name}": _entry(suite.entry, name, stated)
-        for name, stated in suite_sets(suite, folder).items()
+        for name, stated in sets.items()
         if is_selected(suite, name, stated.get("n"))
     }
 
 
 def is_selected(suite, name, n):
     """Whether a suite selects a set of this name with `n` rows."""
-    return (
-        (not suite.only or name in suite.only)
-        and (suite.max_rows is None or n <= suite.max_rows)
-        and (suite.min_rows is None or n >= suite.min_rows)
+    return (not suite.only or name in suite.only) and has_size(suite, n)
+
+
+def has_size(suite, n):
+    """Whether `n` rows are in the range of a suite."""
+    return (suite.max_rows is None or n <= suite.max_rows) and (
+        suite.min_rows is None or n >= suite.min_rows
     )
 
 

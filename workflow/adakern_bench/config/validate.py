@@ -21,7 +21,6 @@ from adakern_bench.base.plain_text import bullets
 from adakern_bench.config.code_version import code_version, functions_of
 from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.entry import check_entry, setting_problems
-from adakern_bench.config.schema import TASK_RECIPE
 from adakern_bench.config.sweeps import MOST_RUNS, base_name
 
 #: Modules of the report whose functions are figures and tables.
@@ -147,12 +146,8 @@ def _ranges(config):
     for section in ("protocol", "search", "jobs", "data"):
         yield from setting_problems(section, getattr(config, section))
     for name, method in config.method.items():
-        recipes = {task: getattr(method, task) for task in TASK_RECIPE.values()}
-        parts = {"": method, ".cost": method.cost}
-        parts |= {f".{task}": one for task, one in recipes.items() if one is not None}
-        for part, settings in parts.items():
-            yield from setting_problems(f"method.{name}{part}", settings)
-        if not any(recipes.values()):
+        yield from setting_problems(f"method.{name}", method)
+        if not (method.classifier or method.regressor):
             yield f"method {name} has no recipe; its file needs classifier or regressor"
     if config.tracking.register and not config.tracking.models:
         yield ("tracking.register requires tracking.models=true")

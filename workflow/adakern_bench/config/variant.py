@@ -16,24 +16,27 @@ NOT_COMPARED = {
     *("jobs", "data", "tracking", "results"),
 }
 LONGEST = 60
+#: Start of an override that selects an experiment's file.
+SELECTS = "experiment="
 
 
 def as_variant(config, overrides):
     """Rename a configuration if its overrides change its results."""
-    changes = [o for o in overrides if not o.startswith("experiment=")]
+    changes = [o for o in overrides if not o.startswith(SELECTS)]
+    selected = [o.removeprefix(SELECTS) for o in overrides if o.startswith(SELECTS)]
+    experiment = [config.name, *filter(None, selected)][-1]
     config = replace(config, experiment=config.name, overrides=changes)
     # The last value of a setting counts; the order of the settings does not matter.
     telling = {change.partition("=")[0]: change for change in changes}
     listed = sorted(c for c in telling.values() if _section(c) not in NOT_COMPARED)
     changed = f" Changed: {', '.join(listed)}." * bool(listed)
     if "name" in telling:
-        experiment = _experiment(overrides) or config.name
         text = f"{config.description.rstrip()}{changed}"
         return replace(config, experiment=experiment, description=text)
-    if (asked := _experiment(overrides) or config.name) != config.name:
+    if experiment != config.name:
         raise ConfigError(
-            f"experiment {asked} has name={config.name!r} and would overwrite the "
-            f"results of that experiment; set name: {asked} in its file"
+            f"experiment {experiment} has name={config.name!r} and would overwrite the "
+            f"results of that experiment; set name: {experiment} in its file"
         )
     if not listed:
         return config
@@ -47,12 +50,6 @@ def as_variant(config, overrides):
 
 def _section(change):
     return re.split(r"\W", change.lstrip("+~"))[0]
-
-
-def _experiment(overrides):
-    """Name of the requested experiment's file; None if no override selects one."""
-    asked = [o.partition("=")[2] for o in overrides if o.startswith("experiment=")]
-    return asked[-1] if asked else None
 
 
 def _slug(changes):

@@ -7,15 +7,9 @@ import numpy as np
 
 from adakern._utils.printable import shortened
 from adakern._utils.wording import listed
-from adakern.tables import kinds
-from adakern.tables.cells import (
-    ALIKE,
-    Cells,
-    form_of_merged,
-    read_categories,
-    read_cells,
-)
+from adakern.tables.cells import ALIKE, form_of_merged, read_cells
 from adakern.tables.dates import days_of
+from adakern.tables.kinds import learn
 from adakern.tables.typed import LIMITS_OF, cells_of, find_column
 from adakern_bench.base.dotted import loader_function, outside_paths
 from adakern_bench.config.entry import ONE_OF_CLASSES, DatasetError
@@ -24,6 +18,8 @@ from adakern_bench.data.table import Table
 
 #: Value of an entry's `time` if the rows of the file are in order of time.
 ORDER = "order of the file"
+#: Seed of generators whose entry states none.
+SEED = 0
 
 
 def table_from_frames(name, entry, frames):
@@ -59,14 +55,13 @@ def table_from_frames(name, entry, frames):
         names,
         targets=_several(targets),
         categories=categories,
-        in_order_of_time=entry.time is not None,
     )
     for key in frames[0].attrs:  # kinds, forms
         found = ChainMap(*(part.attrs[key] for part in frames))
         setattr(table, key, {c: found[c] for c in names if found[c]})
     if entry.time is not None:
         table.times_are_dates = "date" in (kind, table.kinds.get(time))
-        _number_times(table, frame[time].to_numpy(float))
+        table.times = frame[time].to_numpy(float)
     if groups is not None:
         table.groups = _numbers_of(groups[frame.index])
     if is_test.any():
@@ -99,11 +94,6 @@ def _equal_rows(frame, columns):
     return frame.groupby(found, dropna=False).ngroup().to_numpy()
 
 
-def _number_times(table, times):
-    table.times = times
-    table.moments = _numbers_of(times)
-
-
 def _numbers_of(values):
     """Replace values by their positions among the sorted distinct values."""
     return np.unique(values, return_inverse=True)[1]
@@ -126,7 +116,7 @@ def _joined(frames, kind):
                 cells = cells_of(joined[column], column)
                 form = form_of_merged(cells)  # of the spellings of all files
                 part.attrs["forms"][column] = form
-                joined[column] = read_categories(cells, True, form)
+                joined[column], _ = read_cells(cells, "categorical", form, True)
     return joined
 
 
@@ -165,7 +155,7 @@ def _as_numbers(frame, features):
     return categories
 
 
-def table_from_loader(name, entry, seed):
+def table_from_loader(name, entry):
     """Return the table of an entry's loader (bundled data sets, generators)."""
     import pandas as pd
 
@@ -183,7 +173,7 @@ def table_from_loader(name, entry, seed):
     for key, value in outside_paths(arguments):
         raise DatasetError(f"{name}.loader: {key}={value!r} is outside the project.")
     if "random_state" in inspect.signature(function).parameters:
-        arguments.setdefault("random_state", seed)
+        arguments.setdefault("random_state", SEED)
     try:
         result = function(**arguments)
     except (TypeError, ValueError) as error:
@@ -210,9 +200,8 @@ def table_from_loader(name, entry, seed):
         order = np.argsort(times, kind="stable")
         table.X = X[order]
         table.y = table.y[order]
-        table.in_order_of_time = True
         groups = None if groups is None else groups[order]
-        _number_times(table, times[order].astype(float))
+        table.times = times[order].astype(float)
     if groups is not None:
         table.groups = _numbers_of(groups)
     return table
@@ -232,12 +221,7 @@ def _of_mapping(result, key, setting, name):
 
 def _times(values, name):
     """Return the times of rows as numbers (dates as days), and their kind."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "mM":
-        array = np.asarray(values, dtype=object)
-    cells = Cells.of(array, f"column {values.name!r}")
-    found = kinds.describe(cells)
-    times, _ = read_cells(cells, found.kind, found.form)
+    found, times = learn(cells_of(values, values.name), ".", text=False)
     if found.kind == "date":
         times = days_of(times)
     if found.kind == "categorical" or np.isnan(times).any():

@@ -15,7 +15,7 @@ from adakern_bench.config.entry import (
     check_content,
     check_entry,
 )
-from adakern_bench.data.assemble import table_from_frames, table_from_loader
+from adakern_bench.data.assemble import SEED, table_from_frames, table_from_loader
 from adakern_bench.data.parsers import parse
 from adakern_bench.data.splits import read_splits, row_lists, seeded_splits
 
@@ -50,7 +50,7 @@ class Obtained:
         return None
 
 
-def load_table(name, entry, *, cache_dir, mirror=None, seed=0, frames=None):
+def load_table(name, entry, *, cache_dir, mirror=None, frames=None):
     """Return the checked table of a data set, with files from the cache, the mirror or
     the network.
 
@@ -60,10 +60,10 @@ def load_table(name, entry, *, cache_dir, mirror=None, seed=0, frames=None):
     if problems := check_entry(name, entry):
         raise DatasetError("\n".join(problems))
     if entry.loader:
-        table = table_from_loader(name, entry, seed)
+        table = table_from_loader(name, entry)
         embedded = str(entry.loader["_target_"]).startswith("sklearn.datasets.load_")
         source = "embedded" if embedded else "generated"
-        drawn_with = None if embedded else entry.loader.get("random_state", seed)
+        drawn_with = None if embedded else entry.loader.get("random_state", SEED)
         return _checked(
             table, entry, source=source, loader=dict(entry.loader), seed=drawn_with
         )

@@ -1,20 +1,27 @@
 """Parsers, which turn the bytes of a data file into a frame of all columns."""
 
 import io
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 import numpy as np
 
 from adakern._utils.resources import require_memory
+from adakern.tables.arff import arff
 from adakern.tables.delimited import Layout
 from adakern.tables.typed import typed_columns
 from adakern.tables.unpack import TableError, unpack
 from adakern_bench.config.entry import FORMATS, DatasetError
-from adakern_bench.data.arff import arff_as_csv, is_arff
 
 MISSING_WORDS = ["?", "NA", "NaN", "nan", ""]
-ENDINGS = {".csv": "csv", ".arff": "arff", ".libsvm": "libsvm", ".svm": "libsvm"}
-ENDINGS |= {".parquet": "table", ".xlsx": "table"}
+ENDINGS = {
+    ".csv": "csv",
+    ".arff": "arff",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".parquet": "table",
+    ".xlsx": "table",
+}
 PACKED = (".gz", ".bz2", ".xz", ".zip")
 
 
@@ -49,17 +56,17 @@ def parse_table(data, entry, name):
     layout = Layout(
         entry.separator, entry.decimal, entry.encoding, entry.header, entry.keep
     )
-    if is_arff(data):
-        data = arff_as_csv(data, name)
-        layout = Layout(",", ".", "utf-8", header=True)
     read = {"categorical": entry.categorical, "merge": entry.merge, "form": entry.form}
     return parsed(typed_columns(data, name, entry.target, layout, **read))
 
 
 def parsed(typed):
     """Return the frame of typed columns, with their types attached."""
-    frame, kinds, forms, *_ = typed
-    frame.attrs = {"kinds": kinds, "forms": forms}
+    frame, columns, *_ = typed
+    frame.attrs = {
+        "kinds": {name: column.kind for name, column in columns.items()},
+        "forms": {name: column.form for name, column in columns.items()},
+    }
     return frame
 
 
@@ -91,18 +98,11 @@ def _separated(data, entry, **settings):
 
 
 def parse_arff(data, entry, name):
-    """Parse attribute-relation files with SciPy's reader."""
-    import pandas as pd
-    from scipy.io import arff
-
-    frame = pd.DataFrame(arff.loadarff(io.StringIO(data.decode("utf-8", "replace")))[0])
-    for column in frame.select_dtypes(object).columns:  # nominal: SciPy returns bytes
-        frame[column] = frame[column].str.decode("utf-8").replace("?", np.nan)
-        if (
-            pd.to_numeric(frame[column], errors="coerce").count()
-            == frame[column].count()
-        ):
-            frame[column] = pd.to_numeric(frame[column])
+    """Parse attribute-relation files; columns of numbers are numeric."""
+    frame = arff(data, name).replace("", np.nan)
+    for column in frame:
+        with suppress(ValueError):
+            frame[column] = frame[column].astype(float)
     return frame
 
 
@@ -125,5 +125,10 @@ def parse_libsvm(data, entry, name):
     return frame
 
 
-PARSERS = {"csv": parse_csv, "table": parse_table, "whitespace": parse_whitespace}
-PARSERS |= {"arff": parse_arff, "libsvm": parse_libsvm}
+PARSERS = {
+    "csv": parse_csv,
+    "table": parse_table,
+    "whitespace": parse_whitespace,
+    "arff": parse_arff,
+    "libsvm": parse_libsvm,
+}

@@ -5,9 +5,9 @@ import io
 import numpy as np
 
 from adakern._utils.wording import count
+from adakern.tables.arff import arff
 from adakern.tables.unpack import unpack
 from adakern_bench.config.entry import DatasetError
-from adakern_bench.data.arff import arff_as_csv
 
 
 def read_splits(data, entry, n):
@@ -88,9 +88,8 @@ def test_marks(data, file, n):
 
 def of_task(data, file, n):
     """Read the splits of an OpenML task, a table of marked row numbers."""
-    import pandas as pd
 
-    frame = pd.read_csv(io.BytesIO(arff_as_csv(unpack(data, file.path), file.path)))
+    frame = arff(unpack(data, file.path), file.path)
     try:
         rows = frame["rowid"].astype(int)
         marks = frame["type"].map({"TRAIN": False, "TEST": True}).astype(bool)

@@ -41,11 +41,7 @@ class Table:
     published_splits: np.ndarray | None = None
     #: Mask of the validation rows of the published tuning split.
     tuning_rows: np.ndarray | None = None
-    in_order_of_time: bool = False
-    #: For rows in order of time, the rank of the time of each row; rows observed at the
-    #: same time share it.
-    moments: np.ndarray | None = None
-    #: Times at which rows were observed: numbers, or days since 1970.
+    #: Sorted times at which the rows were observed: numbers, or days since 1970.
     times: np.ndarray | None = None
     times_are_dates: bool = False
     #: Source, SHA-256 of the files' bytes, content fingerprint, licence, citation.
@@ -55,6 +51,13 @@ class Table:
     #: feature -> format of its cells.
     kinds: dict = field(default_factory=dict)
     forms: dict = field(default_factory=dict)
+
+    @property
+    def moments(self):
+        """Rank of the time of each row, shared by rows observed at the same time."""
+        if self.times is None:
+            return None
+        return np.unique(self.times, return_inverse=True)[1]
 
     @property
     def is_mixed(self):

@@ -5,10 +5,10 @@ import os
 import platform
 import subprocess
 import time
-from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from adakern_bench.base.elsewhere_worker import versions
 
 #: Files that affect results.
 CODE = ("Snakefile", "workflow", "src", "conf", "methods", "requirements")
@@ -25,11 +25,7 @@ PACKAGES = (
 @cache
 def package_versions():
     """Name -> version of Python and of the installed numerical packages."""
-    found = {"python": platform.python_version()}
-    for name in PACKAGES:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+    return versions(PACKAGES)
 
 
 @cache

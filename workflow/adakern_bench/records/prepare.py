@@ -30,10 +30,10 @@ class Prepared:
     spread: Any = None
     #: Fitted transformers that map the table's columns to X.
     steps: list = field(default_factory=list)
-    #: Groups of the training rows, if the test rows are of other groups.
-    groups: np.ndarray | None = None
-    #: Sorted times of the training rows, if all test rows are later.
-    times: np.ndarray | None = None
+    #: "time" if all test rows are later, "groups" if they are of other groups; and the
+    #: sorted times or the groups of the training rows.
+    apart: str | None = None
+    marks: np.ndarray | None = None
 
     @property
     def y_fit(self):
@@ -142,19 +142,17 @@ def _scaled(table, train, reference, scale, clip):
 
 
 def _kept_apart(table, train, test):
-    """Groups or times of the training rows, if they separate training from test rows.
+    """What separates training from test rows, and its value in each training row.
 
-    With them, a method can validate within the training part in the way it is tested.
+    With it, a method can validate within the training part in the way it is tested.
     """
-    apart = {}
-    if (
-        table.groups is not None
-        and not np.isin(table.groups[test], table.groups[train]).any()
-    ):
-        apart["groups"] = table.groups[train]
     if table.moments is not None and len(train) and len(test):
         times = table.moments[train]
         is_later = times.max() < table.moments[test].min()
         if is_later and (np.diff(times) >= 0).all():
-            apart["times"] = times
-    return apart
+            return {"apart": "time", "marks": times}
+    if table.groups is not None:
+        groups = table.groups[train]
+        if not np.isin(table.groups[test], groups).any():
+            return {"apart": "groups", "marks": groups}
+    return {}

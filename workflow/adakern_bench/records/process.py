@@ -123,17 +123,17 @@ def _final_state(job):
     return f"{state} (SLURM job {job['slurm']} on {job['node']})"
 
 
-def isolated(function, *args, time_limit):
-    """Run ``function(*args)`` in a child process and return its :class:`Outcome`.
+def isolated(task, time_limit):
+    """Run ``task()`` in a child process and return its :class:`Outcome`.
 
     A killed child is retried once. If the caller has used OpenMP (scikit-learn,
-    PyTorch), the function must use a single thread, since OpenMP's thread pool does not
+    PyTorch), the task must use a single thread, since OpenMP's thread pool does not
     survive a fork. The peak memory is the increase since the start of the child.
     """
     started_at = time.time()
     start = time.perf_counter()
     for _ in range(2):
-        outcome, exitcode = _run(function, args, time_limit)
+        outcome, exitcode = _run(task, time_limit)
         if exitcode != -signal.SIGKILL:
             break
     outcome.started_at = started_at
@@ -141,7 +141,7 @@ def isolated(function, *args, time_limit):
     return outcome
 
 
-def _run(function, args, time_limit):
+def _run(task, time_limit):
     """Return the outcome, and the exit code of a child that sent none."""
     # A fork shares imported modules, which saves a second for scikit-learn, but it is
     # reliable only on Linux.
@@ -149,7 +149,7 @@ def _run(function, args, time_limit):
         "fork" if sys.platform == "linux" else "spawn"
     )
     receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_call, args=(sender, function, args))
+    child = context.Process(target=_call, args=(sender, task))
     child.start()
     sender.close()
     try:
@@ -168,11 +168,11 @@ def _run(function, args, time_limit):
         receiver.close()
 
 
-def _call(sender, function, args):
+def _call(sender, task):
     die_with_parent()
     before = _peak_memory()
     try:
-        outcome = Outcome("ok", function(*args))
+        outcome = Outcome("ok", task())
     except MemoryError as error:
         outcome = Outcome("failed", reason=f"MemoryError: {error}")
     except Exception as error:

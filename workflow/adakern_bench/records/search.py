@@ -16,7 +16,7 @@ from adakern_bench.config.estimators import (
     free_parameters,
     planned_estimator,
 )
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.prepare import prepare, rows_of, takes_one
 from adakern_bench.records.split import inner_folds, load_split, strata
 
@@ -106,16 +106,14 @@ def _some_rows(prepared, task, most, seed):
         stratify=strata(prepared.y_fit, task),
         random_state=seed,
     )
-    groups = prepared.groups
-    times = prepared.times
-    if times is not None:
+    marks = prepared.marks
+    if prepared.apart == "time":
         rows = np.sort(rows)
     return replace(
         prepared,
         X_train=rows_of(prepared.X_train, rows),
         y_train=prepared.y_train[rows],
-        groups=None if groups is None else groups[rows],
-        times=None if times is None else times[rows],
+        marks=None if marks is None else marks[rows],
     )
 
 

@@ -24,7 +24,7 @@ from adakern.evaluation.metrics import (
     probability_scores,
 )
 from adakern_bench.config.estimators import planned_estimator
-from adakern_bench.data import Table
+from adakern_bench.data.table import Table
 from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.records.prepare import prepare, rows_of, takes_one
 from adakern_bench.records.split import load_split, validation_split
@@ -33,6 +33,8 @@ from adakern_bench.records.split import load_split, validation_split
 COVERAGE = 0.9
 #: Maximum number of warnings in a record.
 MOST_WARNINGS = 20
+#: Fact of a fitted estimator -> how the values of its binary models are combined.
+COMBINED = {"rank": max, "n_iter": max, "objective": sum, "duality_gap": max}
 #: Levels of the predicted quantiles of regressors.
 LEVELS = np.linspace(0.01, 0.99, 99)
 
@@ -117,7 +119,6 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
             planned, data, params["validates_from"]
         ),
         "data_fingerprint": table.provenance.get("fingerprint"),
-        "data_sha256": table.provenance.get("sha256"),
         **fitted_facts(estimator),
         **_elsewhere(estimator),
         **_of_targets(table, data.y_test, on_test),
@@ -167,12 +168,12 @@ def fit(estimator, data, validates_from=None):
     y = data.y_fit
     how = _fit_parameter(estimator, data)
     told = {}
-    if how in ("time", "groups"):
-        told = {how: {"time": data.times, "groups": data.groups}[how]}
-    elif how == "X_val" and _validates(data, validates_from):
+    if how == "X_val" and _validates(data, validates_from):
         train, validation = validation_split(data)
         told = {"X_val": rows_of(X, validation), "y_val": y[validation]}
         X, y = rows_of(X, train), y[train]
+    elif how == data.apart and how:
+        told = {how: data.marks}
     estimator.fit(X, y, **told)  # may return nothing
     return estimator
 
@@ -181,17 +182,13 @@ def validates_at_random(estimator, data, validates_from):
     """Whether a fit validates on random rows although it is tested on unseen groups or
     later rows.
     """
-    is_apart = data.times is not None or data.groups is not None
     is_told = _fit_parameter(estimator, data) is not None
-    return is_apart and not is_told and _validates(data, validates_from)
+    return bool(data.apart) and not is_told and _validates(data, validates_from)
 
 
 def _fit_parameter(estimator, data):
     """Name of the parameter of `fit` for groups, times or a validation part, if any."""
-    if data.times is not None:
-        ways = ["time", "X_val"]
-    else:
-        ways = ["groups", "X_val"] if data.groups is not None else []
+    ways = [data.apart, "X_val"] if data.apart else []
     known = inspect.signature(estimator.fit).parameters
     return next((way for way in ways if way in known), None)
 
@@ -225,6 +222,7 @@ def _optional_scores(estimator, data):
     """Test scores of probabilities, intervals and quantiles; None if undefined."""
     X = data.X_test
     y = data.y_test
+    found = {}
     if hasattr(estimator, "predict_proba"):
         found = probability_scores(y, estimator.predict_proba(X), estimator.classes_)
     elif hasattr(estimator, "decision_function"):
@@ -237,8 +235,6 @@ def _optional_scores(estimator, data):
         ends = np.moveaxis(np.asarray(estimator.predict_interval(X, COVERAGE)), -1, 0)
         low, high = map(data.restore, ends)
         found = interval_scores(y, low, high, COVERAGE)
-    else:
-        found = {}
     if hasattr(estimator, "predict_quantiles"):
         found["crps"] = quantile_crps(y, _quantiles(estimator, data), LEVELS)
     finite = {k: v for k, v in found.items() if v is not None and np.isfinite(v)}
@@ -263,13 +259,10 @@ def fitted_facts(estimator):
     if support is not None:  # one array per binary model; each row counts once
         parts = support if isinstance(support, list | tuple) else [support]
         support = len(np.unique(np.concatenate([np.ravel(part) for part in parts])))
-    return {
-        "rank": _total(getattr(estimator, "rank_", None), max),
-        "n_support": support,
-        "n_iter": _total(getattr(estimator, "n_iter_", None), max),
-        "objective": _total(getattr(estimator, "objective_", None), sum),
-        "duality_gap": _total(getattr(estimator, "duality_gap_", None), max),
-        "extra": {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()},
+    extra = {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()}
+    return {"n_support": support, "extra": extra} | {
+        name: _total(getattr(estimator, f"{name}_", None), combine)
+        for name, combine in COMBINED.items()
     }
 
 

@@ -1,7 +1,18 @@
 """Training and test rows of every repeat."""
 
 import numpy as np
-from sklearn import model_selection as splitters
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    TimeSeriesSplit,
+)
 
 from adakern._utils.files import atomic_path
 
@@ -79,7 +90,7 @@ def _drawn(table, kind, train, test, train_rows, test_rows, seed, max_train_rows
 def _later_rows(table, repeats):
     """Splits into earlier and later rows that keep rows of the same time together."""
     n = len(table.y)
-    moments = np.arange(n) if table.moments is None else table.moments
+    moments = table.moments
     splits = {}
     for train, test in _earlier_and_later(table.X, repeats):
         # The test part starts at the first time that is not in the training part.
@@ -95,7 +106,7 @@ def _later_rows(table, repeats):
 
 def _earlier_and_later(X, n_splits):
     """Splits of time-ordered rows; a single one tests on the last third."""
-    return list(splitters.TimeSeriesSplit(max(2, n_splits)).split(X))[-n_splits:]
+    return list(TimeSeriesSplit(max(2, n_splits)).split(X))[-n_splits:]
 
 
 def check_repeats(splits, table, repeats):
@@ -115,21 +126,23 @@ def _published(table):
     return [(rows[~test], rows[test]) for test in table.published_splits]
 
 
-#: Whether it is stratified -> splitter into two random parts.
-_HOLDOUT = {True: splitters.StratifiedShuffleSplit, False: splitters.ShuffleSplit}
+#: Kind of split -> its splitter, and the stratified one.
+_SPLITTERS = {
+    "holdout": (ShuffleSplit, StratifiedShuffleSplit),
+    "group-holdout": (GroupShuffleSplit, GroupShuffleSplit),
+    "kfold": (RepeatedKFold, RepeatedStratifiedKFold),
+    "search": (KFold, StratifiedKFold),
+    "search in groups": (GroupKFold, StratifiedGroupKFold),
+}
 
 
 def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
     stratified = stratify and table.task == "classification"
     if stratified:
         _check_class_sizes(table, n_splits if kind == "kfold" else 2)
+    splitter = _SPLITTERS[kind][stratified]
     if kind == "kfold":
-        splitter = (
-            splitters.RepeatedStratifiedKFold if stratified else splitters.RepeatedKFold
-        )
         return splitter(n_splits=n_splits, n_repeats=repeats, random_state=seed)
-    is_grouped = kind == "group-holdout"
-    splitter = splitters.GroupShuffleSplit if is_grouped else _HOLDOUT[stratified]
     return splitter(n_splits=repeats, test_size=test_size, random_state=seed)
 
 
@@ -163,19 +176,18 @@ def inner_folds(prepared, task, n_splits, seed):
     """Splits of a training part that respect groups or time as the outer split does."""
     X = prepared.X_train
     y = prepared.y_fit
-    if prepared.times is not None:
+    if prepared.apart == "time":
         return _earlier_and_later(X, n_splits)
-    if prepared.groups is None:
+    if prepared.apart is None:
         return list(folds(task, n_splits, seed).split(X, strata(y, task)))
     settings = {"n_splits": n_splits, "random_state": seed}
-    n_groups = len(np.unique(prepared.groups))
+    n_groups = len(np.unique(prepared.marks))
     if n_splits == 1 or n_groups < n_splits:
-        splitter = splitters.GroupShuffleSplit(**settings, test_size=VALIDATION_SIZE)
-    elif task == "classification":
-        splitter = splitters.StratifiedGroupKFold(**settings, shuffle=True)
+        splitter = GroupShuffleSplit(**settings, test_size=VALIDATION_SIZE)
     else:
-        splitter = splitters.GroupKFold(**settings, shuffle=True)
-    return list(splitter.split(X, y, prepared.groups))
+        grouped = _SPLITTERS["search in groups"][task == "classification"]
+        splitter = grouped(**settings, shuffle=True)
+    return list(splitter.split(X, y, prepared.marks))
 
 
 def validation_split(prepared):
@@ -183,10 +195,10 @@ def validation_split(prepared):
     latest rows or whole groups.
     """
     n = len(prepared.y_train)
-    if prepared.times is not None:
+    if prepared.apart == "time":
         return np.split(np.arange(n), [n - max(1, round(VALIDATION_SIZE * n))])
-    splitter = splitters.GroupShuffleSplit(1, test_size=VALIDATION_SIZE, random_state=0)
-    return next(splitter.split(np.arange(n), groups=prepared.groups))
+    splitter = GroupShuffleSplit(1, test_size=VALIDATION_SIZE, random_state=0)
+    return next(splitter.split(np.arange(n), groups=prepared.marks))
 
 
 def strata(y, task):
@@ -203,8 +215,9 @@ def folds(task, n_splits, seed):
     """Return the splitter of a search within a training part."""
     stratified = task == "classification"
     if n_splits == 1:
-        return _HOLDOUT[stratified](1, test_size=VALIDATION_SIZE, random_state=seed)
-    splitter = splitters.StratifiedKFold if stratified else splitters.KFold
+        splitter = _SPLITTERS["holdout"][stratified]
+        return splitter(1, test_size=VALIDATION_SIZE, random_state=seed)
+    splitter = _SPLITTERS["search"][stratified]
     return splitter(n_splits=n_splits, shuffle=True, random_state=seed)
 
 

@@ -135,22 +135,23 @@ def _rank_task(task, runs, metric):
     ranked = scores.drop(columns=seldom)
     greater = {"greater_is_better": GREATER_IS_BETTER[metric]}
     ranking = rank_methods(ranked, **greater)
-    if dependent(runs):
-        why = (
-            f"no test over data sets: the {len(ranked)} data sets are splits of "
-            f"{count(runs['base_dataset'].nunique(), 'table')}"
-        )
-        ranking = ranking._replace(
-            statistic=np.nan,
-            pvalue=np.nan,
-            critical_distance=np.nan,
-            note="; ".join(filter(None, [ranking.note, why])),
-        )
-    won = wins(ranked, **greater) if ranked.size else 0.0
+    tests = {
+        "friedman_statistic": ranking.statistic,
+        "friedman_pvalue": ranking.pvalue,
+        "critical_distance": ranking.critical_distance,
+    }
     notes = [
         f"results on fewer than half of the data sets, not ranked: {name}"
         for name in seldom
     ]
+    notes.append(ranking.note)
+    if dependent(runs):
+        tests = dict.fromkeys(tests, np.nan)
+        notes.append(
+            f"no test over data sets: the {len(ranked)} data sets are splits of "
+            f"{count(runs['base_dataset'].nunique(), 'table')}"
+        )
+    won = wins(ranked, **greater) if ranked.size else 0.0
     table = pd.DataFrame(
         {"average_rank": ranking.average_ranks, "wins": won}, ranked.columns
     )
@@ -158,9 +159,5 @@ def _rank_task(task, runs, metric):
     table.insert(0, "task", task)
     table.insert(1, "metric", metric)
     return table.assign(
-        n_datasets=ranking.n_datasets,
-        friedman_statistic=ranking.statistic,
-        friedman_pvalue=ranking.pvalue,
-        critical_distance=ranking.critical_distance,
-        note="; ".join([*notes, *filter(None, [ranking.note])]),
+        n_datasets=ranking.n_datasets, **tests, note="; ".join(filter(None, notes))
     ).sort_values(["average_rank", "method"])

@@ -22,16 +22,17 @@ COLUMNS += ["ratio", "low", "high", "p"]
 
 
 def registered(records, flagship, rivals, sentences):
-    """Compare the flagship with each rival over the data sets of each task.
+    """Compare the flagship with each baseline over the data sets of each task.
 
-    `rivals` maps the name of a rival to its methods, of which the one with the smallest
-    geometric mean of errors is compared. There is one row per task and rival: `better`,
-    `worse` and `tied` count data sets; `ratio` is the geometric mean of the rival's
-    error divided by the flagship's, with a 95 % bootstrap interval over the data sets
-    (`low`, `high`); `p` is the p-value of Wilcoxon's test after Holm's correction over
-    all rivals. `sentence` is that of the outcome in `sentences`: ``ahead``, ``behind``,
-    ``undecided``, ``few`` or ``absent``, followed by ``floor`` if no p-value could be
-    significant with so few data sets and so many rivals.
+    `rivals` maps the name of a baseline to its methods, of which the one with the
+    smallest geometric mean of errors is compared. There is one row per task and
+    baseline: `better`, `worse` and `tied` count data sets; `ratio` is the geometric
+    mean of the baseline's error divided by the flagship's, with a 95 % bootstrap
+    interval over the data sets (`low`, `high`); `p` is the p-value of Wilcoxon's test
+    after Holm's correction over all baselines. `sentence` is that of the outcome in
+    `sentences`: ``ahead``, ``behind``, ``undecided``, ``few`` or ``absent``, followed
+    by ``floor`` if no p-value could be significant with so few data sets and so many
+    baselines.
     """
     if flagship not in records["method"].unique():
         sentence = f"{flagship} was not run, so no registered hypothesis is tested."
@@ -69,7 +70,7 @@ def _of_task(task, runs, flagship, rivals, sentences):
 
 
 def _compared(table, flagship, methods):
-    """Compare the flagship with the best of a rival's methods."""
+    """Compare the flagship with the best of a baseline's methods."""
     method = np.log(table[methods]).mean().idxmin()
     pair = over_sets(table[flagship], table[method], "rmse")
     ratios = np.log(table[method] / table[flagship]).to_numpy()

@@ -189,26 +189,26 @@ def ranks_by(records, parameter, metric=None):
     lowest coverage on a data set.
     """
     check_swept(records, parameter)
-    axis = f"sweep_{parameter}"
-    rows = []
-    for task, runs in records.groupby("task"):
-        main = main_metric(task, metric)
-        cells = ["base_dataset", axis, "method"]
-        scores = cell_means(runs, cells, main).unstack("method").dropna()
-        covered = cell_means(runs, cells, "interval_coverage").groupby([axis, "method"])
-        shares = {"covered": covered.mean(), "least": covered.min()}
-        ranks = pd.DataFrame(index=scores.columns)
-        for value, part in scores.groupby(level=axis):
-            ranks[f"rank_{value}"] = mean_ranks(
-                part, greater_is_better=GREATER_IS_BETTER[main]
-            )
-        for (name, share), value in product(shares.items(), runs[axis].unique()):
-            ranks[f"{name}_{value}"] = share[value]
-        rows.append(ranks.rename_axis("method").reset_index().assign(task=task))
-    table = pd.concat(rows, ignore_index=True).dropna(axis=1, how="all")
-    first = ["task", "method"]
-    table = table[[*first, *(name for name in table if name not in first)]]
+    table = per_task(records, _ranks_by, f"sweep_{parameter}", metric)
+    table = table.dropna(axis=1, how="all")
     return table.sort_values(["task", table.columns[2]], ignore_index=True)
+
+
+def _ranks_by(task, runs, axis, metric):
+    """Rows of `ranks_by` for one task."""
+    metric = main_metric(task, metric)
+    cells = ["base_dataset", axis, "method"]
+    scores = cell_means(runs, cells, metric).unstack("method").dropna()
+    covered = cell_means(runs, cells, "interval_coverage").groupby([axis, "method"])
+    shares = {"covered": covered.mean(), "least": covered.min()}
+    table = pd.DataFrame({"task": task}, scores.columns)
+    for value, part in scores.groupby(level=axis):
+        table[f"rank_{value}"] = mean_ranks(
+            part, greater_is_better=GREATER_IS_BETTER[metric]
+        )
+    for (name, share), value in product(shares.items(), runs[axis].unique()):
+        table[f"{name}_{value}"] = share[value]
+    return table.reset_index()[["task", "method", *table.columns[1:]]]
 
 
 def check_swept(records, name):

@@ -18,7 +18,7 @@ from adakern.evaluation.significance import (
 )
 from adakern_bench.records.read import find_records, read_records, to_frame
 from adakern_bench.report.contrast import over_sets
-from adakern_bench.report.page import rendered
+from adakern_bench.report.render import rendered
 
 CELL = ["task", "dataset", "method"]
 
@@ -51,8 +51,9 @@ SAME_SPLIT = ["n_train", "n_test", "data_fingerprint"]
 
 
 class Difference(NamedTuple):
-    """Difference of two runs: for each data set and method, and for methods over all
-    data sets; cells of only one run; and cells whose rows or splits differ.
+    """Difference of two runs, with verdicts: for each data set and method, and for
+    methods over all data sets; cells of only one run; and cells whose rows or splits
+    differ.
     """
 
     cells: pd.DataFrame
@@ -91,44 +92,51 @@ def _of_commit(folder, commit):
     return pd.read_parquet(io.BytesIO(shown.stdout))
 
 
-def difference(before, after, metrics=None):
+def difference(before, after, tolerance):
     """Compare each data set and method of two runs, paired by repeat.
 
     Scores, and the logarithms of the times of fits, are tested at 5 %: on a data set by
     Nadeau and Bengio's corrected t-test with Holm's correction over all cells, over
     data sets by Wilcoxon's signed-rank test with Holm's correction over all methods.
-    With fewer than five pairs nothing is tested. ``metrics`` maps tasks to ranking
-    metrics.
+    With fewer than five pairs nothing is tested. Faster and slower mean by more than
+    the relative ``tolerance``.
     """
-    metrics = MAIN_METRIC | (metrics or {})
     keys = [*CELL, "repeat"]
     both = before.merge(after, on=keys, suffixes=("_before", "_after"))
-    given = [n for n in SAME_SPLIT if {f"{n}_before", f"{n}_after"} <= {*both}]
     same = np.ones(len(both), dtype=bool)
-    for name in given:
-        old, new = both[f"{name}_before"], both[f"{name}_after"]
-        is_unknown = old.isna() | new.isna()  # one of the runs failed
-        same &= (is_unknown | (old == new)).to_numpy(bool)
+    for name in SAME_SPLIT:
+        pair = both.reindex(columns=[f"{name}_before", f"{name}_after"])
+        is_unknown = pair.isna().any(axis=1)  # one of the runs failed
+        same &= is_unknown | (pair.iloc[:, 0] == pair.iloc[:, 1])
     rows = [
-        dict(zip(CELL, cell, strict=True)) | _cell(pairs, metrics[cell[0]])
+        dict(zip(CELL, cell, strict=True)) | _cell(pairs, MAIN_METRIC[cell[0]])
         for cell, pairs in both[same].groupby(CELL)
     ]
     cells = pd.DataFrame(rows)
     return Difference(
-        _with_significance(cells),
-        _with_significance(_over_sets(cells)),
+        _judged(cells, tolerance),
+        _judged(_over_sets(cells), tolerance),
         _missing(before, after),
         _missing(after, before),
         sorted({tuple(cell) for cell in both[~same][CELL].to_numpy()}),
     )
 
 
-def _with_significance(table):
-    """Add whether each test is significant after Holm's correction over all rows."""
-    for name in ("score", "seconds") if len(table) else ():
-        holm = holm_correction(table[f"{name}_pvalue"].to_numpy(float))
-        table[f"{name}_significant"] = holm <= ALPHA
-    return table
+def _judged(table, tolerance):
+    """Add verdicts, from the tests after Holm's correction over all rows."""
+    if not len(table):
+        return table
+    differs, differs_in_time = (
+        holm_correction(table[f"{name}_pvalue"]) <= ALPHA
+        for name in ("score", "seconds")
+    )
+    return table.assign(
+        better=differs & (table["gain"] > 0),
+        worse=differs & (table["gain"] < 0),
+        failed=table["new_failures"] > 0,
+        faster=differs_in_time & (table["ratio"] < 1 / (1 + tolerance)),
+        slower=differs_in_time & (table["ratio"] > 1 + tolerance),
+    )
 
 
 def _over_sets(cells):
@@ -183,34 +191,15 @@ def _cell(pairs, metric):
         means = np.exp(means) if name == "seconds" else means
         row |= {f"{name}_before": means[0], f"{name}_after": means[1]}
         row[f"{name}_pvalue"] = pair.corrected_pvalue
+    sign = 1 if GREATER_IS_BETTER[metric] else -1
+    row["gain"] = sign * (row["score_after"] - row["score_before"])
+    row["ratio"] = row["seconds_after"] / row["seconds_before"]
     return row
 
 
-def judged(difference, tolerance):
-    """Add verdicts to cells and methods: better, worse, failed, and faster or slower by
-    more than the relative ``tolerance``.
-    """
-    if not len(difference.cells):
-        return difference.cells, difference.methods
-    cells = difference.cells
-    up = cells["metric"].map(GREATER_IS_BETTER).astype(bool)
-    gain = (cells["score_after"] - cells["score_before"]) * np.where(up, 1, -1)
-    ratio = cells["seconds_after"] / cells["seconds_before"]
-    return tuple(
-        table.assign(
-            better=table["score_significant"] & (table["gain"] > 0),
-            worse=table["score_significant"] & (table["gain"] < 0),
-            failed=table["new_failures"] > 0,
-            faster=table["seconds_significant"]
-            & (table["ratio"] < 1 / (1 + tolerance)),
-            slower=table["seconds_significant"] & (table["ratio"] > 1 + tolerance),
-        )
-        for table in (cells.assign(gain=gain, ratio=ratio), difference.methods)
-    )
-
-
-def sentence(difference, cells):
+def sentence(difference):
     """Summarise the verdicts on the cells in one line."""
+    cells = difference.cells
     if not len(cells):
         text = "the two runs have no data set, method and repeat in common"
     else:
@@ -228,13 +217,14 @@ def sentence(difference, cells):
     return text
 
 
-def shown(cells, methods):
+def shown(difference):
     """Caption -> table to print: all methods, and the cells that changed."""
+    cells = difference.cells
     if not len(cells):
         return {}
     changed = cells[cells[list(VERDICTS)].any(axis=1)]
     return {
-        "Methods over all data sets": _table(methods, OF_METHODS),
+        "Methods over all data sets": _table(difference.methods, OF_METHODS),
         "Changed": _table(changed, OF_CELLS),
     }
 
@@ -254,15 +244,15 @@ def _number(value):
     return f"{value:.3g}" if np.isfinite(value) else "-"
 
 
-def page(difference, cells, methods, tolerance, before, after):
+def page(difference, tolerance, before, after):
     """Return the comparison as an HTML page."""
     return rendered(
         "diff.html.j2",
         before=before,
         after=after,
-        line=sentence(difference, cells),
+        line=sentence(difference),
         tolerance=tolerance,
-        tables=shown(cells, methods),
+        tables=shown(difference),
         alone={
             f"Only in {before}": difference.only_before,
             f"Only in {after}": difference.only_after,

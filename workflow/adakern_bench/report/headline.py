@@ -6,9 +6,9 @@ from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER, QUANTITIES
 from adakern.evaluation.ranking import ALPHA, are_tied
 from adakern_bench.report.compare import shared
-from adakern_bench.report.contrast import against_all
+from adakern_bench.report.findings import by_task
 from adakern_bench.report.leaderboard import dependent
-from adakern_bench.report.tables import RULE, comparison
+from adakern_bench.report.tables import RULE
 from adakern_bench.report.wording import duration
 
 #: The method that predicts a constant.
@@ -17,69 +17,59 @@ CONSTANT = "dummy"
 
 def headline(tables, records):
     """Sentences on the best method, its lead and significance, failures and cost."""
-    *sentences, cost = verdict(tables, records, is_short=True)
-    return [*sentences, *evidence(tables, records), cost]
+    conclusions = map(_conclusion, by_task(tables, records))
+    return [*conclusions, *evidence(tables, records), _cost(records)]
 
 
-def verdict(tables, records, *, is_short=False):
+def verdict(tables, records):
     """Sentences on the best method, the certainty of its lead, the gain over a constant
     prediction, and the cost.
     """
-    sentences = []
-    for task, ranks in tables["ranks"].groupby("task"):
-        cells = comparison(tables, task)
-        tests = tables["ttest"]
-        sentences += [_conclusion(task, cells, ranks)]
-        if not is_short:
-            runs = records[records["task"] == task]
-            sentences += [_certainty(ranks, tests[tests["task"] == task], runs)]
-            sentences += [_gain_over_constant(cells, ranks)]
+    sentences = [
+        say(task)
+        for task in by_task(tables, records)
+        for say in (_conclusion, _certainty, _gain_over_constant)
+    ]
     return [sentence for sentence in [*sentences, _cost(records)] if sentence]
 
 
 def evidence(tables, records):
     """Sentences on the tests, on each data set and over all, and on failures."""
-    sentences = []
-    tests = tables["ttest"]
-    for task, ranks in tables["ranks"].groupby("task"):
-        sentences += [_significance(ranks, tests[tests["task"] == task])]
-        sentences += [_over_sets(ranks, records[records["task"] == task])]
+    sentences = [
+        say(task)
+        for task in by_task(tables, records)
+        for say in (_significance, _over_sets)
+    ]
     # A sentence that holds for both tasks appears once.
     return list(filter(None, dict.fromkeys([*sentences, _failures(records)])))
 
 
-def _certainty(ranks, tests, records):
+def _certainty(task):
     """Sentence on the methods that the leader is not significantly better than."""
-    ranked = ranks.dropna(subset="average_rank")
-    if len(ranked) < 2:
+    leader = task.leader
+    if task.ranks["average_rank"].count() < 2:
         return ""
-    leader = ranked["method"].iloc[0]
-    if records["dataset"].nunique() > 1:
-        pairs = against_all(records, leader, ranks["metric"].iloc[0])
-        untested = pairs["method"][pairs["holm"].isna()]
-        pairs = pairs[pairs["holm"].notna()]
-        others = pairs["method"]
+    if task.runs["dataset"].nunique() > 1:
+        tests = task.over_sets
+        names = tests["method"]
+        is_tested = tests["holm"].notna()
+        is_better = (tests["holm"] <= ALPHA) & (tests["better"] > tests["worse"])
         how = "Over these data sets"
-        alike = others[(pairs["holm"] > ALPHA) | (pairs["better"] <= pairs["worse"])]
     else:
-        mine = _tests_of(leader, tests)
-        names = mine["method_a"].where(mine["method_a"] != leader, mine["method_b"])
-        is_tested = mine["pvalue"].notna()
-        others, untested = names[is_tested], names[~is_tested]
-        alike = others[mine["winner"] != leader]
+        tests = task.tests_of_leader
+        names = tests["method_a"].where(tests["method_a"] != leader, tests["method_b"])
+        is_tested = tests["pvalue"].notna()
+        is_better = tests["winner"] == leader
         how = "Over these repeats"
-    if others.empty:
+    if not is_tested.any():
         return ""
-    more = f"; {_listed(list(untested))} could not be tested" if len(untested) else ""
-    if len(alike) == len(others):
+    untested = list(names[~is_tested])
+    alike = list(names[is_tested & ~is_better])
+    more = f"; {_listed(untested)} could not be tested" if untested else ""
+    if len(alike) == is_tested.sum():
         return f"{how}, it is not significantly better than any other{more}."
-    but = f" except {_listed(list(alike))}" if len(alike) else ""
+    but = f" except {_listed(alike)}" if alike else ""
     return f"{how}, it is significantly better than all others{but}{more}."
-
-
-def _tests_of(method, tests):
-    """The tests that compare a method with another one."""
-    return tests[(tests[["method_a", "method_b"]] == method).any(axis=1)]
 
 
 def _listed(names, most=4):
@@ -90,15 +80,16 @@ def _listed(names, most=4):
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _gain_over_constant(cells, ranks):
+def _gain_over_constant(task):
     """Sentence that compares the leader with a constant prediction."""
-    leader = ranks["method"].iloc[0]
+    leader = task.leader
+    cells = task.cells
     datasets = cells.index.unique("dataset")
     if leader == CONSTANT and len(datasets) == 1:
         return "No method is better than this constant prediction."
-    if leader == CONSTANT or CONSTANT not in set(ranks["method"]):
+    if leader == CONSTANT or CONSTANT not in set(task.ranks["method"]):
         return ""
-    metric = ranks["metric"].iloc[0]
+    metric = task.metric
     if len(datasets) == 1:
         cell = cells.loc[datasets[0], CONSTANT]
         if np.isnan(cell["mean"]):
@@ -114,16 +105,15 @@ def _gain_over_constant(cells, ranks):
     )
 
 
-def _conclusion(task, cells, ranks):
+def _conclusion(task):
     """Sentence on the best method and its lead."""
-    name = task.capitalize()
+    name = task.name.capitalize()
+    cells = task.cells
     datasets = cells.index.unique("dataset")
-    metric = ranks["metric"].iloc[0]
-    if len(ranks) < 2:
-        return (
-            f"{name}: only {ranks['method'].iloc[0]} was run; there is no comparison."
-        )
-    ranked = ranks.dropna(subset="average_rank")
+    metric = task.metric
+    if len(task.ranks) < 2:
+        return f"{name}: only {task.leader} was run; there is no comparison."
+    ranked = task.ranks.dropna(subset="average_rank")
     if len(ranked) < 2:
         return (
             f"{name}: no two methods have results on the same data sets, so there is "
@@ -205,12 +195,12 @@ def _lead(metric, means, first, second):
     )
 
 
-def _significance(ranks, tests):
+def _significance(task):
     """Sentence on the number of significant comparisons of the best method."""
-    if len(ranks) < 2 or not len(tests):
+    if len(task.ranks) < 2 or not len(task.tests):
         return ""
-    name = ranks["method"].iloc[0]
-    mine = _tests_of(name, tests)
+    name = task.leader
+    mine = task.tests_of_leader
     tested = int(mine["pvalue"].notna().sum())
     if not tested:
         is_equal = mine["note"].str.contains("equal")
@@ -230,26 +220,27 @@ def _significance(ranks, tests):
     )
 
 
-def _over_sets(ranks, records):
+def _over_sets(task):
     """Sentence that compares the best method with the second over all data sets."""
+    records = task.runs
     if dependent(records):
         return (
             f"No test over data sets: the {records['dataset'].nunique()} data sets "
             f"are splits of {count(records['base_dataset'].nunique(), 'table')} and "
             "not independent."
         )
-    first, second = (*ranks["method"], "", "")[:2]
-    pairs = against_all(records, first, ranks["metric"].iloc[0])
-    for pair in pairs[(pairs["method"] == second) & pairs["holm"].notna()].itertuples():
-        sure = "" if pair.holm <= 0.05 else "not "
+    second = task.ranks["method"][1:2]
+    pairs = task.over_sets
+    is_told = pairs["method"].isin(second) & pairs["holm"].notna()
+    for pair in pairs[is_told].itertuples():
+        sure = "" if pair.holm <= ALPHA else "not "
         failed = records["dataset"].nunique() - pair.n_datasets
         more = f" ({failed} more with failed runs)" if failed else ""
         return (
-            f"Over {count(pair.n_datasets, 'data set')}{more} {first} is better than "
-            f"{second} "
-            f"on {pair.better} and worse on {pair.worse}, {sure}significantly (p = "
-            f"{pair.holm:.2g}, Wilcoxon's signed-rank test after Holm's correction "
-            f"over {count(len(pairs), 'comparison')})."
+            f"Over {count(pair.n_datasets, 'data set')}{more} {task.leader} is better "
+            f"than {pair.method} on {pair.better} and worse on {pair.worse}, "
+            f"{sure}significantly (p = {pair.holm:.2g}, Wilcoxon's signed-rank test "
+            f"after Holm's correction over {count(len(pairs), 'comparison')})."
         )
 
 
@@ -277,18 +268,12 @@ def _cost(records):
 
     A search whose result several methods use counts once.
     """
-    columns = ["fit_seconds", "search_seconds", "run_seconds", "search_method"]
-    times = records[["dataset", "repeat", "method"]].join(
-        records.reindex(columns=columns)
-    )
-    times[columns[:3]] = times[columns[:3]].astype(float).fillna(0.0)
-    owner = times["search_method"].where(
-        times["search_method"].notna(), times["method"]
-    )
-    searched = ["dataset", "repeat", "search_seconds", "owner"]
-    searches = (
-        times.assign(owner=owner).drop_duplicates(searched)["search_seconds"].sum()
-    )
+    columns = ["fit_seconds", "search_seconds", "run_seconds"]
+    times = records.reindex(columns=columns).astype(float).fillna(0.0)
+    owner = records.get("search_method", records["method"]).fillna(records["method"])
+    known = times.assign(owner=owner)[["search_seconds", "owner"]]
+    searched = records[["dataset", "repeat"]].join(known)
+    searches = searched.drop_duplicates()["search_seconds"].sum()
     runs = times[["run_seconds", "fit_seconds"]].max(axis=1).sum()
     fits = times["fit_seconds"].sum()
     parts = {

@@ -107,11 +107,11 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     records = records[records["dataset"].map(re.compile(datasets).search).notna()]
     if records.empty:
         return pd.DataFrame(columns=["task", "method", "mean_rank"])
-    if records["task"].nunique() > 1:
-        tasks = records.groupby("task")
-        parts = [leaderboard(part, published, metric, statistic) for _, part in tasks]
-        return pd.concat(parts, ignore_index=True)
-    task = records["task"].iloc[0]
+    return per_task(records, _leaderboard, published, metric, statistic)
+
+
+def _leaderboard(task, records, published, metric, statistic):
+    """Rows of `leaderboard` for one task."""
     metric = main_metric(task, metric)
     greater = {"greater_is_better": GREATER_IS_BETTER[metric]}
     table = by_dataset(records, published, metric, statistic)

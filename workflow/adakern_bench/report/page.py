@@ -8,19 +8,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
 from adakern._utils.files import plain, read_json, write_text
-from adakern._utils.printable import printable
-from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER, METRICS, QUANTITIES, RECORDED
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.records.read import nested
 from adakern_bench.report import figures, tables
-from adakern_bench.report.contrast import against_all
 from adakern_bench.report.figures import (
     MARKERS,
     MOST_PANELS,
@@ -28,19 +24,14 @@ from adakern_bench.report.figures import (
     method_styles,
     to_svg,
 )
+from adakern_bench.report.findings import by_task
 from adakern_bench.report.headline import evidence, verdict
 from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.paper import plot_critical_difference
-from adakern_bench.report.tables import (
-    MARK,
-    RULE,
-    comparison,
-    display,
-    heading,
-    read_tables,
-)
+from adakern_bench.report.render import rendered
+from adakern_bench.report.tables import comparison, heading, read_tables
 from adakern_bench.report.use import model_lines
-from adakern_bench.report.wording import caption, duration, natural, span
+from adakern_bench.report.wording import caption, natural, span
 
 # Task -> (part, metric) of the further tables, in this order.
 _DETAILS = {
@@ -104,29 +95,16 @@ def report(
             for table in [*map(_own_table, summaries), *_by_target(records)]
             if table["rows"]
         ],
-        own_figures=[_own_figure(Path(figure)) for figure in figures],
+        own_figures=[
+            _figure_of_file(path, "own", caption(path)) for path in map(Path, figures)
+        ],
         data=_data(config, provenance or {}, records),
+        most_panels=MOST_PANELS,
+        most_tests=_MOST_TESTS,
         configuration=yaml.safe_dump(plain(config), sort_keys=False, width=88),
         **results,
     )
     write_text(out / "report.html", page)
-
-
-def rendered(template, **values):
-    """Render a template of this package; values are escaped in HTML."""
-    environment = Environment(
-        loader=PackageLoader("adakern_bench.report"),
-        autoescape=lambda name: str(name).endswith(".html.j2"),
-        finalize=printable,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"display": display, "heading": heading, "count": count}
-    environment.globals |= {"mark": MARK, "rule": RULE}
-    environment.globals |= {"most_panels": MOST_PANELS, "most_tests": _MOST_TESTS}
-    environment.filters |= {"duration": duration, "thousands": "{:,}".format}
-    return environment.get_template(template).render(**values)
 
 
 def protocol_in_words(config, records=None):
@@ -148,7 +126,7 @@ def protocol_in_words(config, records=None):
 def _comparison(out, config, records, rare):
     """Values of the template that describe the runs."""
     tables = read_tables(out)
-    by_task = records.assign(seconds=cost_seconds(records)).groupby("task")
+    timed = records.assign(seconds=cost_seconds(records))
     styles = method_styles(records["method"])
     return {
         "verdict": verdict(tables, records),
@@ -160,7 +138,7 @@ def _comparison(out, config, records, rare):
             "runs": len(records),
             "failed": int((records["status"] != "ok").sum()),
         },
-        "tasks": [_task(task, runs, styles, tables, rare) for task, runs in by_task],
+        "tasks": [_task(task, styles, rare) for task in by_task(tables, timed)],
         "model_lines": model_lines(out, config),
         "methods": _methods(config, records),
         "at_random": _at_random(records),
@@ -174,44 +152,37 @@ def _comparison(out, config, records, rare):
     }
 
 
-def _task(task, records, styles, tables, rare):
-    ranks, tests = (
-        tables[name][tables[name]["task"] == task] for name in ("ranks", "ttest")
-    )
-    main = ranks["metric"].iloc[0]
-    cells = comparison(tables, task)
+def _task(task, styles, rare):
     details = {}
-    for part, metric in _DETAILS[task]:
-        others = comparison(tables, task, metric, part)
-        if len(others) and (part, metric) != ("test", main):
-            details[part, metric] = _grid(
-                others, metric, heading(metric) + _PARTS[part]
-            )
+    for part, metric in _DETAILS[task.name]:
+        cells = comparison(task.tables, task.name, metric, part)
+        if len(cells) and (part, metric) != ("test", task.metric):
+            details[part, metric] = _grid(cells, metric, _PARTS[part])
     # If a class is rare, a method that never predicts it has a high accuracy.
-    here = {*records["dataset"].map(base_name)} if main == "accuracy" else set()
+    is_accuracy = task.metric == "accuracy"
+    here = {*task.runs["dataset"].map(base_name)} if is_accuracy else set()
     unbalanced = sorted(here.intersection(rare))
+    tests = task.tests
     return {
-        "name": task,
-        "many": records["dataset"].nunique() > MOST_PANELS,
-        "main": _grid(cells, main, heading(main)),
-        "n_best": cells["best"].groupby("method").sum(),
-        "ranks": ranks,
-        "seconds": records.groupby("method")["seconds"].sum(),
+        "name": task.name,
+        "many": task.runs["dataset"].nunique() > MOST_PANELS,
+        "main": _grid(task.cells, task.metric),
+        "n_best": task.cells["best"].groupby("method").sum(),
+        "ranks": task.ranks,
+        "seconds": task.runs.groupby("method")["seconds"].sum(),
         "unbalanced": unbalanced,
         "balanced": details.get(("test", "balanced_accuracy")) if unbalanced else None,
         "details": list(details.values()),
-        "ranking": _ranking(task, ranks),
-        "figures": _task_figures(task, records, ranks, styles),
+        "ranking": _ranking(task),
+        "figures": _task_figures(task, styles),
         "tests": tests if tests["pvalue"].notna().any() else tests[:0],
-        "over_sets": against_all(records, ranks["method"].iloc[0], main).to_dict(
-            "records"
-        ),
+        "over_sets": task.over_sets.to_dict("records"),
     }
 
 
-def _grid(cells, metric, caption):
+def _grid(cells, metric, part=""):
     return {
-        "caption": caption,
+        "caption": heading(metric) + part,
         "metric": metric,
         "datasets": list(cells.index.unique("dataset")),
         "methods": set(cells.index.unique("method")),
@@ -219,16 +190,19 @@ def _grid(cells, metric, caption):
     }
 
 
-def _ranking(task, ranks):
+def _ranking(task):
     """Diagram of mean ranks and critical distance; None for one method or data set."""
+    ranks = task.ranks
     if len(ranks) < 2 or not np.isfinite(ranks["critical_distance"].iloc[0]):
         return None
-    return _figure(to_svg(plot_critical_difference(ranks)), f"{task}-ranks", _RANKS)
+    return _figure(
+        to_svg(plot_critical_difference(ranks)), f"{task.name}-ranks", _RANKS
+    )
 
 
-def _task_figures(task, records, ranks, styles):
-    metric = ranks["metric"].iloc[0]
-    finished = records[records["status"] == "ok"]
+def _task_figures(task, styles):
+    metric = task.metric
+    finished = task.runs[task.runs["status"] == "ok"]
     if not 0 < finished["dataset"].nunique() <= MOST_PANELS:
         return []
     # A constant prediction would hide the differences between the other methods.
@@ -242,11 +216,13 @@ def _task_figures(task, records, ranks, styles):
         score=tables.scaled(metric, finished[f"test_{metric}"].astype(float))
     )
     means = scores.groupby(["dataset", "method"])[["seconds", "score"]].mean()
-    repeats = figures.plot_repeats(finished, metric, styles, list(ranks["method"]))
+    repeats = figures.plot_repeats(finished, metric, styles, list(task.ranks["method"]))
     times = figures.plot_fronts(means, _SECONDS, label, styles, greater)
     return [
-        _figure(to_svg(repeats), f"{task}-repeats", f"{label} {_REPEATS}{left_out}"),
-        _figure(to_svg(times), f"{task}-time", f"{label} {_TIMES}{left_out}"),
+        _figure(
+            to_svg(repeats), f"{task.name}-repeats", f"{label} {_REPEATS}{left_out}"
+        ),
+        _figure(to_svg(times), f"{task.name}-time", f"{label} {_TIMES}{left_out}"),
     ]
 
 
@@ -290,10 +266,6 @@ def _winner(folder):
     }
 
 
-def _own_figure(path):
-    return _figure_of_file(path, "own", caption(path))
-
-
 def _figure_of_file(path, prefix, text):
     try:
         return _figure(path.read_text(encoding="utf-8"), f"{prefix}-{path.stem}", text)
@@ -304,16 +276,12 @@ def _figure_of_file(path, prefix, text):
 
 
 def _methods(config, records):
-    """Description of each method, and the parameters chosen by its searches."""
+    """Entry of each method, and the parameters chosen by its searches."""
     entries = config.get("method", {})
-    return [
-        {
-            key: entries.get(base_name(name), {}).get(key, "")
-            for key in ("description", "reference")
-        }
-        | {"name": name, "chosen": _chosen(rows)}
+    return {
+        name: {"entry": entries.get(base_name(name), {}), "chosen": _chosen(rows)}
         for name, rows in records.groupby("method")
-    ]
+    }
 
 
 def _at_random(records):
@@ -352,13 +320,10 @@ def _failures(records):
 
 
 def _unconverged(records):
+    """Number of runs of each cell that did not converge."""
     stopped = records[(records["status"] == "ok") & records["converged"].eq(False)]
-    return (
-        stopped.groupby(["dataset", "method"])
-        .size()
-        .reset_index(name="n")
-        .to_dict("records")
-    )
+    cells = stopped.groupby(["dataset", "method"], as_index=False)
+    return cells.size().to_dict("records")
 
 
 def _data(config, provenance, records):
@@ -371,14 +336,15 @@ def _data(config, provenance, records):
         .map(lambda n: "" if pd.isna(n) else int(n))
         .to_dict("index")
     )
-    keys = ("title", "licence", "citation", "homepage", "note")
     entries = config.get("dataset", {})
-    return [
-        {key: entries.get(name, {}).get(key) or "" for key in keys}
-        | {"name": name, "origin": _origin(provenance.get(name, {}))}
-        | sizes[name]
+    return {
+        name: {
+            "entry": entries.get(name, {}),
+            "origin": _origin(provenance.get(name, {})),
+            **sizes[name],
+        }
         for name in names
-    ]
+    }
 
 
 def _origin(provenance):

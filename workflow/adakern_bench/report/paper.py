@@ -11,42 +11,26 @@ import numpy as np
 import pandas as pd
 
 from adakern._utils.files import write_text
-from adakern._utils.printable import printable
 from adakern._utils.wording import count
 from adakern.evaluation import GREATER_IS_BETTER
 from adakern.evaluation.ranking import ALPHA, are_tied
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report.compare import shared
-from adakern_bench.report.contrast import against_all
 from adakern_bench.report.figures import (
     grid,
     method_styles,
     save_pdf,
     save_svg,
 )
+from adakern_bench.report.findings import by_task
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import by_dataset
-from adakern_bench.report.tables import RULE, comparison, heading, read_tables, scaled
+from adakern_bench.report.render import latex, rendered
+from adakern_bench.report.tables import heading, read_tables, scaled
 from adakern_bench.report.wording import span
 
 #: Maximum number of rows of a table on one page.
 PAGE_ROWS = 40
-#: Names of LaTeX's commands for characters that a backslash does not escape.
-_NAMED = {"\\": "textbackslash", "~": "textasciitilde", "^": "textasciicircum"}
-_NAMED |= {"<": "textless", ">": "textgreater", "|": "textbar"}
-_ESCAPED = {ord(character): rf"\{character}" for character in "&%$#_{}"}
-_ESCAPED |= {ord(character): rf"\{name}{{}}" for character, name in _NAMED.items()}
-_BULLET = r"$^{\bullet}$"
-
-
-def latex(text):
-    r"""Escape a text for LaTeX.
-
-    >>> from adakern_bench.report.paper import latex
-    >>> print(latex("50 % of svm_cv@C=2^3"))
-    50 \% of svm\_cv@C=2\textasciicircum{}3
-    """
-    return printable(str(text)).translate(_ESCAPED)
 
 
 def write_paper(results, config, target):
@@ -59,81 +43,51 @@ def write_paper(results, config, target):
     records = pd.read_parquet(results / "records.parquet")
     shutil.rmtree(target, ignore_errors=True)
     texts = {}
-    for task, ranks in tables["ranks"].groupby("task"):
-        texts[f"{task}.tex"] = _table(tables, task, ranks, config["name"])
-        runs = shared(records[records["task"] == task])
-        for name, figure in _figures(runs, ranks):
-            for save, ending in ((save_svg, "svg"), (save_pdf, "pdf")):
-                save(figure, target / f"{task}_{name}.{ending}")
-    written = texts | {"sentences.txt": "\n\n".join(_sentences(tables, records)) + "\n"}
-    written["references.bib"] = "\n".join(references(config, records))
+    comparisons = []
+    for task in by_task(tables, shared(records)):
+        texts[f"{task.name}.tex"] = _table(task, config["name"])
+        comparisons += _comparisons(task)
+        for name, figure in _figures(task):
+            save_svg(figure, target / f"{task.name}_{name}.svg")
+            save_pdf(figure, target / f"{task.name}_{name}.pdf")
+    sentences = "\n\n".join([*headline(tables, records), *comparisons])
+    written = texts | {
+        "sentences.txt": f"{sentences}\n",
+        "references.bib": "\n".join(references(config, records)),
+    }
     for name, text in written.items():
         write_text(target / name, text)
     return list(texts.values())
 
 
-def _table(tables, task, ranks, experiment):
+def _table(task, experiment):
     """LaTeX table with a row per data set and a column per method, best rank first."""
-    cells = comparison(tables, task)
-    methods = list(ranks["method"])
+    cells = task.cells
     datasets = list(cells.index.unique("dataset"))
-    shown = cells.apply(_cell, axis=1).to_dict()
-    rows = [
-        [latex(name), *(shown.get((name, method), "--") for method in methods)]
-        for name in datasets
-    ]
-    if len(datasets) > 1:
-        averages = [f"{r:.2f}" if r == r else "--" for r in ranks["average_rank"]]
-        rows.append([r"\midrule" "\nMean rank", *averages])
-    repeats = span(cells["n"] + cells["missing"])
-    caption = (
-        f"{heading(ranks['metric'].iloc[0])} on the test part, "
-        f"{f'mean and standard deviation over {repeats} repeats' * (repeats != '1')}"
-        f"{'one repeat' * (repeats == '1')}. Best of the data set in bold; "
+    experiment = re.sub(r"[^A-Za-z0-9-]+", "-", experiment)
+    return rendered(
+        "table.tex.j2",
+        metric=heading(task.metric),
+        repeats=span(cells["n"] + cells["missing"]),
+        label=f"{experiment}-{task.name}",
+        methods=list(task.ranks["method"]),
+        datasets=datasets,
+        cells=cells.to_dict("index"),
+        average_ranks=list(task.ranks["average_rank"]),
+        is_long=len(datasets) >= PAGE_ROWS,
     )
-    caption = f"{latex(caption)}{_BULLET} {latex(f'significantly worse ({RULE}).')}"
-    head = [
-        rf"\caption{{{caption}}}",
-        rf"\label{{tab:{re.sub(r'[^A-Za-z0-9-]+', '-', experiment)}-{task}}}",
-    ]
-    columns = "l" + "r" * len(methods)
-    names = _row(["Data set", *map(latex, methods)])
-    body = "\n".join(map(_row, rows))
-    if len(rows) > PAGE_ROWS:  # spans several pages
-        lines = [rf"\begin{{longtable}}{{{columns}}}", *head, r"\\", r"\toprule"]
-        lines += [names, r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot", body]
-        return "\n".join([*lines, r"\end{longtable}", ""])
-    lines = [r"\begin{table}", r"\centering", *head]
-    lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", names, r"\midrule", body]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 
-def _row(cells):
-    return " & ".join(cells) + r" \\"
-
-
-def _cell(cell):
-    """Format the result of a method on a data set: mean, marks and deviation."""
-    shown = latex(cell["shown"]) if cell["n"] or cell["missing"] else "--"
-    text = rf"\textbf{{{shown}}}" if cell["best"] else shown
-    text += _BULLET * bool(cell["worse"])
-    if cell["spread"]:
-        text += rf" {{\scriptsize $\pm$ {latex(cell['spread'])}}}"
-    if cell["n"] and cell["missing"]:
-        text += f" ({int(cell['missing'])} failed)"
-    return text
-
-
-def _figures(runs, ranks):
+def _figures(task):
     """Yield (name, figure) if there are several methods and data sets."""
-    if len(ranks) < 2 or runs["dataset"].nunique() < 2:
+    ranks = task.ranks
+    if len(ranks) < 2 or task.runs["dataset"].nunique() < 2:
         return
-    metric = ranks["metric"].iloc[0]
     styles = method_styles(ranks["method"])
     if np.isfinite(ranks["critical_distance"].iloc[0]):
         yield "critical_difference", plot_critical_difference(ranks)
-    scores = by_dataset(runs, metric=metric)[list(ranks["method"])]
-    yield "profile", plot_profile(scores, metric, styles)
+    scores = by_dataset(task.runs, metric=task.metric)[list(ranks["method"])]
+    yield "profile", plot_profile(scores, task.metric, styles)
 
 
 def alike(average_ranks, distance):
@@ -238,20 +192,16 @@ def plot_profile(scores, metric, styles):
     return figure
 
 
-def _sentences(tables, records):
-    """Yield the headline, and comparisons of each task's leader with all others."""
-    yield from headline(tables, records)
-    for task, ranks in tables["ranks"].groupby("task"):
-        leader, metric = ranks[["method", "metric"]].iloc[0]
-        runs = shared(records[records["task"] == task])
-        comparisons = against_all(runs, leader, metric)
-        for pair in comparisons[comparisons["holm"].notna()].itertuples():
-            yield (
-                f"{task.capitalize()}: {leader} against {pair.method} over "
-                f"{count(pair.n_datasets, 'data set')}: better on {pair.better}, worse "
-                f"on {pair.worse}, tied on {pair.tied}; Wilcoxon's signed-rank test "
-                f"p = {pair.pvalue:.3g}, after Holm's correction {pair.holm:.3g}."
-            )
+def _comparisons(task):
+    """Yield a sentence on the leader and each of the other methods."""
+    pairs = task.over_sets
+    for pair in pairs[pairs["holm"].notna()].itertuples():
+        yield (
+            f"{task.name.capitalize()}: {task.leader} against {pair.method} over "
+            f"{count(pair.n_datasets, 'data set')}: better on {pair.better}, worse "
+            f"on {pair.worse}, tied on {pair.tied}; Wilcoxon's signed-rank test "
+            f"p = {pair.pvalue:.3g}, after Holm's correction {pair.holm:.3g}."
+        )
 
 
 def references(config, records):

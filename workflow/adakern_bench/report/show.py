@@ -13,15 +13,10 @@ import pandas as pd
 from adakern._utils.files import read_json
 from adakern._utils.printable import printable
 from adakern._utils.wording import count
+from adakern_bench.report.findings import by_task
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
-from adakern_bench.report.tables import (
-    MARK,
-    comparison,
-    heading,
-    read_runs,
-    read_tables,
-)
+from adakern_bench.report.tables import MARK, heading, read_runs, read_tables
 from adakern_bench.report.wording import duration, span
 
 #: Name of the MLflow view of runs that shows the main score.
@@ -82,13 +77,12 @@ def print_table(out, stream=None, width=None):
     records = read_runs(out)
     seconds = cost_seconds(records).groupby([records["task"], records["method"]]).sum()
     lines = []
-    for task, ranks in tables["ranks"].groupby("task"):
-        cells = comparison(tables, task)
-        repeats = span(cells["n"] + cells["missing"])
+    for task in by_task(tables, records):
+        repeats = span(task.cells["n"] + task.cells["missing"])
         over = f", mean over {repeats} repeats" if repeats != "1" else ""
-        title = f"{task.capitalize()}: {heading(ranks['metric'].iloc[0])}{over}"
+        title = f"{task.name.capitalize()}: {heading(task.metric)}{over}"
         lines += ["", title]
-        lines += _rows(cells, ranks, seconds[task], width)
+        lines += _rows(task.cells, task.ranks, seconds[task.name], width)
     lines.append("")
     lines.append(
         f"* best of the column; {MARK} significantly worse. Time: search and fit, "
@@ -121,18 +115,17 @@ def _rows(cells, ranks, seconds, width):
     if scores.shape[1] == 1:
         table = table[["time"]]
     table = table.join(scores).fillna("- ").head(_MOST_ROWS).rename_axis(None)
+    # As a row, names of columns are separated by two spaces.
     heads = pd.DataFrame([table.columns], columns=table.columns, index=[""])
     table = pd.concat([heads, table])
     shown = table.shape[1]
     least = shown - scores.shape[1] + 1
-    while (
-        len((text := table.iloc[:, :shown].to_string(header=False)).partition("\n")[0])
-        > width
-    ):
-        if shown == least:  # long names of methods, as in sweeps over several axes
-            break
+    lines = table.to_string(header=False).splitlines()
+    # Long names of methods, as in sweeps over several axes, may need a larger width.
+    while len(lines[0]) > width and shown > least:
         shown -= 1
-    yield from map(str.rstrip, text.splitlines())
+        lines = table.iloc[:, :shown].to_string(header=False).splitlines()
+    yield from map(str.rstrip, lines)
     left_out = {
         "method": len(ranks) + 1 - len(table),
         "data set": table.shape[1] - shown,

@@ -24,8 +24,7 @@ from adakern.evaluation import (
 )
 from adakern.evaluation.quantities import main_metric
 from adakern_bench.config.estimators import planned_estimator
-from adakern_bench.data import Table
-from adakern_bench.data.table import has_rare_class
+from adakern_bench.data.table import Table, has_rare_class
 from adakern_bench.records.models import table_model
 from adakern_bench.records.prepare import Prepared, prepare
 from adakern_bench.records.solve import fit

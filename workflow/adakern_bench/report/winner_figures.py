@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, num2date
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 from scipy.stats import binomtest
 from sklearn.metrics import ConfusionMatrixDisplay, precision_recall_curve
 
@@ -51,10 +50,6 @@ def draw_all(best, columns):
     return figures
 
 
-def _is_binary(best):
-    return best.event is not None and len(best.pipeline.classes_) == 2
-
-
 def _has_probabilities(best):
     return hasattr(best.pipeline, "predict_proba")
 
@@ -92,10 +87,11 @@ def _errors(axis, best, columns):
 
 def _events(best):
     """Indicators and probabilities of the event, for two classes; otherwise None."""
-    truth = best.observed()
-    if not (_is_binary(best) and _has_probabilities(best) and truth.any()):
+    if best.event is None or not _has_probabilities(best):
         return None
-    return truth, best.expected(best.X)
+    truth = best.observed()
+    is_binary = len(best.pipeline.classes_) == 2
+    return (truth, best.expected(best.X)) if is_binary and truth.any() else None
 
 
 def _found(truth, p):
@@ -247,7 +243,13 @@ def _over_time(axis, best, columns):
     )
     of = "" if best.event is None else f": share of {best.event}"
     axis.set(title=f"Predicted and true over time{of}")
-    _time_axis(axis, best)
+    if best.times_are_dates:
+        locator = AutoDateLocator(maxticks=7)
+        axis.xaxis.set_major_locator(locator)
+        axis.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    else:
+        plain_ticks(axis.xaxis)
+    plain_ticks(axis.yaxis)
     axis.legend(frameon=False)
     return (
         f"Means over the test rows of each time. The method was fitted to rows up to "
@@ -313,16 +315,6 @@ def _spans(best, n_spans):
 
 def _time(best, value):
     return f"{num2date(value):%Y-%m-%d}" if best.times_are_dates else f"{value:,.6g}"
-
-
-def _time_axis(axis, best):
-    if best.times_are_dates:
-        locator = AutoDateLocator(maxticks=7)
-        axis.xaxis.set_major_locator(locator)
-        axis.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-    else:
-        plain_ticks(axis.xaxis)
-    plain_ticks(axis.yaxis)
 
 
 def worse_by(metric):
@@ -408,7 +400,7 @@ def _percent(share, _place=None):
 
 def _percent_ticks(*sides):
     for side in sides:
-        side.set_major_formatter(FuncFormatter(_percent))
+        side.set_major_formatter(_percent)
 
 
 def _share_axis(side, set_scale, top):

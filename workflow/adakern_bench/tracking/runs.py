@@ -6,6 +6,7 @@ import math
 from functools import cache, partial
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
@@ -35,7 +36,7 @@ class Run(NamedTuple):
     params: dict = {}
     metrics: dict = {}
     artifacts: dict = {}  # name -> text, function that makes it, or Path of a file
-    model: dict = {}  # name -> Path of a file of the fitted model
+    model: Path | None = None  # folder of the fitted model
     parent: str | None = None  # its key
 
     @property
@@ -134,7 +135,7 @@ def table_view(metric):
 def of_fit(record, model):
     """Run of one repeat."""
     # MLmodel contains a unique id of the model.
-    made = model["MLmodel"].read_text(encoding="utf-8") if "MLmodel" in model else ""
+    made = (model / "MLmodel").read_text(encoding="utf-8") if model else ""
     cell = f"{record['dataset']}/{record['method']}"
     return Run(
         key=f"{cell}/{record['repeat']}",

@@ -87,7 +87,9 @@ def opened(experiment, tracking_uri):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         database = _database(uri)
         if database and database.exists():
-            _check_database(database)
+            # Raises SQLite's error at once; MLflow would retry for minutes.
+            with contextlib.closing(sqlite3.connect(database)) as file:
+                file.execute("pragma schema_version")
         elif database:
             # Atomically: on the first request MLflow makes the tables in about forty
             # steps, and it refuses a file in which these were interrupted. A relative
@@ -178,12 +180,6 @@ def _explained(uri):
         ) from error
 
 
-def _check_database(path):
-    """Raise SQLite's error at once; MLflow would retry for minutes."""
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("pragma schema_version")
-
-
 @contextlib.contextmanager
 def lock(uri):
     """Hold the lock for writing, since concurrent writers to a new SQLite file lose
@@ -240,7 +236,9 @@ def log_runs(runs, experiment, tracking_uri, prune, view):
             number, f"mlflow.sharedViewState.{VIEW}", json.dumps(view)
         )
         if NOTE not in client.get_experiment(number).tags:  # keep a user's own note
-            client.set_experiment_tag(number, NOTE, _note(number))
+            link = RUNS.format(number)
+            note = f"[The runs with their scores, best first]({link})"
+            client.set_experiment_tag(number, NOTE, note)
         whole = {}
         gone = []
         ids = {}
@@ -266,11 +264,6 @@ def log_runs(runs, experiment, tracking_uri, prune, view):
         for made in gone:
             _delete(client, number, made.info.run_id)
     return Logged(len(runs) - len(whole), len(whole), len(gone))
-
-
-def _note(number):
-    """Description of an experiment: a link to the view of its runs with scores."""
-    return f"[The runs with their scores, best first]({RUNS.format(number)})"
 
 
 def _write(client, experiment_id, run, tags):
@@ -302,7 +295,8 @@ def _write(client, experiment_id, run, tags):
         _log_data(client, run_id, record)
     for name, source in run.artifacts.items():
         if isinstance(source, Path):
-            client.log_artifact(run_id, source, _folder(name))
+            folder = str(Path(name).parent)
+            client.log_artifact(run_id, source, None if folder == "." else folder)
         else:
             client.log_text(run_id, source() if callable(source) else source, name)
     failed = run.records and all(record["status"] != "ok" for record in run.records)
@@ -323,18 +317,11 @@ def _write_model(client, experiment_id, run_id, parent, run):
         tags=run.tags,
         params={name: value[:_MOST_OF_PARAM] for name, value in run.params.items()},
     )
-    for name, path in run.model.items():
-        client.log_model_artifact(made.model_id, str(path), _folder(name))
+    client.log_model_artifacts(made.model_id, str(run.model))
     client.finalize_logged_model(made.model_id, "READY")
     for number in (run_id, parent):
         client.log_outputs(number, [LoggedModelOutput(made.model_id, 0)])
     return made.model_id
-
-
-def _folder(name):
-    """Folder of an artifact; None for the root, as MLflow expects."""
-    folder = Path(name).parent.as_posix()
-    return None if folder == "." else folder
 
 
 def _models(client, experiment_id, run_id):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from adakern_bench.base.paths import kept_models
+from adakern_bench.base.paths import kept_model
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.records.read import find_records, read_records
 from adakern_bench.tracking.runs import Run, of_fit, of_methods, sha256, table_view
@@ -50,7 +50,7 @@ def track(results, *, tracking_uri=None):
         experiment=Path(os.path.abspath(results)).name,
         tracking_uri=tracking_uri,
         config=config,
-        models=partial(kept_models, results),
+        models=partial(kept_model, results),
         summary={path.relative_to(results).as_posix(): path for path in found},
         prune=True,
     )
@@ -79,15 +79,15 @@ def log_records(
     There is a run per data set and method, with means over the repeats, and a child run
     per repeat. `config` (the resolved configuration as YAML) provides descriptions;
     only the summary has it as an artifact, since thousands of fits make it large.
-    `models` maps a record to the files of its fitted model. A run is out of date if its
-    record, which contains every parameter of the fit, has changed, but not if other
+    `models` maps a record to the folder of its fitted model. A run is out of date if
+    its record, which contains every parameter of the fit, has changed, but not if other
     parts of the configuration have. With `prune`, runs of other fits are deleted;
     `summary` (files by name) is a further run.
     """
     described = _described(config)
     metric = described.get("metric")
     runs = [*of_methods(records, described, metric)]
-    runs += [of_fit(r, models(r) if models else {}) for r in records]
+    runs += [of_fit(r, models(r) if models else None) for r in records]
     if summary:
         contents = {name: sha256(path.read_bytes()) for name, path in summary.items()}
         tags = {"kind": "summary", "experiment": experiment}

@@ -1,7 +1,6 @@
-"""Conversion of attribute-relation files (ARFF) to CSV, with text and quoted cells."""
+"""Parsing of attribute-relation files (ARFF), with text and quoted cells."""
 
 import csv
-import io
 import re
 
 from adakern.tables.unpack import TableError
@@ -17,14 +16,16 @@ def is_arff(data):
     return re.match(rb"(?i)(\s|%[^\n]*\n)*@relation\b", data) is not None
 
 
-def arff_as_csv(data, name):
-    """Return CSV with the attributes' names as header; missing values are empty
-    cells.
-    """
+def arff(data, name):
+    """Return a frame of strings, one column per attribute, "" for missing values."""
+    import pandas as pd
+
     text = data.decode("utf-8", "replace")
     mark = _DATA.search(text)
     if mark is None:
-        raise TableError(f"{name} ends before @data: it is incomplete.")
+        raise TableError(
+            f"{name} ends before @data: it is incomplete, or not an ARFF file."
+        )
     names = [
         re.sub(r"\\(.)", r"\1", found.strip("'\""))
         for found in _ATTRIBUTE.findall(text[: mark.start()])
@@ -52,6 +53,4 @@ def arff_as_csv(data, name):
             raise TableError(
                 f"{name}: row {place + 1} has {len(row)} cells, expected {len(names)}."
             )
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([names, *rows])
-    return out.getvalue().encode()
+    return pd.DataFrame(rows, columns=names)
