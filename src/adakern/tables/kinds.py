@@ -212,7 +212,7 @@ def _describe_numbers(cells, texts, usual, is_target):
     """Return the column of numbers, or None if it is not numeric."""
     others = cells.others()
     values = [*texts, *others]
-    if not is_target and {TRUTHS.get(str(v).casefold()) for v in values} == {0.0, 1.0}:
+    if not is_target and _are_truths(values):
         return Column("numeric", TRUE_OR_FALSE)
     integers = [v for v in others if isinstance(v, int | np.integer)]
     if numbers.are_codes([*texts, *map(str, integers)]):
@@ -246,6 +246,13 @@ def _describe_numbers(cells, texts, usual, is_target):
     if strays:
         notes.append(about_strays(cells, "numeric", strays))
     return Column("numeric", form, notes)
+
+
+def _are_truths(values):
+    """Whether all values are true or false, and both occur."""
+    if not all(str(value).casefold() in TRUTHS for value in values):
+        return False
+    return len({TRUTHS[str(value).casefold()] for value in values}) == 2
 
 
 def _describe_base_60(cells, texts):
@@ -407,7 +414,7 @@ def _describe_dates(cells, texts):
         first = "day" if form.startswith("%d") else "month"
         note += f" (the {first} comes first; --form COLUMN={other} would also fit)"
     notes = [note]
-    _, strays = read_cells(cells, "date", form)
+    strays = [text for text in texts if dates.parse_date(text, form) is None]
     if strays:
         notes.append(about_strays(cells, "date", strays))
     return Column("date", form, notes)
