@@ -183,14 +183,19 @@ def fit_model(estimator, X, y, weights):
     if estimator.kernel in ("precomputed", "tl1"):
         require_positive_semidefinite(K, estimator.kernel, "KNPLClassifier")
     problem = (K, y, estimator.C, estimator.reg)
-    limit = "max_iter"
     if estimator.solver == "admm":
         limit = "max_outer"
-        limits = {"max_outer": estimator.max_outer, "max_inner": estimator.max_inner}
-        saddle = solve_admm(*problem, tol=estimator.tol, **limits)
+        saddle = solve_admm(
+            *problem,
+            max_outer=estimator.max_outer,
+            max_inner=estimator.max_inner,
+            tol=estimator.tol,
+        )
     else:
-        limits = {"max_iter": estimator.max_iter, "weights": weights}
-        saddle = solve_exact(*problem, tol=estimator.tol, **limits)
+        limit = "max_iter"
+        saddle = solve_exact(
+            *problem, max_iter=estimator.max_iter, tol=estimator.tol, weights=weights
+        )
     if not saddle.converged:
         warn_unconverged(
             estimator,
