@@ -1,12 +1,19 @@
 """What estimators have in common, in addition to scikit-learn's base classes."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, dataclass_transform
 
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils import get_tags
 
 from adakern._utils.arrays import as_numpy, output_like
+
+
+@dataclass_transform()
+def parameters(estimator):
+    """Class decorator: the fields of an estimator are its parameters."""
+    return dataclass(estimator, eq=False, repr=False)
 
 
 def takes_several(estimator):

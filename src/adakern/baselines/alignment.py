@@ -1,11 +1,15 @@
 """Random features weighted by their alignment with the labels."""
 
+from dataclasses import KW_ONLY
+from typing import Any
+
 import numpy as np
 from scipy.optimize import brentq
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from adakern._utils.arrays import encode_classes
+from adakern._utils.base import parameters
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, constraints
 from adakern._utils.resources import by_row_blocks, row_blocks
 from adakern.baselines.base import BaselineClassifier
@@ -13,6 +17,7 @@ from adakern.kernels import resolve_gamma
 from adakern.linalg import project_onto_simplex
 
 
+@parameters
 class RandomFeatureAlignment(BaselineClassifier):
     """Linear SVM on random Fourier features whose distribution is learned.
 
@@ -54,6 +59,13 @@ class RandomFeatureAlignment(BaselineClassifier):
     Sinha and Duchi, Learning kernels with random features, NIPS 2016.
     """
 
+    C: float = 1.0
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    n_candidates: int = 2000
+    rho: float = 10.0
+    random_state: Any = None
+
     _parameter_constraints = constraints(
         "C",
         "gamma",
@@ -61,15 +73,6 @@ class RandomFeatureAlignment(BaselineClassifier):
         n_candidates=AT_LEAST_ONE,
         rho=NOT_NEGATIVE,
     )
-
-    def __init__(
-        self, C=1.0, *, gamma="scale", n_candidates=2000, rho=10.0, random_state=None
-    ):
-        self.C = C
-        self.gamma = gamma
-        self.n_candidates = n_candidates
-        self.rho = rho
-        self.random_state = random_state
 
     def _fit(self, X, y):
         self.classes_, codes = encode_classes(self, y)

@@ -11,11 +11,14 @@ with Gamma priors on the precisions. Every factor has a closed form given the ot
 and each update increases the lower bound of the evidence.
 """
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
 
+from adakern._utils.base import parameters
 from adakern._utils.resources import one_blas_thread
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import OneVsOneBaseline
@@ -28,14 +31,12 @@ LOG_2PI = np.log(2 * np.pi)
 OUTPUT_SCALE, MARGIN = 0.1, 1.0
 
 
+@parameters
 class _BayesianMKL(BankMixin):
+    _: KW_ONLY
+    max_iter: int = 200
+    tol: float = 1e-3
     _parameter_constraints = bank_constraints("max_iter", "tol")
-
-    def __init__(self, *, gammas=None, degrees=(), max_iter=200, tol=1e-3):
-        self.gammas = gammas
-        self.degrees = degrees
-        self.max_iter = max_iter
-        self.tol = tol
 
     def _infer(self, X, target, upsilon):
         """Update the factors until the lower bound converges; return their model."""

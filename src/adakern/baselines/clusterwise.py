@@ -1,5 +1,8 @@
 """A classifier per cluster of the data, the papers' approach to large data sets."""
 
+from dataclasses import KW_ONLY
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone, is_classifier
@@ -10,10 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 
 from adakern._utils.arrays import encode_classes
+from adakern._utils.base import parameters
 from adakern._utils.constraints import AT_LEAST_ONE, constraints
 from adakern.baselines.base import Baseline
 
 
+@parameters
 class ClusterwiseClassifier(ClassifierMixin, Baseline):
     """Classifier fitted separately to each k-means cluster of the rows.
 
@@ -37,16 +42,16 @@ class ClusterwiseClassifier(ClassifierMixin, Baseline):
         One per cluster; a ``DummyClassifier`` for clusters with a single class.
     """
 
+    estimator: Any = None
+    _: KW_ONLY
+    n_clusters: int = 5
+    random_state: Any = None
+
     _parameter_constraints = constraints(
         "random_state",
         estimator=[HasMethods(["fit", "predict"]), None],
         n_clusters=AT_LEAST_ONE,
     )
-
-    def __init__(self, estimator=None, *, n_clusters=5, random_state=None):
-        self.estimator = estimator
-        self.n_clusters = n_clusters
-        self.random_state = random_state
 
     def _fit(self, X, y):
         self.classes_, _ = encode_classes(self, y)

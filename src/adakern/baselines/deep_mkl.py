@@ -1,12 +1,15 @@
 """Deep multiple kernel learning: layers of combined kernels."""
 
+from dataclasses import KW_ONLY
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 
+from adakern._utils.base import parameters
 from adakern._utils.resources import one_blas_thread
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import KernelExpansion, OneVsOneBaseline
@@ -23,6 +26,7 @@ SLOPE = 5.0
 ETA = 0.1
 
 
+@parameters
 class DeepMKL(BankMixin, OneVsOneBaseline):
     """SVM on three layers of combined kernels, with weights tuned by a span bound.
 
@@ -65,14 +69,14 @@ class DeepMKL(BankMixin, OneVsOneBaseline):
     (2002), 131-159.
     """
 
-    _parameter_constraints = bank_constraints("C", "max_iter", "tol")
+    C: float = 1.0
+    _: KW_ONLY
+    gammas: ArrayLike = (1.0,)
+    degrees: ArrayLike = (1, 2)
+    max_iter: int = 30
+    tol: float = 1e-3
 
-    def __init__(self, C=1.0, *, gammas=(1.0,), degrees=(1, 2), max_iter=30, tol=1e-3):
-        self.C = C
-        self.gammas = gammas
-        self.degrees = degrees
-        self.max_iter = max_iter
-        self.tol = tol
+    _parameter_constraints = bank_constraints("C", "max_iter", "tol")
 
     def _fit_model(self, X, y):
         grams = self.bank_.stack(X)

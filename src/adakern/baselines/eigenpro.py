@@ -1,9 +1,12 @@
 """EigenPro: kernel interpolation by preconditioned stochastic gradient descent."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
+from adakern._utils.base import parameters
 from adakern._utils.constraints import AT_LEAST_ONE, constraints
 from adakern._utils.resources import row_blocks
 from adakern.baselines.base import BaselineRegressor, KernelExpansionMixin
@@ -16,6 +19,7 @@ N_SUBSAMPLE = 2000
 N_COMPONENTS = 100
 
 
+@parameters
 class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     """Kernel regression on all rows, trained by EigenPro iterations.
 
@@ -53,20 +57,17 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     MLSys 2019. Abedsoltan, Belkin, Pandit. Toward Large Kernel Models. ICML 2023.
     """
 
+    kernel: str = "laplacian"
+    gamma: float | str = "scale"
+    n_epochs: int = 20
+    random_state: Any = None
+
     _parameter_constraints = constraints(
         "gamma",
         "random_state",
         kernel=[StrOptions({"rbf", "laplacian"})],
         n_epochs=AT_LEAST_ONE,
     )
-
-    def __init__(
-        self, kernel="laplacian", gamma="scale", n_epochs=20, random_state=None
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.n_epochs = n_epochs
-        self.random_state = random_state
 
     def _fit(self, X, y):
         self._resolve_kernel(X)

@@ -1,11 +1,14 @@
 """Falkon: Nyström kernel ridge regression by preconditioned conjugate gradients."""
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
+from adakern._utils.base import parameters
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.resources import one_blas_thread, row_blocks
 from adakern._utils.warn import warn_unconverged
@@ -17,6 +20,7 @@ from adakern.baselines.base import (
 from adakern.kernels import KERNELS
 
 
+@parameters
 class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
     """Kernel ridge regression with a random subset of the rows as centres.
 
@@ -59,6 +63,14 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
     Rudi, Carratino, Rosasco. FALKON: An Optimal Large Scale Kernel Method. NIPS 2017.
     """
 
+    kernel: str = "rbf"
+    gamma: float | str = "scale"
+    alpha: float = 1e-6
+    n_centers: int = 100
+    max_iter: int = 100
+    tol: float = 1e-5
+    random_state: Any = None
+
     _parameter_constraints = constraints(
         "gamma",
         "max_iter",
@@ -68,24 +80,6 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         n_centers=AT_LEAST_ONE,
         tol=POSITIVE,
     )
-
-    def __init__(
-        self,
-        kernel="rbf",
-        gamma="scale",
-        alpha=1e-6,
-        n_centers=100,
-        max_iter=100,
-        tol=1e-5,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.n_centers = n_centers
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def _fit(self, X, y):
         self._resolve_kernel(X)

@@ -1,10 +1,13 @@
 """A bank of kernels that are 1 on the diagonal, so that weights are comparable."""
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from adakern._utils.base import parameters
 from adakern._utils.constraints import constraints
 from adakern._utils.resources import require_memory
 from adakern.baselines.base import BaselineRegressor, KernelExpansion, collect
@@ -118,11 +121,16 @@ def _cosines(X, Y=None):
     return (X @ Y.T + 1) / lengths_x[:, None] / lengths_y[None, :]
 
 
+@parameters
 class BankMixin:
     """Mixin for estimators on a bank.
 
     Subclasses define ``_fit_model(X, y)``, which returns a ``KernelExpansion``.
     """
+
+    _: KW_ONLY
+    gammas: ArrayLike | None = None
+    degrees: ArrayLike = ()
 
     def _resolve_kernel(self, X, weights=None):
         self.bank_ = KernelBank(

@@ -1,27 +1,31 @@
 """Support vector machines with every kernel of this library."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.svm import SVC, SVR
 
+from adakern._utils.base import parameters
 from adakern._utils.constraints import constraints
 from adakern.baselines.base import BaselineClassifier, BaselineRegressor
 from adakern.kernels import KernelMixin
 from adakern.svm.libsvm import fit_libsvm, predict_from_gram
 
 
+@parameters
 class _KernelModel(KernelMixin):
     """LIBSVM on a Gram matrix."""
+
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: str = "rbf"
+    gamma: float | str = "scale"
 
     #: Read by :class:`adakern.model_selection.KernelSearchCV`.
     _takes_shared_gram_matrix = True
 
     _parameter_constraints = constraints("C", **KernelMixin._kernel_constraints)
-
-    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale"):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
 
     def _fit(self, X, y):
         self._resolve_kernel(X)
@@ -84,6 +88,7 @@ class KernelSVC(_KernelModel, BaselineClassifier):
         return self.model_.decision_function(self._gram(X, self._X))
 
 
+@parameters
 class KernelSVR(_KernelModel, BaselineRegressor):
     """Support vector regression with every kernel of this library.
 
@@ -106,13 +111,12 @@ class KernelSVR(_KernelModel, BaselineRegressor):
         Model fitted to the Gram matrix.
     """
 
+    _: KW_ONLY
+    epsilon: float = 0.1
+
     _parameter_constraints = _KernelModel._parameter_constraints | constraints(
         "epsilon"
     )
-
-    def __init__(self, C=1.0, *, epsilon=0.1, kernel="rbf", gamma="scale"):
-        super().__init__(C, kernel=kernel, gamma=gamma)
-        self.epsilon = epsilon
 
     def _model(self):
         return SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon)

@@ -1,10 +1,13 @@
 """LogDet kernel learning: the nearest kernel that satisfies distance constraints."""
 
+from dataclasses import KW_ONLY
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from adakern._utils.base import parameters
 from adakern._utils.constraints import POSITIVE, constraints
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import KernelExpansion, OneVsOneBaseline
@@ -22,6 +25,7 @@ PERCENTILES = (5, 95)
 N_DISTANCES = 10_000
 
 
+@parameters
 class LogDetKernel(OneVsOneBaseline):
     """SVM on a kernel ``phi(x)'W phi(y)`` learned with the LogDet divergence.
 
@@ -70,6 +74,14 @@ class LogDetKernel(OneVsOneBaseline):
     Information-theoretic metric learning, ICML 2007.
     """
 
+    C: float = 1.0
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    slack: float = 1.0
+    max_iter: int = 1000
+    tol: float = 1e-3
+    random_state: Any = None
+
     _parameter_constraints = constraints(
         "C",
         "gamma",
@@ -78,23 +90,6 @@ class LogDetKernel(OneVsOneBaseline):
         "random_state",
         slack=POSITIVE,
     )
-
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        gamma="scale",
-        slack=1.0,
-        max_iter=1000,
-        tol=1e-3,
-        random_state=None,
-    ):
-        self.C = C
-        self.gamma = gamma
-        self.slack = slack
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def _resolve_kernel(self, X, weights=None):
         self.gamma_ = resolve_gamma(self.gamma, X)

@@ -1,10 +1,14 @@
 """Kernel ridge regression with scale and ridge chosen by leave-one-out error."""
 
+from dataclasses import KW_ONLY
+from typing import Any
+
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
+from adakern._utils.base import parameters
 from adakern._utils.constraints import constraints
 from adakern.baselines.base import (
     BaselineClassifier,
@@ -28,16 +32,17 @@ SEARCH_ROWS = 1500
 POWERS = range(-8, 7)
 
 
+@parameters
 class _LOOKernelRidge(KernelExpansionMixin):
     """Base class of the regressor and the classifier."""
+
+    kernel: str = "laplacian"
+    _: KW_ONLY
+    random_state: Any = None
 
     _parameter_constraints = constraints(
         "random_state", kernel=[StrOptions(set(DECAYING_KERNELS))]
     )
-
-    def __init__(self, kernel="laplacian", *, random_state=None):
-        self.kernel = kernel
-        self.random_state = random_state
 
     def _fit(self, X, y):
         """Choose gamma and alpha and fit."""

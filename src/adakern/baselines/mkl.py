@@ -1,7 +1,10 @@
 """Support vector machines on a bank of kernels: equal weights, SimpleMKL, EasyMKL."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
+from adakern._utils.base import parameters
 from adakern._utils.constraints import FRACTION
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import OneVsOneBaseline
@@ -15,6 +18,7 @@ from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual
 
 
+@parameters
 class UniformMKLClassifier(BankMixin, OneVsOneBaseline):
     """SVM on the mean of several kernels: multiple kernel learning with equal weights.
 
@@ -44,12 +48,9 @@ class UniformMKLClassifier(BankMixin, OneVsOneBaseline):
         Number of SVMs solved.
     """
 
-    _parameter_constraints = bank_constraints("C")
+    C: float = 1.0
 
-    def __init__(self, C=1.0, *, gammas=None, degrees=()):
-        self.C = C
-        self.gammas = gammas
-        self.degrees = degrees
+    _parameter_constraints = bank_constraints("C")
 
     def _fit_model(self, X, y):
         weights = np.full(len(self.bank_), 1 / len(self.bank_))
@@ -57,6 +58,7 @@ class UniformMKLClassifier(BankMixin, OneVsOneBaseline):
         return self._expand(weights, X, d, b)
 
 
+@parameters
 class SimpleMKLRegressor(BankRegressor):
     """Epsilon support vector regression on a learned convex combination of kernels.
 
@@ -90,17 +92,13 @@ class SimpleMKLRegressor(BankRegressor):
     Rakotomamonjy, Bach, Canu and Grandvalet, SimpleMKL, JMLR 9 (2008), 2491-2521.
     """
 
-    _parameter_constraints = bank_constraints("C", "epsilon", "max_iter", "tol")
+    C: float = 1.0
+    _: KW_ONLY
+    epsilon: float = 0.1
+    max_iter: int = 100
+    tol: float = 1e-2
 
-    def __init__(
-        self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), max_iter=100, tol=1e-2
-    ):
-        self.C = C
-        self.epsilon = epsilon
-        self.gammas = gammas
-        self.degrees = degrees
-        self.max_iter = max_iter
-        self.tol = tol
+    _parameter_constraints = bank_constraints("C", "epsilon", "max_iter", "tol")
 
     def _fit_model(self, X, y):
         """Minimise J over the simplex by projected gradient, to a relative gap."""
@@ -176,6 +174,7 @@ def _descend(current, step, evaluate):
     return None
 
 
+@parameters
 class EasyMKL(BankMixin, OneVsOneBaseline):
     """Multiple kernel learning by maximising the margin between convex hulls.
 
@@ -206,13 +205,11 @@ class EasyMKL(BankMixin, OneVsOneBaseline):
     Neurocomputing 169 (2015), 215-224.
     """
 
-    _parameter_constraints = bank_constraints(reg=FRACTION, tol=FRACTION)
+    reg: float = 0.1
+    _: KW_ONLY
+    tol: float = 1e-4
 
-    def __init__(self, reg=0.1, *, gammas=None, degrees=(), tol=1e-4):
-        self.reg = reg
-        self.gammas = gammas
-        self.degrees = degrees
-        self.tol = tol
+    _parameter_constraints = bank_constraints(reg=FRACTION, tol=FRACTION)
 
     def _fit_model(self, X, y):
         combined = self.bank_.combine(X, weights=np.ones(len(self.bank_)))

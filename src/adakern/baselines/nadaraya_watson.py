@@ -1,9 +1,12 @@
 """Nadaraya-Watson regression with local metrics from a Gaussian model of the data."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from sklearn.covariance import ledoit_wolf
 from sklearn.preprocessing import normalize
 
+from adakern._utils.base import parameters
 from adakern._utils.constraints import POSITIVE
 from adakern._utils.resources import by_row_blocks, row_blocks
 from adakern.baselines.base import BaselineRegressor
@@ -13,6 +16,7 @@ from adakern.kernels import squared_distances
 LARGEST_POWER, N_BANDWIDTHS = 4, 19
 
 
+@parameters
 class MetricNadarayaWatson(BaselineRegressor):
     """Kernel-weighted mean of the targets in a metric that cancels the leading bias.
 
@@ -53,10 +57,10 @@ class MetricNadarayaWatson(BaselineRegressor):
     regression, NIPS 2017.
     """
 
-    _parameter_constraints = {"reg": POSITIVE}
+    _: KW_ONLY
+    reg: float = 0.1
 
-    def __init__(self, *, reg=0.1):
-        self.reg = reg
+    _parameter_constraints = {"reg": POSITIVE}
 
     def _fit(self, X, y):
         self.X_ = X

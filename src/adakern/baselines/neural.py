@@ -1,12 +1,14 @@
 """Residual network of the LAB RBF tables; PyTorch is needed only for training."""
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from adakern._utils.base import parameters
 from adakern._utils.constraints import AT_LEAST_ONE, constraints
 from adakern.baselines.base import StandardisedRegressor
 from adakern.baselines.optional import require
@@ -18,6 +20,7 @@ VALIDATION_FRACTION = 0.1
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
+@parameters
 class ResNetRegressor(StandardisedRegressor):
     """Residual network for regression with blocks of three dense layers.
 
@@ -49,6 +52,12 @@ class ResNetRegressor(StandardisedRegressor):
     2020.
     """
 
+    width: int = 64
+    n_blocks: int = 3
+    learning_rate: float = 1e-3
+    max_epochs: int = 200
+    random_state: Any = None
+
     _required_packages = ("torch",)
 
     _parameter_constraints = constraints(
@@ -59,20 +68,6 @@ class ResNetRegressor(StandardisedRegressor):
         learning_rate=[Interval(Real, 0, LARGEST_SINGLE, closed="neither")],
         max_epochs=AT_LEAST_ONE,
     )
-
-    def __init__(
-        self,
-        width=64,
-        n_blocks=3,
-        learning_rate=1e-3,
-        max_epochs=200,
-        random_state=None,
-    ):
-        self.width = width
-        self.n_blocks = n_blocks
-        self.learning_rate = learning_rate
-        self.max_epochs = max_epochs
-        self.random_state = random_state
 
     def _fit(self, X, y):
         torch = require("torch", type(self).__name__)

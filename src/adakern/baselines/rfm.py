@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
@@ -9,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.arrays import as_numpy
+from adakern._utils.base import parameters
 from adakern._utils.constraints import POSITIVE, constraints
 from adakern.baselines.base import BaselineClassifier, StandardisedRegressor
 from adakern.baselines.optional import require
@@ -18,8 +20,16 @@ from adakern.kernels import require_gram_memory
 VALIDATION_FRACTION = 0.2
 
 
+@parameters
 class _FeatureMachine:
     """Kernel ridge regression on several targets with a learned metric."""
+
+    kernel: str = "l2"
+    bandwidth: float = 10.0
+    alpha: float = 1e-3
+    diagonal: bool = False
+    max_iter: int = 5
+    random_state: Any = None
 
     _required_packages = ("torch", "xrfm")
 
@@ -31,22 +41,6 @@ class _FeatureMachine:
         alpha=POSITIVE,
         diagonal=["boolean"],
     )
-
-    def __init__(
-        self,
-        kernel="l2",
-        bandwidth=10.0,
-        alpha=1e-3,
-        diagonal=False,
-        max_iter=5,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.alpha = alpha
-        self.diagonal = diagonal
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _fit(self, X, y):
         Y = self._targets(y)

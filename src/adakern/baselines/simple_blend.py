@@ -1,5 +1,8 @@
 """The simple blend, a baseline: a stack of kernel ridge regressions and forests."""
 
+from dataclasses import KW_ONLY
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
@@ -11,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
 from adakern._utils.arrays import encode_classes
+from adakern._utils.base import parameters
 from adakern._utils.constraints import AT_LEAST_ONE, constraints
 from adakern.baselines.base import Baseline, BaselineRegressor
 from adakern.baselines.loo_ridge import (
@@ -56,17 +60,18 @@ def _log_loss(probabilities, codes):
     return -np.log(np.maximum(chosen, SMALLEST_PROBABILITY)).mean()
 
 
+@parameters
 class _SimpleBlend:
     """Base class of the regressor and the classifier."""
+
+    _: KW_ONLY
+    n_estimators: int = 300
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _parameter_constraints = constraints(
         "n_jobs", "random_state", n_estimators=AT_LEAST_ONE
     )
-
-    def __init__(self, *, n_estimators=300, n_jobs=None, random_state=None):
-        self.n_estimators = n_estimators
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _fit(self, X, y):
         """Fit the members and their weights."""

@@ -8,6 +8,7 @@ without a nuclear norm, h is a :mod:`quartic <adakern.dank.quartic>`. The strate
 algorithm after which it is named.
 """
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.arrays import as_numpy, asarray_like
+from adakern._utils.base import parameters
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
 from adakern._utils.warn import warn_unconverged
 from adakern.dank.exact import METHODS, fit_exact
@@ -34,8 +36,26 @@ FITTED = (
 )
 
 
+@parameters
 class DANKEstimator(KernelMixin, BaseEstimator):
-    """Parameter constraints and ``rank_`` of the two DANK estimators."""
+    """Parameters and ``rank_`` of the two DANK estimators."""
+
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: str = "rbf"
+    gamma: float | str = "scale"
+    eta: float | str = "svm"
+    tau: float = 0.01
+    extension: str = "hyperkernel"
+    n_neighbors: int = 1
+    strategy: str = "exact"
+    method: str = "newton"
+    n_clusters: int | None = None
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    max_iter: int = 2000
+    random_state: Any = None
+    n_jobs: int | None = None
 
     _parameter_constraints = constraints(
         "C",

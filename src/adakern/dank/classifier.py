@@ -1,11 +1,13 @@
 """Support vector classification with DANK."""
 
+from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from numpy.typing import ArrayLike
 
 from adakern._utils.arrays import as_numpy, distinct_rows, validate_arrays
+from adakern._utils.base import parameters
 from adakern.dank.base import (
     DANKEstimator,
     fit_model,
@@ -17,6 +19,7 @@ from adakern.svm.one_vs_one import OneVsOneMixin, fit_pairs
 from adakern.svm.probability import SigmoidProbabilityMixin
 
 
+@parameters
 class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
     """Support vector classifier with a data-adaptive nonparametric kernel.
 
@@ -145,47 +148,13 @@ class DANKClassifier(SigmoidProbabilityMixin, OneVsOneMixin, DANKEstimator):
     True
     """
 
+    _: KW_ONLY
+    probability: bool = False
+
     _parameter_constraints = {
         **DANKEstimator._parameter_constraints,
         "probability": ["boolean"],
     }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: str = "rbf",
-        gamma: float | str = "scale",
-        eta: float | str = "svm",
-        tau: float = 0.01,
-        extension: str = "hyperkernel",
-        n_neighbors: int = 1,
-        strategy: str = "exact",
-        method: str = "newton",
-        n_clusters: int | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 2000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        probability: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.eta = eta
-        self.tau = tau
-        self.extension = extension
-        self.n_neighbors = n_neighbors
-        self.strategy = strategy
-        self.method = method
-        self.n_clusters = n_clusters
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.probability = probability
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

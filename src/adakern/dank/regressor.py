@@ -1,5 +1,6 @@
 """Epsilon support vector regression with DANK."""
 
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from adakern._utils.arrays import (
     require_finite,
     validate_arrays,
 )
+from adakern._utils.base import parameters
 from adakern._utils.constraints import NOT_NEGATIVE
 from adakern.dank.base import (
     DANKEstimator,
@@ -26,6 +28,7 @@ from adakern.svm.dual import regression_dual
 from adakern.svm.one_vs_one import rows_of
 
 
+@parameters
 class DANKRegressor(RegressorMixin, DANKEstimator):
     """Epsilon support vector regression with a data-adaptive nonparametric kernel.
 
@@ -73,47 +76,13 @@ class DANKRegressor(RegressorMixin, DANKEstimator):
     True
     """
 
+    _: KW_ONLY
+    epsilon: float = 0.1
+
     _parameter_constraints = {
         **DANKEstimator._parameter_constraints,
         "epsilon": NOT_NEGATIVE,
     }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: str = "rbf",
-        gamma: float | str = "scale",
-        eta: float | str = "svm",
-        tau: float = 0.01,
-        extension: str = "hyperkernel",
-        n_neighbors: int = 1,
-        strategy: str = "exact",
-        method: str = "newton",
-        n_clusters: int | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 2000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        epsilon: float = 0.1,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.eta = eta
-        self.tau = tau
-        self.extension = extension
-        self.n_neighbors = n_neighbors
-        self.strategy = strategy
-        self.method = method
-        self.n_clusters = n_clusters
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.epsilon = epsilon
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

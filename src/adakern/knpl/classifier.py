@@ -1,5 +1,6 @@
 """Support vector classification with a nonlinear pairwise layer on the kernel."""
 
+from dataclasses import KW_ONLY
 from typing import Self
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.arrays import as_numpy, distinct_rows, validate_arrays
+from adakern._utils.base import parameters
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.resources import by_row_blocks, require_memory
 from adakern._utils.warn import warn_unconverged
@@ -23,6 +25,7 @@ from adakern.svm.one_vs_one import (
 from adakern.svm.probability import SigmoidProbabilityMixin
 
 
+@parameters
 class KNPLClassifier(
     SigmoidProbabilityMixin, OneVsOneMixin, KernelMixin, BaseEstimator
 ):
@@ -107,6 +110,18 @@ class KNPLClassifier(
     True
     """
 
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: str = "rbf"
+    gamma: float | str = "scale"
+    reg: float = 1.0
+    solver: str = "exact"
+    max_outer: int = 10
+    max_inner: int = 15
+    max_iter: int = 5000
+    tol: float = 1e-3
+    probability: bool = False
+
     _parameter_constraints = constraints(
         "C",
         "max_iter",
@@ -118,31 +133,6 @@ class KNPLClassifier(
         max_inner=AT_LEAST_ONE,
         probability=["boolean"],
     )
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: str = "rbf",
-        gamma: float | str = "scale",
-        reg: float = 1.0,
-        solver: str = "exact",
-        max_outer: int = 10,
-        max_inner: int = 15,
-        max_iter: int = 5000,
-        tol: float = 1e-3,
-        probability: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.reg = reg
-        self.solver = solver
-        self.max_outer = max_outer
-        self.max_inner = max_inner
-        self.max_iter = max_iter
-        self.tol = tol
-        self.probability = probability
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -193,14 +183,19 @@ def fit_model(estimator, X, y, weights):
     if estimator.kernel in ("precomputed", "tl1"):
         require_positive_semidefinite(K, estimator.kernel, "KNPLClassifier")
     problem = (K, y, estimator.C, estimator.reg)
-    limit = "max_iter"
     if estimator.solver == "admm":
         limit = "max_outer"
-        limits = {"max_outer": estimator.max_outer, "max_inner": estimator.max_inner}
-        saddle = solve_admm(*problem, tol=estimator.tol, **limits)
+        saddle = solve_admm(
+            *problem,
+            max_outer=estimator.max_outer,
+            max_inner=estimator.max_inner,
+            tol=estimator.tol,
+        )
     else:
-        limits = {"max_iter": estimator.max_iter, "weights": weights}
-        saddle = solve_exact(*problem, tol=estimator.tol, **limits)
+        limit = "max_iter"
+        saddle = solve_exact(
+            *problem, max_iter=estimator.max_iter, tol=estimator.tol, weights=weights
+        )
     if not saddle.converged:
         warn_unconverged(
             estimator,

@@ -9,12 +9,14 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import require_finite, validate_data
+from adakern._utils.base import parameters
 from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.resources import one_blas_thread
 from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
 
 
+@parameters
 class AsymmetricKernelRidge(
     KernelMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
@@ -76,22 +78,16 @@ class AsymmetricKernelRidge(
     (array([0.24]), array([0.24]))
     """
 
+    kernel: str | Callable = "rbf"
+    alpha: float = 1.0
+    gamma: float | str = "scale"
+
     _takes_asymmetric_kernels = True
     _parameter_constraints = {
         **KernelMixin._kernel_constraints,
         "kernel": [*KernelMixin._kernel_constraints["kernel"], callable],
         "alpha": NOT_NEGATIVE,
     }
-
-    def __init__(
-        self,
-        kernel: str | Callable = "rbf",
-        alpha: float = 1.0,
-        gamma: float | str = "scale",
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.gamma = gamma
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit both regressors.

@@ -1,5 +1,6 @@
 """Regression with a radial basis function kernel of locally adaptive bandwidths."""
 
+from dataclasses import KW_ONLY
 from itertools import islice
 from numbers import Integral
 from typing import Any, Self
@@ -20,6 +21,7 @@ from adakern._utils.arrays import (
     require_finite,
     validate_arrays,
 )
+from adakern._utils.base import parameters
 from adakern._utils.constraints import AT_LEAST_ONE, FRACTION, NOT_NEGATIVE, POSITIVE
 from adakern._utils.resources import by_row_blocks, one_blas_thread
 from adakern._utils.warn import warn_unconverged
@@ -34,6 +36,7 @@ from adakern.lab.training import TrainingData
 HELD_OUT, FEWEST_HELD_OUT = 0.2, 10
 
 
+@parameters
 class LABRBFRegressor(RegressorMixin, BaseEstimator):
     """Kernel regression with a trained bandwidth vector for every support point.
 
@@ -140,6 +143,20 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     True
     """
 
+    profile: str = "gaussian"
+    alpha: float | str = "auto"
+    max_support: int = 100
+    bandwidth: float | str = "shared"
+    _: KW_ONLY
+    variant: str = "refitted"
+    coef_penalty: float = 0.0
+    locality: str = "auto"
+    initial_support: float = 1 / 3
+    growth: int | None = None
+    solver: str = "annealed"
+    max_iter: int | None = None
+    random_state: Any = None
+
     _parameter_constraints = {
         "profile": [StrOptions(set(PROFILES))],
         "alpha": [StrOptions({"auto"}), *NOT_NEGATIVE],
@@ -154,35 +171,6 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         "max_iter": [None, Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        profile: str = "gaussian",
-        alpha: float | str = "auto",
-        max_support: int = 100,
-        bandwidth: float | str = "shared",
-        *,
-        variant: str = "refitted",
-        coef_penalty: float = 0.0,
-        locality: str = "auto",
-        initial_support: float = 1 / 3,
-        growth: int | None = None,
-        solver: str = "annealed",
-        max_iter: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.profile = profile
-        self.alpha = alpha
-        self.max_support = max_support
-        self.bandwidth = bandwidth
-        self.variant = variant
-        self.coef_penalty = coef_penalty
-        self.locality = locality
-        self.initial_support = initial_support
-        self.growth = growth
-        self.solver = solver
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

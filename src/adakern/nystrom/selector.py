@@ -1,5 +1,6 @@
 """Approximate kernel selection: Algorithm 1 of Ding et al. (2019)."""
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions, validate_parameter_const
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import validate_data
+from adakern._utils.base import parameters
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.hints import did_you_mean
 from adakern._utils.resources import one_blas_thread
@@ -48,6 +50,7 @@ CANDIDATE_CONSTRAINTS = constraints(
 LARGEST_VALUE = 1e140
 
 
+@parameters
 class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
     """Select a kernel by a criterion computed on Nyström approximations.
 
@@ -135,6 +138,18 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
     {'gamma': 2.0}
     """
 
+    kernel: str = "rbf"
+    param_grid: dict | list | None = None
+    _: KW_ONLY
+    criterion: str = "ridge-risk"
+    ridge: float = 0.005
+    n_columns: float = 0.2
+    step: float = 0.1
+    rank: int | None = None
+    sampling: str = "adaptive-criterion"
+    task: str = "auto"
+    random_state: Any = None
+
     _parameter_constraints = {
         **NYSTROM_CONSTRAINTS,
         "kernel": [StrOptions(NYSTROM_KERNELS)],
@@ -145,31 +160,6 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         "rank": [*AT_LEAST_ONE, None],
         "sampling": [StrOptions({*SAMPLERS, *REFERENCES})],
     }
-
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        param_grid: dict | list | None = None,
-        *,
-        criterion: str = "ridge-risk",
-        ridge: float = 0.005,
-        n_columns: float = 0.2,
-        step: float = 0.1,
-        rank: int | None = None,
-        sampling: str = "adaptive-criterion",
-        task: str = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.param_grid = param_grid
-        self.criterion = criterion
-        self.ridge = ridge
-        self.n_columns = n_columns
-        self.step = step
-        self.rank = rank
-        self.sampling = sampling
-        self.task = task
-        self.random_state = random_state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

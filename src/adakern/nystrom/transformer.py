@@ -1,5 +1,6 @@
 """Nyström features with selected landmarks, as scikit-learn's Nystroem has them."""
 
+from dataclasses import KW_ONLY
 from numbers import Integral
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import require_finite, validate_data
+from adakern._utils.base import parameters
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.resources import one_blas_thread
 from adakern._utils.warn import warn_user
@@ -90,6 +92,7 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return require_finite(self, K @ self.normalization_.T)
 
 
+@parameters
 class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     """Nyström features with landmarks chosen by one of the column samplers.
 
@@ -156,6 +159,17 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     True
     """
 
+    kernel: str = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    n_components: float = 100
+    selection: str = "greedy-criterion"
+    task: str = "auto"
+    ridge: float = 0.005
+    random_state: Any = None
+
     _parameter_constraints = constraints(
         "gamma",
         "degree",
@@ -165,29 +179,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
         n_components=COUNT_OR_FRACTION,
         selection=[StrOptions(set(SAMPLERS))],
     )
-
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: float = 100,
-        selection: str = "greedy-criterion",
-        task: str = "auto",
-        ridge: float = 0.005,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.selection = selection
-        self.task = task
-        self.ridge = ridge
-        self.random_state = random_state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
