@@ -14,16 +14,9 @@ from pathlib import Path
 
 from adakern._utils.hints import did_you_mean
 from adakern._utils.printable import printable, without_formula
+from adakern._utils.warn import note
 from adakern._utils.wording import count
 from adakern._version import __version__
-from adakern.left_out import (
-    coverage_left_out,
-    fit_table,
-    note,
-    print_coverage,
-    print_result,
-    score_left_out,
-)
 
 #: Options whose values are comma-separated column names.
 NAMED = ("drop", "keep", "categorical", "merge")
@@ -301,6 +294,13 @@ def _fit(arguments):
     import skops.io  # noqa: F401 - report a missing package before the work
 
     from adakern.datasets import read_table
+    from adakern.left_out import (
+        coverage_left_out,
+        fit_table,
+        print_coverage,
+        print_result,
+        score_left_out,
+    )
     from adakern.model_file import make_card, save_model, table_pipeline
 
     started = time.perf_counter()
@@ -361,8 +361,7 @@ def print_table(file, table):
     """Print what was inferred about a table, and how each of its columns was read."""
     notes = [f"{file.name}: {table.notes[0]}", *table.notes[1:]]
     # `compare` prints it, too.
-    print(printable("\n  ".join(notes)))
-    print(printable(f"\n{table.account!r}"))
+    print(printable("\n  ".join(notes) + f"\n\n{table.account!r}"))
 
 
 def _for_each_target(estimator, y):

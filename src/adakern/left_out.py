@@ -1,8 +1,14 @@
 """Score of a model of `adakern fit` on left-out rows, and its report."""
 
-import sys
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import average_precision_score, precision_recall_curve
+from sklearn.model_selection import GroupKFold, cross_val_predict
 
-from adakern._utils.printable import as_written, printable
+from adakern._utils.printable import as_written
+from adakern._utils.warn import note
+from adakern.adaptive.coverage import coverage_by, coverage_lines
+from adakern.evaluation import probability_scores, score
 
 #: Fraction of the rows, the latest ones, on which a method without out-of-fold
 #: predictions is scored if rows have times.
@@ -11,11 +17,6 @@ LATEST = 0.2
 #: Maximum number of categories of a column for which the model card lists errors. Of
 #: groups, it lists at most so many, those with the greatest errors.
 FEW_CATEGORIES = 20
-
-
-def note(message):
-    """Print a message to standard error, separate from the results."""
-    print(printable(f"note: {message}"), file=sys.stderr)
 
 
 def fit_table(pipeline, table):
@@ -43,10 +44,6 @@ def _held_out(pipeline, table):
 
     The predictions come from models that were not fitted to these rows.
     """
-    import numpy as np
-    from sklearn.base import clone
-    from sklearn.model_selection import GroupKFold, cross_val_predict
-
     rows = np.arange(len(table.y))
     model = pipeline[-1]
     has_its_own = hasattr(model, "oof_prediction_")
@@ -72,10 +69,6 @@ def _held_out(pipeline, table):
 
 
 def _score(table, rows, predicted, proba):
-    import numpy as np
-
-    from adakern.evaluation import probability_scores, score
-
     of = f"the {len(rows)} latest rows" if table.times is not None else "rows left out"
     y = table.y.iloc[rows]
     result = {"of": of, **score(table.task, y, predicted)}
@@ -143,9 +136,6 @@ def rare_class_scores(y, proba, shares):
 
     The threshold balances precision and recall.
     """
-    import numpy as np
-    from sklearn.metrics import average_precision_score, precision_recall_curve
-
     rare = shares.index[-1]
     p = proba[:, int(rare == max(shares.index))]
     truth = y == rare
@@ -166,8 +156,6 @@ def coverage_left_out(model, table):
     covered = getattr(model, "oof_covered_", [])
     if len(covered) != len(table.y):
         return {}
-    from adakern.adaptive.coverage import coverage_by
-
     kinds = grouping_columns(table)
     if covered.ndim == 1:
         return coverage_by(covered, kinds)
@@ -181,8 +169,6 @@ def coverage_left_out(model, table):
 def print_coverage(coverage):
     """Print the coverage of intervals or sets, if it is known."""
     if coverage:
-        from adakern.adaptive.coverage import coverage_lines
-
         print("\nCoverage of 90% intervals or sets on rows left out, lowest first:")
         print("\n".join(coverage_lines(coverage)))
 

@@ -47,7 +47,11 @@ ALWAYS_VALUES = 500_000
 #: Attributes by which scikit-learn allocates arrays in predictions. Beyond this many,
 #: there must be as many numbers in the model.
 COUNTS = (
-    *("n_outputs_", "n_classes_", "n_components", "_n_components", "_n_out_full"),
+    "n_outputs_",
+    "n_classes_",
+    "n_components",
+    "_n_components",
+    "_n_out_full",
     "degree",
 )
 ALWAYS_COUNTED = 10_000
@@ -123,13 +127,9 @@ class DamagedModel(ValueError):
     """A file whose objects cannot be constructed, or cannot be used safely."""
 
 
-def refused_names(archive, trust):
-    """Names in an archive that are refused always, and those refused unless trusted."""
-    unknown = set()
-    for node in _nodes(read_json(archive, "schema.json")):
-        name = _name(node)
-        if not _is_known(node, name):
-            unknown.add(name)
+def refused_names(nodes, trust):
+    """Names of objects that are refused always, and those refused unless trusted."""
+    unknown = {_name(node) for node in nodes if not _is_known(node, _name(node))}
     for_good = {name for name in unknown if name.partition(".")[0] in OWN}
     return sorted(for_good), sorted(unknown - for_good - set(trust))
 
@@ -146,8 +146,11 @@ def read_json(archive, name):
     return json.loads(content)
 
 
-def check_sizes(archive):
-    """Refuse parts and arrays whose stated sizes are wrong, before they take memory."""
+def described_objects(archive):
+    """Return the nodes of the schema, one for each object, of sizes that were checked.
+
+    Parts and arrays whose stated sizes are wrong are refused before they take memory.
+    """
     members = archive.infolist()
     if len({member.filename for member in members}) < len(members):
         raise DamagedModel("two of its parts have the same name")
@@ -162,11 +165,13 @@ def check_sizes(archive):
         for member in members
         if member.filename.endswith(".npy")
     }
-    for node in _nodes(read_json(archive, "schema.json")):
+    nodes = _nodes(read_json(archive, "schema.json"))
+    for node in nodes:
         if node["__loader__"] == "TreeNode" and not _has_sizes(node, shapes):
             raise DamagedModel("the parts of a decision tree differ in size")
         if COMPILED.fullmatch(_name(node)) and not _has_attributes(node):
             raise DamagedModel("attributes of a search tree or metric are missing")
+    return nodes
 
 
 def is_sound(model):
@@ -176,9 +181,7 @@ def is_sound(model):
     parts = parts_of(model)
     n_numbers = sum(part.size for part in parts if isinstance(part, np.ndarray))
     most = max(ALWAYS_COUNTED, n_numbers)
-    counts = [
-        getattr(part, "__dict__", {}).get(name, 0) for part in parts for name in COUNTS
-    ]
+    counts = [_attributes(part).get(name) for part in parts for name in COUNTS]
     is_plausible = all(count <= most for count in counts if isinstance(count, Integral))
     return is_plausible and all(map(_is_sound, parts))
 
@@ -187,7 +190,7 @@ def limit_threads(model):
     """Reduce numbers of threads to the processors of this computer."""
     for part in parts_of(model):
         for name in ("n_jobs", "_n_threads"):
-            if (getattr(part, "__dict__", {}).get(name) or 0) > cpu_count():
+            if (_attributes(part).get(name) or 0) > cpu_count():
                 setattr(part, name, cpu_count())
 
 
@@ -208,8 +211,19 @@ def parts_of(root):
             left += part.ravel().tolist()
         elif isinstance(part, partial):
             left += [part.args, part.keywords]
-        left += getattr(part, "__dict__", {}).values()
+        left += _attributes(part).values()
     return list(seen.values())
+
+
+def _attributes(part):
+    """Attributes of an object by name, if it has any."""
+    return getattr(part, "__dict__", {})
+
+
+def _are_indices(values, n):
+    """Whether all values are from 0 to n - 1."""
+    values = np.asarray(values)
+    return ((values >= 0) & (values < n)).all()
 
 
 def _nodes(schema):
@@ -311,9 +325,7 @@ def _is_sound(part):
     """
     if getattr(part, "memory", None) is not None:
         return False
-    methods = (
-        getattr(type(part), name, None) for name in getattr(part, "__dict__", ())
-    )
+    methods = (getattr(type(part), name, None) for name in _attributes(part))
     if not isinstance(part, type) and any(map(callable, methods)):
         return False
     width = getattr(part, "n_features_in_", None)
@@ -394,7 +406,7 @@ def _is_sound_boosting(model):
         return False
     for feature in np.flatnonzero(categorical):
         values = np.asarray(known[feature])
-        if values.ndim != 1 or not ((values >= 0) & (values < 256)).all():
+        if values.ndim != 1 or not _are_indices(values, 256):
             return False
     predictors = [tree for row in model._predictors for tree in row]
     return all(_is_sound_predictor(tree, categorical) for tree in predictors)
@@ -419,8 +431,7 @@ def _is_sound_predictor(predictor, categorical):
 def _leads_downwards(inner, children, features, width):
     """Whether children come after their parents, and features are in range."""
     after = (children > np.flatnonzero(inner)) & (children < len(inner))
-    in_range = (features >= 0) & (features < width)
-    return len(inner) > 0 and after.all() and in_range.all()
+    return len(inner) > 0 and after.all() and _are_indices(features, width)
 
 
 def _is_sound_svm(model):
@@ -429,12 +440,11 @@ def _is_sound_svm(model):
     given = model.kernel == "precomputed"
     classes = len(model.classes_) if is_classifier(model) else 2
     pairs = classes * (classes - 1) // 2
-    support = np.asarray(model.support_)
     counts = np.asarray(model._n_support)
     vectors = np.shape(model.support_vectors_)
     return (
         (given or vectors == (n, model.n_features_in_))
-        and (not given or ((support >= 0) & (support < model.n_features_in_)).all())
+        and (not given or _are_indices(model.support_, model.n_features_in_))
         and counts.shape == (classes,)
         and (counts >= 0).all()
         and (counts.sum() == n or not is_classifier(model))
@@ -457,7 +467,7 @@ def _is_sound_metric(model):
     labels = np.reshape(model._y, (len(model._fit_X), -1)).T
     classes = model.classes_ if model.outputs_2d_ else [model.classes_]
     return all(
-        ((codes >= 0) & (codes < len(known))).all()
+        _are_indices(codes, len(known))
         for codes, known in zip(labels, classes, strict=True)
     )
 
@@ -474,7 +484,7 @@ def _is_sound_neighbours(tree):
         n_nodes == len(nodes) == 2**n_levels - 1
         and bounds.shape == (2 if isinstance(tree, KDTree) else 1, n_nodes, width)
         and np.shape(index) == (n,)
-        and ((np.asarray(index) >= 0) & (np.asarray(index) < n)).all()
+        and _are_indices(index, n)
         and ((start >= 0) & (start <= end) & (end <= n)).all()
         and (nodes["is_leaf"][last] != 0).all()
     )

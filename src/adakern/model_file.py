@@ -33,7 +33,7 @@ from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern._utils.wording import count
 from adakern.model_contents import (
-    check_sizes,
+    described_objects,
     is_sound,
     limit_threads,
     parts_of,
@@ -359,8 +359,7 @@ def load_model(path, trust=()):
         _check_version(path, card)
         if not _is_card(card):
             raise ValueError("its card is damaged")
-        check_sizes(archive)
-        refused, untrusted = refused_names(archive, trust)
+        refused, untrusted = refused_names(described_objects(archive), trust)
         types = skops.io.get_untrusted_types(data=data)
     if refused:
         raise ModelFileError(

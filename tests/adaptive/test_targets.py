@@ -14,7 +14,7 @@ from adakern import AdaptiveKernelRegressor
 from adakern.adaptive.intervals import fit_error_model
 from adakern.adaptive.leave_one_out import LeaveOneOutError
 from adakern.adaptive.members import REGISTRY
-from adakern.adaptive.missing_targets import for_missing
+from adakern.adaptive.missing_targets import ByPattern
 
 N = 70
 
@@ -164,7 +164,7 @@ def make_data_with_missing_targets(seed=6, n=N):
 def test_member_is_fitted_to_rows_with_the_target(name):
     X, Y = make_data_with_missing_targets()
     weights = 1.0 + np.arange(N) % 2
-    model = for_missing(make_member(name), Y).fit(X, Y, weights)
+    model = ByPattern(make_member(name), Y).fit(X, Y, weights)
     assert len(model.parts) == 2
     few = np.vstack([model.predict(row[None]) for row in X[:4]])
     np.testing.assert_allclose(few, model.predict(X)[:4], rtol=1e-6)
@@ -281,7 +281,7 @@ def test_fold_without_rows_of_a_target_predicts_its_mean():
     """The order of the targets is unchanged."""
     X, Y = make_data(11, n=20)
     Y[2:, 0] = np.nan
-    model = for_missing(make_member("linear"), Y)
+    model = ByPattern(make_member("linear"), Y)
     held = np.arange(20) < 2
     part = model.fit(X[~held], Y[~held], np.ones(18))
     np.testing.assert_allclose(part.predict(X)[:, 0], Y[:2, 0].mean())

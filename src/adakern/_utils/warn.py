@@ -3,8 +3,15 @@
 import sys
 import warnings
 
+from adakern._utils.printable import printable
+
 #: Packages whose frames are skipped to find the user's code.
 INNER = {"adakern", "sklearn", "joblib"}
+
+
+def note(message):
+    """Print a message to standard error, separate from the results."""
+    print(printable(f"note: {message}"), file=sys.stderr)
 
 
 def warn_user(message, category=UserWarning):

@@ -17,8 +17,13 @@ from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.members.base import FEW_ROWS
 
 #: Metrics by which a threshold can be chosen.
-THRESHOLD_METRICS = {"accuracy", "balanced_accuracy", "f1", "jaccard"}
-THRESHOLD_METRICS |= {"matthews_corrcoef"}
+THRESHOLD_METRICS = {
+    "accuracy",
+    "balanced_accuracy",
+    "f1",
+    "jaccard",
+    "matthews_corrcoef",
+}
 
 
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):

@@ -25,20 +25,17 @@ def coverage_by(covered, kinds):
         Coverage and number of rows by column and category, for categories of at least
         fifty rows, in ascending order of coverage.
     """
-    seen = ~np.isnan(covered)
+    import pandas as pd
+
+    seen = pd.Series(covered).dropna()
     result = {}
     for name, values in kinds.items():
-        values = np.asarray(values, dtype=object)[seen]
-        places = np.array([value == value and value is not None for value in values])
-        levels, codes = np.unique(values[places].astype(str), return_inverse=True)
-        n = np.bincount(codes, minlength=len(levels))
-        hits = np.bincount(codes, covered[seen][places], minlength=len(levels))
-        enough = np.flatnonzero(n >= FEWEST_ROWS)
-        order = sorted(enough, key=lambda k: hits[k] / n[k])
-        if order:
-            result[name] = {
-                levels[k]: (float(hits[k] / n[k]), int(n[k])) for k in order
-            }
+        levels = pd.Series(np.asarray(values, dtype=object)).dropna().map(str)
+        shares = seen.groupby(levels).agg(["mean", "size"])
+        shares = shares[shares["size"] >= FEWEST_ROWS]
+        if len(shares):
+            ascending = shares.sort_values("mean", kind="stable").itertuples()
+            result[name] = {level: (share, n) for level, share, n in ascending}
     return result
 
 

@@ -119,22 +119,20 @@ class LearnedRows:
 def influential_rows(ensemble, X, n_rows):
     """Return labels and weights (n, n_rows) of the most influential rows for X."""
     known = ensemble.rows
-    members = [
-        member
-        for member in ensemble.members
+    exact = [
+        (member, np.atleast_1d(weight))
+        for member, weight in zip(ensemble.members, ensemble.blend.weights, strict=True)
         if known is not None
         and type(member.model) is KernelRidge  # whose centres are all rows
         and len(member.model.support_) == len(known.weights)
     ]
-    if not members:
+    if not exact:
         return np.empty((len(X), 0), dtype=int), np.empty((len(X), 0))
-    pairs = zip(ensemble.members, ensemble.blend.weights, strict=True)
-    shares = [np.atleast_1d(weight) for member, weight in pairs if member in members]
     total = sum(
-        _row_weights(member.model, member.view.transform(X), known.weights, share)
-        for member, share in zip(members, shares, strict=True)
+        _row_weights(member.model, member.view.transform(X), known.weights, shares)
+        for member, shares in exact
     )
-    total /= np.sum(shares)
+    total /= np.sum([shares for _, shares in exact])
     most = np.argsort(-np.abs(total), axis=1, kind="stable")[:, :n_rows]
     return known.labels[most], np.take_along_axis(total, most, axis=1)
 

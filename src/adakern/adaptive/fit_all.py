@@ -30,7 +30,7 @@ from adakern.adaptive.members.base import (
     MeanOfCopies,
     copy_or_constant,
 )
-from adakern.adaptive.missing_targets import for_missing
+from adakern.adaptive.missing_targets import ByPattern
 from adakern.adaptive.model import Fits, FittedMember, Member
 from adakern.adaptive.prepare import Problem
 from adakern.adaptive.views import KernelView, TreeView
@@ -330,7 +330,7 @@ def fit_member(problem, member, searches, run, before=None, *, whole_only=False)
         whole_member = MeanOfCopies(member, table.n_folds)
     if np.isnan(table.Y).any():
         member, whole_member = (
-            for_missing(each, table.Y) for each in (member, whole_member)
+            ByPattern(each, table.Y) for each in (member, whole_member)
         )
     if before is not None:
         started = started - before.seconds

@@ -1,15 +1,10 @@
 """Members for several targets with missing values."""
 
+from copy import copy
+
 import numpy as np
 
 from adakern.adaptive.members.base import Member, copy_or_constant
-
-
-def for_missing(member, Y):
-    """Wrap a member in :class:`ByPattern`, for targets Y with missing values."""
-    _, pattern = np.unique(np.isnan(Y), axis=1, return_inverse=True)
-    columns = [np.flatnonzero(pattern == p) for p in range(pattern.max() + 1)]
-    return ByPattern(member, columns, [member] * len(columns), np.nanmean(Y, axis=0))
 
 
 class ByPattern(Member):
@@ -17,25 +12,28 @@ class ByPattern(Member):
 
     Each copy is fitted to the rows in which its group is known, as if there were no
     other targets. ``columns`` are the indices of the targets of each group. ``mean``
-    (t,) is the prediction for targets that are missing in all rows of a fit.
+    (t,) is the prediction for targets that are missing in all rows of a fit. ``Y`` (n,
+    t) are the targets, with NaN for missing values.
     """
 
-    def __init__(self, like, columns, parts, mean):
+    def __init__(self, like, Y):
         super().__init__(name=like.name, rank=like.rank, setting=like.setting)
         self.refit = like.refit
         self.slope = like.slope
-        self.columns = columns
-        self.parts = parts
-        self.mean = mean
+        _, pattern = np.unique(np.isnan(Y), axis=1, return_inverse=True)
+        self.columns = [np.flatnonzero(pattern == p) for p in range(pattern.max() + 1)]
+        self.parts = [like] * len(self.columns)
+        self.mean = np.nanmean(Y, axis=0)
 
     def in_fold(self, whole):
         """Return a copy whose parts are those to be fitted in folds."""
         wholes = [None] * len(self.parts) if whole is None else whole.parts
-        parts = [
+        fold = copy(self)
+        fold.parts = [
             part.in_fold(model) if part.in_fold else part
             for part, model in zip(self.parts, wholes, strict=True)
         ]
-        return ByPattern(self, self.columns, parts, self.mean)
+        return fold
 
     def _groups(self, Y):
         """Yield each copy, its targets, and the rows in which they are known."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import betabinom, chi2_contingency, ks_2samp
+from scipy.stats.contingency import crosstab
 
 from adakern._utils.wording import count
 from adakern.evaluation import holm_correction
@@ -187,13 +188,8 @@ def _two_samples(old, new, is_categorical):
         # The asymptotic distribution is not accurate for small samples.
         method = "exact" if len(old) * len(new) <= 10_000 else "asymp"
         return float(ks_2samp(old, new, method=method).pvalue)
-    levels, codes = np.unique(np.append(old, new), return_inverse=True)
-    counts = np.array(
-        [
-            np.bincount(part, minlength=len(levels))
-            for part in np.split(codes, [len(old)])
-        ]
-    )
+    is_new = np.repeat([False, True], [len(old), len(new)])
+    counts = crosstab(is_new, np.append(old, new)).count
     rare = counts.sum(axis=0) < FEWEST_OF_CATEGORY
     counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
     counts = counts[:, counts.sum(axis=0) > 0]
