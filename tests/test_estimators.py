@@ -88,7 +88,7 @@ def test_global_random_state_is_not_used(estimator, global_generator):
 
 #: Values of which each is wrong for most parameters.
 BAD = (
-    *(object(), "nonsense", -1, np.nan, True, 1j, [], [np.nan], ["nonsense"], [[]]),
+    *(object(), "nonsense", -1, np.nan, 1j, [], [np.nan], ["nonsense"], [[]]),
     {"nonsense": [1]},
 )
 

@@ -290,14 +290,16 @@ def distinct_rows(X, y, sample_weight=None):
     the same result to the last digit.
     """
     n = len(X)
-    weights = check_weights(sample_weight, X)
-    low, high = weights[weights > 0].min(), weights.max()
-    if low < LEAST_WEIGHT or high > LARGEST_WEIGHT:
-        raise ValueError(
-            f"sample_weight must be 0 or from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g}, "
-            f"got {low:.3g} to {high:.3g}; scale the weights, or leave out rows with "
-            "tiny ones"
-        )
+    weights = np.ones(n)
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, X)
+        low, high = weights[weights > 0].min(), weights.max()
+        if low < LEAST_WEIGHT or high > LARGEST_WEIGHT:
+            raise ValueError(
+                f"sample_weight must be 0 or from {LEAST_WEIGHT:g} to "
+                f"{LARGEST_WEIGHT:g}, got {low:.3g} to {high:.3g}; scale the weights, "
+                "or leave out rows with tiny ones"
+            )
     _, targets = np.unique(y, return_inverse=True)
     once = (weights == 1).all()
     if once:  # compare a hash of each row before the rows themselves

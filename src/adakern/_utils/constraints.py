@@ -4,22 +4,10 @@ from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-
-class Count(Interval):
-    """Constraint of a positive number of things: an integer, but not True."""
-
-    def __init__(self):
-        super().__init__(Integral, 1, None, closed="left")
-
-    def is_satisfied_by(self, val):
-        """Whether the value is allowed."""
-        return not isinstance(val, bool) and super().is_satisfied_by(val)
-
-
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 FINITE = [Interval(Real, None, None, closed="neither")]
-AT_LEAST_ONE = [Count()]
+AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
 FRACTION = [Interval(Real, 0, 1, closed="right")]
 #: Constraint of ``gamma``: a positive number, or one of scikit-learn's two rules.
 GAMMA = [StrOptions({"scale", "auto"}), *POSITIVE]

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from functools import partial
 from numbers import Integral, Real
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -12,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from adakern._utils.arrays import device_context
+from adakern._utils.base import parameters
 from adakern._utils.resources import one_blas_thread, one_thread
 from adakern._utils.warn import warn_user
 from adakern.adaptive.blend import fit_blend, predict_left_out
@@ -39,8 +41,20 @@ from adakern.tables.account import AccountTable
 DEFAULTS_VERSION = {"regressor": "12", "classifier": "13"}
 
 
+@parameters
 class AdaptiveKernel(Summarised, BaseEstimator, ABC):
     """Parameters, fitting and prediction shared by both estimators."""
+
+    n_folds: int = 5
+    max_support: int = 3000
+    max_rows: int = 200_000
+    members: Any = "auto"
+    preset: str = "best"
+    categorical_features: Any = None
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    random_state: Any = None
 
     _parameter_constraints = {
         "n_folds": [Interval(Integral, 2, None, closed="left")],
@@ -54,30 +68,6 @@ class AdaptiveKernel(Summarised, BaseEstimator, ABC):
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        n_folds=5,
-        max_support=3000,
-        max_rows=200_000,
-        members="auto",
-        preset="best",
-        categorical_features=None,
-        time_limit=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        self.n_folds = n_folds
-        self.max_support = max_support
-        self.max_rows = max_rows
-        self.members = members
-        self.preset = preset
-        self.categorical_features = categorical_features
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
     @abstractmethod
     def _unfitted_blend(self, y):

@@ -1,6 +1,7 @@
 """The adaptive classifier."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -10,6 +11,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from adakern._utils.arrays import output_like
+from adakern._utils.base import parameters
 from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.blend import Mixture, accuracies, log_loss
 from adakern.adaptive.intervals import conformal_quantile, covered
@@ -26,6 +28,7 @@ THRESHOLD_METRICS = {
 }
 
 
+@parameters
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     """Classification of tabular data by a weighted blend that needs no tuning.
 
@@ -73,13 +76,6 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     time_limit : float or None, default=None
         Approximate time limit of ``fit`` in seconds. Members expected to exceed it are
         left out with a warning; the cheapest member is always fitted.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; they multiply ``sample_weight``.
-    threshold : {"balanced", "accuracy", "balanced_accuracy", "f1", "jaccard", \
-            "matthews_corrcoef"} or None, default=None
-        For two classes, the metric that the decision threshold of ``predict`` maximises
-        out of fold; "balanced" is short for "balanced_accuracy" and suits a rare class.
-        Probabilities are not changed. If None, the more probable class is predicted.
     n_jobs : int or None, default=None
         Number of folds fitted in parallel; -1 means all processors.
     verbose : int, default=0
@@ -88,6 +84,13 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     random_state : int, RandomState instance or None, default=None
         Controls the folds, the trees and the subsamples. Pass an int for reproducible
         results.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; they multiply ``sample_weight``.
+    threshold : {"balanced", "accuracy", "balanced_accuracy", "f1", "jaccard", \
+            "matthews_corrcoef"} or None, default=None
+        For two classes, the metric that the decision threshold of ``predict`` maximises
+        out of fold; "balanced" is short for "balanced_accuracy" and suits a rare class.
+        Probabilities are not changed. If None, the more probable class is predicted.
 
     Attributes
     ----------
@@ -146,41 +149,14 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     True
     """
 
+    class_weight: Any = None
+    threshold: str | None = None
+
     _parameter_constraints = {
         **AdaptiveKernel._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "threshold": [StrOptions({"balanced", *THRESHOLD_METRICS}), None],
     }
-
-    def __init__(
-        self,
-        n_folds=5,
-        max_support=3000,
-        max_rows=200_000,
-        members="auto",
-        preset="best",
-        categorical_features=None,
-        time_limit=None,
-        class_weight=None,
-        threshold=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
-        super().__init__(
-            n_folds,
-            max_support,
-            max_rows,
-            members,
-            preset,
-            categorical_features,
-            time_limit,
-            n_jobs,
-            verbose,
-            random_state,
-        )
-        self.class_weight = class_weight
-        self.threshold = threshold
 
     def _unfitted_blend(self, y):
         try:

@@ -20,23 +20,22 @@ from adakern.tables import dates, numbers
 MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?", "<na>"}
 #: Markers of missing values in columns of numbers and dates; in categorical columns,
 #: they are categories.
-NO_VALUE = {
-    *MISSING,
-    *("n.a.", "n. a.", "n.d.", "none", "-", "--", "---", "–", "—", ".", "...", "*"),
-    *("missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."),
-    *("keine angabe", "unbekannt", "non disponible", "n/d"),
+NO_VALUE = MISSING.union(
+    ("n.a.", "n. a.", "n.d.", "none", "-", "--", "---", "–", "—", ".", "...", "*"),
+    ("missing", "unknown", "nat", "nil", "(null)", "\\n", "k.a.", "k. a."),
+    ("keine angabe", "unbekannt", "non disponible", "n/d"),
     # The World Bank, Eurostat and INSEE.
-    *("..", ":", "nd", "nc"),
+    ("..", ":", "nd", "nc"),
     # Error values of Excel, and the hashes it displays for numbers that are too wide.
-    *("#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"),
-    *("#error!", "#n/a n/a", "#n/a field not applicable", "#n/a invalid security"),
-    *("#wert!", "#bezug!", "#zahl!", "#valeur!", "#nombre!", "#nom?"),
-    *("#" * n for n in range(3, 21)),
+    ("#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?", "#n/v", "#nv"),
+    ("#error!", "#n/a n/a", "#n/a field not applicable", "#n/a invalid security"),
+    ("#wert!", "#bezug!", "#zahl!", "#valeur!", "#nombre!", "#nom?"),
+    ("#" * n for n in range(3, 21)),
     # Dates of SAP and MySQL that are not set.
-    *("00.00.0000", "0000-00-00", "0000-00-00 00:00:00", "00/00/0000"),
+    ("00.00.0000", "0000-00-00", "0000-00-00 00:00:00", "00/00/0000"),
     # Stata's extended missing values.
-    *(f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"),
-}
+    (f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"),
+)
 #: Form of a column with the words true and false, in the languages of Excel.
 TRUE_OR_FALSE = "true or false"
 TRUTHS = {

@@ -218,8 +218,10 @@ def _build_time(parts):
             raise ValueError("no hour of a clock of twelve")
         hour = known["I"] % 12 + 12 * (parts["p"] in "pP")
     micro = int(parts.get("f", "0").ljust(6, "0"))
-    clock = hour, known.get("M", 0), known.get("S", 0), micro
-    moment = datetime(year, month, known.get("d", 1), *clock)
+    minute = known.get("M", 0)
+    second = known.get("S", 0)
+    day = known.get("d", 1)
+    moment = datetime(year, month, day, hour, minute, second, micro)
     return moment - _offset(parts.get("z"), parts.get("n"))
 
 
