@@ -69,7 +69,7 @@ def test_text_vectors_are_deterministic():
 
 
 def test_texts_are_read_the_same_in_any_order_of_the_rows(rng):
-    """The search for scales would magnify other roundings."""
+    """Singular vectors by a randomised algorithm depend on the order of the texts."""
     reader, X = fit_reader(make_texts(120)[0])
     order = rng.permutation(len(X))
     again, _ = fit_reader(X[order, 0])

@@ -345,7 +345,7 @@ def _learned(cells, usual, declared):
     if column.kind == "date":
         column.with_hour = has_hours(read)
     if column.kind == "text":
-        # Sorted, since the rounding of sums depends on the order of the rows.
+        # Sorted, since singular vectors by a randomised algorithm depend on the order.
         column.vectors = TextVectors().fit(sorted({*known}))
     return column
 
